@@ -19,7 +19,8 @@ import (
 	"github.com/memspec/memspec/engine/verdict"
 )
 
-// TB is what a test must offer: testing.T does, and testify's TestingT. Helper, Name, Logf and Context are used where t has them.
+// TB is what a test must offer: testing.T does, and testify's TestingT. Helper, Name, Logf and
+// Context are used where t has them.
 type TB interface {
 	Errorf(format string, args ...any)
 }
@@ -66,8 +67,9 @@ func (o *options) of(c spec.Case) spec.Case {
 	return c
 }
 
-// Case predicts one case and fails t unless every budget holds. With a measure it is also run for real: t fails unless every budget holds for
-// the measured numbers too, and the two agree within the case's tolerance.
+// Case predicts one case and fails t unless every budget holds. With a measure it is also run for
+// real: t fails unless every budget holds for the measured numbers too, and the two agree within
+// the case's tolerance.
 func Case(t TB, c spec.Case, list ...Option) verdict.Verdict {
 	if h, ok := t.(helper); ok {
 		h.Helper()
@@ -78,9 +80,11 @@ func Case(t TB, c spec.Case, list ...Option) verdict.Verdict {
 
 // PeakAtMost fails t if one run of the artifact allocates more than limit at once.
 //
-// It judges what the model itself allocates on any GPU, as torch.cuda.max_memory_allocated counts it: the device none, which takes no
-// library workspace. For reserved memory, or a device's own, write a Case. The inputs are those written beside the artifact when it was
-// exported (ARTIFACT.inputs.json); inputs given here, in the grammar of memspec --input (x=float32[8,3,224,224]), take their place.
+// It judges what the model itself allocates on any GPU, as torch.cuda.max_memory_allocated counts
+// it: the device none, which takes no library workspace. For reserved memory, or a device's own,
+// write a Case. The inputs are those written beside the artifact when it was exported
+// (ARTIFACT.inputs.json); inputs given here, in the grammar of memspec --input
+// (x=float32[8,3,224,224]), take their place.
 func PeakAtMost(t TB, artifact string, limit units.Bytes, inputs ...string) verdict.Verdict {
 	if h, ok := t.(helper); ok {
 		h.Helper()
@@ -92,8 +96,9 @@ func PeakAtMost(t TB, artifact string, limit units.Bytes, inputs ...string) verd
 	return reportTo(t, judge(t, c))
 }
 
-// AtMost fails t if one run of the artifact on a device takes more than the limits, by metric: reserved and total are a device's own. The runtime is eager,
-// the torch the newest that is known; for anything else write a Case. The inputs are as PeakAtMost takes them.
+// AtMost fails t if one run of the artifact on a device takes more than the limits, by metric:
+// reserved and total are a device's own. The runtime is eager, the torch the newest that is known;
+// for anything else write a Case. The inputs are as PeakAtMost takes them.
 func AtMost(t TB, device, artifact string, limits map[report.Metric]units.Bytes, inputs ...string) verdict.Verdict {
 	if h, ok := t.(helper); ok {
 		h.Helper()
@@ -115,7 +120,8 @@ func AtMost(t TB, device, artifact string, limits map[report.Metric]units.Bytes,
 	return reportTo(t, judge(t, c))
 }
 
-// CaseOf is a case of a memspec.yaml by its name, for NoRegression and the like. It ends the test where there is none, if t can.
+// CaseOf is a case of a memspec.yaml by its name, for NoRegression and the like. It ends the test
+// where there is none, if t can.
 func CaseOf(t TB, path, name string) spec.Case {
 	if h, ok := t.(helper); ok {
 		h.Helper()
@@ -144,7 +150,8 @@ func peakCase(artifact string, limit units.Bytes, inputs []string) (spec.Case, e
 	return c, err
 }
 
-// caseOn is one run of an artifact on a device. One whose inputs cannot be read names no artifact: no command would give it again.
+// caseOn is one run of an artifact on a device. One whose inputs cannot be read names no artifact:
+// no command would give it again.
 func caseOn(name, artifact string, inputs []string) (spec.Case, error) {
 	c := spec.Case{Name: artifact, Artifact: artifact}
 	d, err := device.Lookup(name)
@@ -200,7 +207,8 @@ func File[T interface {
 	}
 }
 
-// judge predicts a case and compares it with its budgets. What a recorded run read of the environment is compared with that of the test.
+// judge predicts a case and compares it with its budgets. What a recorded run read of the
+// environment is compared with that of the test.
 func judge(t TB, c spec.Case) *suite.Result {
 	models := suite.New(os.Environ())
 	return models.Judge(contextOf(t), c)

@@ -16,11 +16,13 @@ import (
 	"github.com/memspec/memspec/engine/verdict"
 )
 
-// NoRegression fails t if the case takes more than a committed report says, in any metric that both know, by more than tolerance (0.01 is
-// 1 %). The case's own budgets are not judged. A failure shows the difference of the two accounts.
+// NoRegression fails t if the case takes more than a committed report says, in any metric that both
+// know, by more than tolerance (0.01 is 1 %). The case's own budgets are not judged. A failure
+// shows the difference of the two accounts.
 //
-// The report is what memspec estimate --format json writes; write it again to accept a change. One of another run is an error: of other inputs, on
-// another device, with another runtime, mode, torch or allocator setting.
+// The report is what memspec estimate --format json writes; write it again to accept a change. One
+// of another run is an error: of other inputs, on another device, with another runtime, mode, torch
+// or allocator setting.
 func NoRegression(t TB, c spec.Case, committed string, tolerance float64) verdict.Verdict {
 	if h, ok := t.(helper); ok {
 		h.Helper()

@@ -19,8 +19,8 @@
 //  6. The verdict is returned, so that plain if works beside assertions: if !memory.Case(t, c).OK() { return }. Package require ends the test.
 //  7. Misuse (an unreadable spec, a tolerance that is no number) is an Errorf as well; nothing here panics or ends a test.
 //
-// Any t with Errorf will do: testing.T, testing.B, testify's TestingT, a fake. Helper, Name, Logf and Context are used where t has them.
-// Beside testify, name one of the two imports:
+// Any t with Errorf will do: testing.T, testing.B, testify's TestingT, a fake. Helper, Name, Logf
+// and Context are used where t has them. Beside testify, name one of the two imports:
 //
 //	import (
 //		memory "github.com/memspec/memspec/assert"

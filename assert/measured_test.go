@@ -21,8 +21,8 @@ import (
 	"github.com/memspec/memspec/engine/verdict"
 )
 
-// A stub for a machine with a T4: its nvidia-smi and its Python are scripts of the shell, and what a run is said to have taken is what is
-// predicted, changed by the test. Nobody measured it.
+// A stub for a machine with a T4: its nvidia-smi and its Python are scripts of the shell, and what
+// a run is said to have taken is what is predicted, changed by the test. Nobody measured it.
 
 // withGPU gives the test such a machine.
 func withGPU(t *testing.T, c spec.Case, change func(*cudameasure.Measurement)) {

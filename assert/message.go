@@ -32,7 +32,8 @@ func testCommandOf(t TB) string {
 	return ""
 }
 
-// testCommand runs one test alone. go test -run takes a regular expression for each part of a name, and names of cases hold brackets.
+// testCommand runs one test alone. go test -run takes a regular expression for each part of a name,
+// and names of cases hold brackets.
 func testCommand(name string) string {
 	parts := strings.Split(name, "/")
 	for i, p := range parts {
@@ -41,8 +42,8 @@ func testCommand(name string) string {
 	return "go test " + packageHere() + "-run " + layout.ShellQuote(strings.Join(parts, "/"))
 }
 
-// packageHere is the import path of the package whose tests run, with a space: go test runs them in its folder, and the path is understood anywhere in
-// the module.
+// packageHere is the import path of the package whose tests run, with a space: go test runs them in
+// its folder, and the path is understood anywhere in the module.
 func packageHere() string {
 	here, err := os.Getwd()
 	if err != nil {

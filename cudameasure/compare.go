@@ -24,7 +24,8 @@ type Row struct {
 	Measured  units.Bytes   `json:"measured"`
 }
 
-// Difference is what was measured less what was predicted. Above 0 the prediction was too low, the worse kind: a budget can be broken unseen.
+// Difference is what was measured less what was predicted. Above 0 the prediction was too low, the
+// worse kind: a budget can be broken unseen.
 func (r *Row) Difference() units.Bytes { return r.Measured - r.Predicted }
 
 // Under says that the prediction was too low.
@@ -50,8 +51,10 @@ type Comparison struct {
 	Findings []Finding       `json:"findings"` // budgets in their order, then disagreements
 }
 
-// Compare compares a prediction with a measurement made on a GPU, or on a pretend GPU, which every text then says. They disagree where the peak allocated or the peak reserved is further than
-// tolerance (0.01 is 1%) of the predicted one from it; exactly at it they agree. An incomplete prediction is not held to that.
+// Compare compares a prediction with a measurement made on a GPU, or on a pretend GPU, which every
+// text then says. They disagree where the peak allocated or the peak reserved is further than
+// tolerance (0.01 is 1%) of the predicted one from it; exactly at it they agree. An incomplete
+// prediction is not held to that.
 func Compare(predicted *report.Report, m *Measurement, tolerance float64) (*Comparison, error) {
 	if !m.Where.Allocator() {
 		return nil, errors.New("got a record on CPU tensors, want one made on a GPU: the two are not to be compared")
@@ -133,7 +136,8 @@ func (c *Comparison) rows(r *report.Report, m *Measurement) {
 	}
 }
 
-// mostIn is the most over the passes of a name: the steady ones of a training run are many. false where the run did not come to one.
+// mostIn is the most over the passes of a name: the steady ones of a training run are many. false
+// where the run did not come to one.
 func mostIn(m *Measurement, name string, of func(*recording.Pass) *units.Bytes) (most units.Bytes, ok bool) {
 	for i := range m.Passes {
 		if p := &m.Passes[i]; p.Name == name && !m.Stopped(p) {
@@ -316,7 +320,8 @@ func flagText(f recording.Flags) string {
 	return strings.Join(on, " ")
 }
 
-// sameDevice says whether a GPU is the case's: by its multiprocessors where they are reported, as a pretend one may have more memory than the card.
+// sameDevice says whether a GPU is the case's: by its multiprocessors where they are reported, as a
+// pretend one may have more memory than the card.
 func sameDevice(c *spec.Case, d *recording.Device) bool {
 	if d.SMs > 0 {
 		return d.ComputeCapability == c.Platform.Device.ComputeCapability.String() && d.SMs == c.Platform.Device.SMs

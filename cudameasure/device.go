@@ -47,7 +47,8 @@ func (e *DeviceError) Error() string {
 
 func (e *DeviceError) Unwrap() error { return e.Kind }
 
-// Devices lists the GPUs of this machine, all of them, whatever CUDA_VISIBLE_DEVICES says. There is at least one, or an error.
+// Devices lists the GPUs of this machine, all of them, whatever CUDA_VISIBLE_DEVICES says. There is
+// at least one, or an error.
 func Devices(ctx context.Context) ([]Device, error) {
 	t := FromEnvironment()
 	return t.Devices(ctx)
@@ -95,7 +96,8 @@ func (t *Tools) askProbe(ctx context.Context) ([]Device, error) {
 	return a.Devices, nil
 }
 
-// probeError reads how cudaprobe ended: the dynamic linker's words, or those of gorgonia.org/cu's init, which name the CUresult.
+// probeError reads how cudaprobe ended: the dynamic linker's words, or those of gorgonia.org/cu's
+// init, which name the CUresult.
 func probeError(out output) error {
 	text := out.stdout + out.stderr
 	switch {

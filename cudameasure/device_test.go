@@ -243,7 +243,8 @@ func oldDriver(t *testing.T, flags ...string) string {
 	return dir
 }
 
-// buildProbe builds cudaprobe and the stub driver: by cgo, which takes a C compiler, CUDA's headers and more time than all other tests of the package.
+// buildProbe builds cudaprobe and the stub driver: by cgo, which takes a C compiler, CUDA's headers
+// and more time than all other tests of the package.
 func buildProbe(t *testing.T) (probe, driver string) {
 	t.Helper()
 	if os.Getenv("MEMSPEC_PROBE_TESTS") == "" {
@@ -285,7 +286,8 @@ func TestSameDevice(t *testing.T) {
 	}
 }
 
-// TestMostRisen: of several GPUs the one whose memory rose most, of equals the first by name; one that did not rise is none.
+// TestMostRisen: of several GPUs the one whose memory rose most, of equals the first by name; one
+// that did not rise is none.
 func TestMostRisen(t *testing.T) {
 	of := func(uuid string, before, most units.Bytes) *Sampled {
 		return &Sampled{UUID: uuid, Before: before, Most: most}

@@ -15,7 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A child that is out of time is ended with what it started: a named pipe that its child writes to has no writer any more.
+// A child that is out of time is ended with what it started: a named pipe that its child writes to
+// has no writer any more.
 func TestTheGroupEnds(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	require.NoError(t, syscall.Mkfifo(pipe, 0o600))

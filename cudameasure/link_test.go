@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// gorgonia.org/cu ends the process where there is no device, so nothing but the probe may link it; and nothing else may need cgo.
+// gorgonia.org/cu ends the process where there is no device, so nothing but the probe may link it;
+// and nothing else may need cgo.
 func TestOnlyTheProbeLinksTheDriver(t *testing.T) {
 	var importers, cgo []string
 	require.NoError(t, filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {

@@ -28,7 +28,8 @@ var (
 	ErrModel     = errors.New("the model fails")
 )
 
-// RunError is a case that was not measured. Kind is ErrNoPython, ErrNoDevice, ErrNoPretend, ErrCase, ErrNothing, ErrModel or ErrHangs.
+// RunError is a case that was not measured. Kind is ErrNoPython, ErrNoDevice, ErrNoPretend,
+// ErrCase, ErrNothing, ErrModel or ErrHangs.
 type RunError struct {
 	Case string
 	Kind error
@@ -57,7 +58,8 @@ type Sampled struct {
 // Rise is how much more the device had in use than before.
 func (s *Sampled) Rise() units.Bytes { return s.Most - s.Before }
 
-// Run measures a case on this machine's GPU: python -m memshim measure in a fresh process, device memory sampled beside it.
+// Run measures a case on this machine's GPU: python -m memshim measure in a fresh process, device
+// memory sampled beside it.
 func Run(ctx context.Context, c spec.Case) (*Measurement, error) {
 	t := FromEnvironment()
 	return t.Run(ctx, c)
@@ -68,7 +70,8 @@ func (t *Tools) Run(ctx context.Context, c spec.Case) (*Measurement, error) {
 	return t.run(ctx, &c, recording.OnCUDA)
 }
 
-// RunPretended runs a case on a pretend GPU of its device: PyTorch's own allocator, and no GPU. ErrNoPretend where there can be none.
+// RunPretended runs a case on a pretend GPU of its device: PyTorch's own allocator, and no GPU.
+// ErrNoPretend where there can be none.
 func (t *Tools) RunPretended(ctx context.Context, c spec.Case) (*Measurement, error) {
 	return t.run(ctx, &c, recording.OnPretend)
 }
@@ -128,7 +131,8 @@ func (t *Tools) run(ctx context.Context, c *spec.Case, where recording.Where) (*
 	return m, nil
 }
 
-// limits are the time that a run has, and that its process has with what it takes besides: on a GPU also the wait until that is free.
+// limits are the time that a run has, and that its process has with what it takes besides: on a GPU
+// also the wait until that is free.
 func (t *Tools) limits(where recording.Where) (run, process time.Duration) {
 	run = cmp.Or(t.Limit, DefaultLimit)
 	process = run + startAndEnd
@@ -194,7 +198,8 @@ func shimSaid(out output) string {
 	return strings.TrimSpace(lines[len(lines)-1])
 }
 
-// environment is that of the process that measures: PyTorch reads the allocator's settings when it starts, and the case says all of them.
+// environment is that of the process that measures: PyTorch reads the allocator's settings when it
+// starts, and the case says all of them.
 func (t *Tools) environment(c *spec.Case, given []string) []string {
 	said := []string{"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "CUBLAS_WORKSPACE_CONFIG", "PYTORCH_NO_CUDA_MEMORY_CACHING", "TORCH_CUDNN_V8_API_DISABLED",
 		"TORCH_CUDNN_USE_HEURISTIC_MODE_B"}

@@ -117,7 +117,8 @@ func TestRunOnOneOfSeveralGPUs(t *testing.T) {
 	assert.Equal(t, 310*MiB, m.Sampled.Rise())
 }
 
-// fakeSMI is an nvidia-smi that says what body says, again and again where it is asked to (-lms). It keeps an account of how often it was started.
+// fakeSMI is an nvidia-smi that says what body says, again and again where it is asked to (-lms).
+// It keeps an account of how often it was started.
 func fakeSMI(t *testing.T, body string) string {
 	return script(t, `printf x >>"$0.started"; while :; do `+body+`
 case "$*" in *-lms*) sleep 0.05;; *) break;; esac; done`)

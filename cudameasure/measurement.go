@@ -63,7 +63,8 @@ func (m *Measurement) Value(metric report.Metric) (units.Bytes, bool) {
 	return 0, false
 }
 
-// peakOfCalls is the most over the passes, of a compiled model over those after the first, where the run came to one: as a report has it.
+// peakOfCalls is the most over the passes, of a compiled model over those after the first, where
+// the run came to one: as a report has it.
 func (m *Measurement) peakOfCalls(of func(*recording.Pass) *units.Bytes) (units.Bytes, bool) {
 	if m.Compiled {
 		if most, ok := mostIn(m, recording.Steady, of); ok {
@@ -73,7 +74,8 @@ func (m *Measurement) peakOfCalls(of func(*recording.Pass) *units.Bytes) (units.
 	return m.Peak(of)
 }
 
-// ContextCost is the device memory of the process outside the allocator: as the shim saw it, else by the samples; false where neither reports.
+// ContextCost is the device memory of the process outside the allocator: as the shim saw it, else
+// by the samples; false where neither reports.
 func (m *Measurement) ContextCost() (units.Bytes, bool) {
 	if m.Context != nil {
 		return *m.Context, true

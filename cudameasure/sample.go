@@ -16,8 +16,10 @@ import (
 // sampleEvery is how often the devices are asked.
 const sampleEvery = 100 * time.Millisecond
 
-// sample watches every device until the returned function is called, which says what was seen by UUID; nil where nobody reports. One process reports all
-// the time: nvidia-smi, which makes no context to ask, else cudaprobe by gorgonia.org/cu's MemInfo, whose context is there before the run.
+// sample watches every device until the returned function is called, which says what was seen by
+// UUID; nil where nobody reports. One process reports all the time: nvidia-smi, which makes no
+// context to ask, else cudaprobe by gorgonia.org/cu's MemInfo, whose context is there before the
+// run.
 func (t *Tools) sample(ctx context.Context) func() map[string]*Sampled {
 	ctx, cancel := context.WithCancel(ctx)
 	none := func() map[string]*Sampled { cancel(); return nil }

@@ -31,8 +31,9 @@ const (
 	DefaultWait   = 6 * time.Hour
 )
 
-// FromEnvironment finds the programs: cudaprobe by the variable MEMSPEC_CUDAPROBE, then beside this program, then on PATH; Python by
-// MEMSPEC_PYTHON, then python3 or python on PATH; nvidia-smi on PATH.
+// FromEnvironment finds the programs: cudaprobe by the variable MEMSPEC_CUDAPROBE, then beside this
+// program, then on PATH; Python by MEMSPEC_PYTHON, then python3 or python on PATH; nvidia-smi on
+// PATH.
 func FromEnvironment() Tools {
 	t := Tools{Probe: os.Getenv("MEMSPEC_CUDAPROBE"), Python: os.Getenv("MEMSPEC_PYTHON")}
 	if t.Probe == "" {

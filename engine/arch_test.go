@@ -18,8 +18,8 @@ import (
 
 const modulePath = "github.com/memspec/memspec/"
 
-// mayImport is the one direction of the architecture: what each package imports of memspec, tests apart. A package that is missing here fails, and an
-// import that no file has any more.
+// mayImport is the one direction of the architecture: what each package imports of memspec, tests
+// apart. A package that is missing here fails, and an import that no file has any more.
 var mayImport = map[string][]string{
 	"engine/internal/python":            {},
 	"engine/internal/once":              {},

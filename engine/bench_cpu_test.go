@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// cpuTime is what the process has spent of all processors, garbage collection included: on a machine that others use too, wall time lies.
+// cpuTime is what the process has spent of all processors, garbage collection included: on a
+// machine that others use too, wall time lies.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

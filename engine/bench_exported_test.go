@@ -15,8 +15,9 @@ import (
 	"github.com/memspec/memspec/engine/spec"
 )
 
-// BenchmarkExported is an exported program from its file to the report. What it may cost on one core: a transformer of twelve layers 10 ms, a graph of a model of
-// 70 billion parameters (80 layers, 6,000 nodes) 150 ms. GOMAXPROCS=1 go test ./engine -run '^$' -bench Exported -benchmem
+// BenchmarkExported is an exported program from its file to the report. What it may cost on one
+// core: a transformer of twelve layers 10 ms, a graph of a model of 70 billion parameters (80
+// layers, 6,000 nodes) 150 ms. GOMAXPROCS=1 go test ./engine -run '^$' -bench Exported -benchmem
 func BenchmarkExported(b *testing.B) {
 	for _, name := range []string{"bert12", "llama70b"} {
 		file := filepath.Join("..", "testdata", "artifacts", "exported", "models", name+".pt2")

@@ -45,7 +45,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// each runs f on one core and reports its processor time. Nothing samples allocations, as in the command, unless that is asked for.
+// each runs f on one core and reports its processor time. Nothing samples allocations, as in the
+// command, unless that is asked for.
 func each(b *testing.B, f func(b *testing.B)) {
 	if flag.Lookup("test.memprofile").Value.String() == "" {
 		defer func(rate int) { runtime.MemProfileRate = rate }(runtime.MemProfileRate)
@@ -77,8 +78,9 @@ func BenchmarkResnet50(b *testing.B) {
 	}
 }
 
-// The steps of BenchmarkResnet50/script/eager: reading the archive (functions are read when they are first called, and count to the run), the
-// run of it, whole, and of that the replay and the account alone.
+// The steps of BenchmarkResnet50/script/eager: reading the archive (functions are read when they
+// are first called, and count to the run), the run of it, whole, and of that the replay and the
+// account alone.
 func BenchmarkSteps(b *testing.B) {
 	ctx := context.Background()
 	c := resnet50(b, "script", spec.Eager)

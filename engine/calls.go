@@ -31,8 +31,8 @@ func libraryCalls(asked []*workspace.Asked, by profile.Answerer) []LibraryCall {
 	return out
 }
 
-// askCommand asks the libraries for what is by rule in the cases of a memspec.yaml, which is named where it is not the file that the command takes
-// unasked.
+// askCommand asks the libraries for what is by rule in the cases of a memspec.yaml, which is named
+// where it is not the file that the command takes unasked.
 func askCommand(file string) string {
 	command := "python -m memshim workspace"
 	if file == "" || file == "memspec.yaml" {

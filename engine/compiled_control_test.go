@@ -19,8 +19,8 @@ import (
 	"github.com/memspec/memspec/engine/trace"
 )
 
-// controlled are the samples whose code does more than run straight on: what is assumed of each as it stands, and its account's quality. A pretend GPU reads
-// nought wherever a value decides.
+// controlled are the samples whose code does more than run straight on: what is assumed of each as
+// it stands, and its account's quality. A pretend GPU reads nought wherever a value decides.
 var controlled = map[string]struct {
 	notes   []note.ID
 	quality report.Quality
@@ -52,8 +52,9 @@ func ranOf(t *testing.T, c spec.Case) (*engine.Run, []spec.Assumption) {
 	return r, nought
 }
 
-// TestControlledPackages holds packages that choose, loop, read values and call their own operators against the same packages run by PyTorch on a pretend
-// GPU. As they stand nothing is under what it took; with the values stated that it read, every event is its.
+// TestControlledPackages holds packages that choose, loop, read values and call their own operators
+// against the same packages run by PyTorch on a pretend GPU. As they stand nothing is under what it
+// took; with the values stated that it read, every event is its.
 func TestControlledPackages(t *testing.T) {
 	dir := filepath.Join("..", "testdata", "compiled", "control")
 	for name, want := range controlled {

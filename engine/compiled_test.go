@@ -64,8 +64,9 @@ func readCalls(t testing.TB, path string) []*recordedCall {
 	return out
 }
 
-// TestPackagesAgainstPretended holds AOTInductor's packages, read as text, against the same packages loaded and run by PyTorch on a pretend GPU: at each
-// recorded shape every event of the first call, and the peaks of both.
+// TestPackagesAgainstPretended holds AOTInductor's packages, read as text, against the same
+// packages loaded and run by PyTorch on a pretend GPU: at each recorded shape every event of the
+// first call, and the peaks of both.
 func TestPackagesAgainstPretended(t *testing.T) {
 	dir := filepath.Join("..", "testdata", "compiled")
 	paths, err := filepath.Glob(filepath.Join(dir, "*.pt2"))
@@ -92,7 +93,8 @@ func TestPackagesAgainstPretended(t *testing.T) {
 	}
 }
 
-// TestPackageWeights: a package's weights are one block outside of PyTorch's allocator, each at a multiple of 64 bytes; they are weights, and part of total.
+// TestPackageWeights: a package's weights are one block outside of PyTorch's allocator, each at a
+// multiple of 64 bytes; they are weights, and part of total.
 func TestPackageWeights(t *testing.T) {
 	c := testcase.On(t, "t4", filepath.Join("..", "testdata", "compiled", "mlp.t4.pt2"), "float32[8,64]")
 	r, err := engine.Estimate(context.Background(), c)
@@ -155,8 +157,9 @@ func TestPackageRefusals(t *testing.T) {
 	}
 }
 
-// TestFusedKernelsAreTold: a buffer is reported by the operators that its kernel was made of, a copy that compiling adds as such: resnet50's convolutions are
-// run channels last, so its image and its weights are copied in every call.
+// TestFusedKernelsAreTold: a buffer is reported by the operators that its kernel was made of, a
+// copy that compiling adds as such: resnet50's convolutions are run channels last, so its image and
+// its weights are copied in every call.
 func TestFusedKernelsAreTold(t *testing.T) {
 	r, err := new(suite.Models).Run(context.Background(), testcase.On(t, "t4", filepath.Join("..", "testdata", "compiled", "resnet50.t4.pt2"), "float32[1,3,224,224]"))
 	require.NoError(t, err)

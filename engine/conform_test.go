@@ -48,8 +48,8 @@ func (a account) peakError() float64 {
 	return 100 * float64(a.peak-a.want) / float64(a.want)
 }
 
-// compareAll compares every archive with its recordings: torchscript for both kinds, and eager for both against the live module's run. It does so
-// once for all tests.
+// compareAll compares every archive with its recordings: torchscript for both kinds, and eager for
+// both against the live module's run. It does so once for all tests.
 func compareAll(t testing.TB) []account {
 	t.Helper()
 	compared.Do(func() {
@@ -189,7 +189,8 @@ type exception struct {
 	cause string
 }
 
-// exceptionsFile lists them; MEMSPEC_UPDATE=1 rewrites the counts and adds new ones without a cause, which the test refuses.
+// exceptionsFile lists them; MEMSPEC_UPDATE=1 rewrites the counts and adds new ones without a
+// cause, which the test refuses.
 const exceptionsFile = "../testdata/conformance/exceptions.txt"
 
 func readExceptions(t testing.TB) map[string]exception {
@@ -225,8 +226,8 @@ func writeExceptions(t testing.TB, all []account, old map[string]exception) {
 	golden.Write(t, exceptionsFile, []byte(b.String()))
 }
 
-// TestConformance compares every predicted stream with its recording, event for event. A stream may part only where exceptions.txt says why,
-// and not earlier than it says.
+// TestConformance compares every predicted stream with its recording, event for event. A stream may
+// part only where exceptions.txt says why, and not earlier than it says.
 func TestConformance(t *testing.T) {
 	all := compareAll(t)
 	known := readExceptions(t)

@@ -1,4 +1,5 @@
-// Package engine predicts what a model takes on a GPU, from its artifact alone: Estimate gives the account, Check judges it.
+// Package engine predicts what a model takes on a GPU, from its artifact alone: Estimate gives the
+// account, Check judges it.
 //
 // # The architecture
 //
@@ -10,10 +11,11 @@
 //	                           ops              PyTorch      device
 //	                       (rule table)         snapshot     (rows)
 //
-// Each arrow is one Go value that can be printed, checked and stored: *artifact.Artifact, *program.Program, *trace.Trace,
-// *allocator.Timeline, *report.Report, verdict.Verdict. A room imports only rooms to its left; arch_test.go holds the table of imports and
-// fails on any other edge. The measured world enters at trace: a recorded snapshot of PyTorch, or the recording of a run, becomes the same
-// value that exec makes.
+// Each arrow is one Go value that can be printed, checked and stored: *artifact.Artifact,
+// *program.Program, *trace.Trace, *allocator.Timeline, *report.Report, verdict.Verdict. A room
+// imports only rooms to its left; arch_test.go holds the table of imports and fails on any other
+// edge. The measured world enters at trace: a recorded snapshot of PyTorch, or the recording of a
+// run, becomes the same value that exec makes.
 //
 // # From a case to its verdict
 //
@@ -80,29 +82,34 @@
 //	cudameasure         runs a case with memshim, on a GPU or a pretend one; cudameasure/verify compares the run with the prediction
 //	pyshim              memshim: python -m memshim, pytest, the pretend GPU
 //
-// Where to add what: an operator is a row in its family under ops (ops/doc.go has the families and the six questions); a kind of artifact is
-// a row in artifact/kinds.go, and a folder beside it where it holds a program; a device is a row in device; an allocator setting is a row in
-// allocator; a format of reports is a writer and a row in format.Formats; a metric is a constant in report and its line in Value; a note is
-// a row in note, a line below and a test in notes_test.go.
+// Where to add what: an operator is a row in its family under ops (ops/doc.go has the families and
+// the six questions); a kind of artifact is a row in artifact/kinds.go, and a folder beside it
+// where it holds a program; a device is a row in device; an allocator setting is a row in
+// allocator; a format of reports is a writer and a row in format.Formats; a metric is a constant in
+// report and its line in Value; a note is a row in note, a line below and a test in notes_test.go.
 //
 // # Promises
 //
-// This package's functions, packages assert and assert/require and memspec.yaml are kept. The rooms beneath are public so that operators,
-// devices and formats can be added from outside, but they are v0 and may change.
+// This package's functions, packages assert and assert/require and memspec.yaml are kept. The rooms
+// beneath are public so that operators, devices and formats can be added from outside, but they are
+// v0 and may change.
 //
-// Nothing is executed, no tensor bytes are read (small constants excepted), nothing reads the environment, and the same case gives the same
-// bytes on every machine. An operator without a rule is never guessed: the account is then incomplete and no budget passes.
+// Nothing is executed, no tensor bytes are read (small constants excepted), nothing reads the
+// environment, and the same case gives the same bytes on every machine. An operator without a rule
+// is never guessed: the account is then incomplete and no budget passes.
 //
 // # What is not modelled
 //
 // Training, but as a recording of it (package recording). Several streams of one run. Fused kernels
-// that TorchScript's profiling executor may make from the second pass on. What libraries allocate outside PyTorch's allocator, except the
-// context's cost where a device's row or memspec.yaml states it, and the weights of an AOTInductor package. Library workspace is by formula where
+// that TorchScript's profiling executor may make from the second pass on. What libraries allocate
+// outside PyTorch's allocator, except the context's cost where a device's row or memspec.yaml
+// states it, and the weights of an AOTInductor package. Library workspace is by formula where
 // nothing more exact is known, and the report says so.
 //
 // # Notes
 //
-// What a run had to assume is a note with a stable ID, written once at a place; allow: in memspec.yaml names those that do not count.
+// What a run had to assume is a note with a stable ID, written once at a place; allow: in
+// memspec.yaml names those that do not count.
 //
 //	artifact-stale       a file that the artifact was made from has changed; the verdict is inconclusive
 //	branch-both          a branch depends on tensor data; both sides were run and the heavier is kept

@@ -21,7 +21,8 @@ import (
 	"github.com/memspec/memspec/engine/workspace/profile"
 )
 
-// Estimate predicts what one case takes. A run that does not fit its device is a result (Report.OOM), as is an incomplete one.
+// Estimate predicts what one case takes. A run that does not fit its device is a result
+// (Report.OOM), as is an incomplete one.
 func Estimate(ctx context.Context, c spec.Case) (*report.Report, error) {
 	r, err := run(ctx, c)
 	if err != nil {
@@ -30,8 +31,8 @@ func Estimate(ctx context.Context, c spec.Case) (*report.Report, error) {
 	return r.Report, nil
 }
 
-// Check predicts what one case takes and judges its budgets. The error says why there is nothing to judge. A case with fits: or
-// regression: asks for more runs than one: suite.Judge judges it.
+// Check predicts what one case takes and judges its budgets. The error says why there is nothing to
+// judge. A case with fits: or regression: asks for more runs than one: suite.Judge judges it.
 func Check(ctx context.Context, c spec.Case) (verdict.Verdict, error) {
 	v, err := check(ctx, c)
 	if err != nil {
@@ -65,10 +66,11 @@ func run(ctx context.Context, c spec.Case) (*Run, error) {
 	return m.Run(ctx, c)
 }
 
-// An Opener opens artifacts. Their runs have in common what it holds; the zero value is ready, and several goroutines may use it.
+// An Opener opens artifacts. Their runs have in common what it holds; the zero value is ready, and
+// several goroutines may use it.
 type Opener struct {
-	// Environ is the caller's environment, NAME=VALUE: variables that a recorded run read are compared with it. nil compares none.
-	// The engine reads no environment itself.
+	// Environ is the caller's environment, NAME=VALUE: variables that a recorded run read are
+	// compared with it. nil compares none. The engine reads no environment itself.
 	Environ []string
 
 	// Answers are used where the workspace profile of a case has none: what was asked just now.

@@ -72,8 +72,9 @@ func (m *Model) done(s exec.Start) {
 	m.idle = append(m.idle, s)
 }
 
-// withProgram calls f with the model whose program a case runs: of an eager run the one in the sidecar, if there is one and it takes the inputs (it may
-// leave fewer sizes open than the artifact).
+// withProgram calls f with the model whose program a case runs: of an eager run the one in the
+// sidecar, if there is one and it takes the inputs (it may leave fewer sizes open than the
+// artifact).
 func (m *Model) withProgram(c *spec.Case, f func(of *Model) error) error {
 	if m.eager != nil && liveness(m.runtime(c)) == exec.PythonFrame {
 		of, err := m.eager()
@@ -136,8 +137,9 @@ func tableOf(c *spec.Case) (*ops.Table, error) {
 	return builtin.With(rules)
 }
 
-// runsOn says whether compiled code runs on a device: its kernels are binaries, which run on their compute capability and on later ones of its major
-// (CUDA C++ Programming Guide, binary compatibility).
+// runsOn says whether compiled code runs on a device: its kernels are binaries, which run on their
+// compute capability and on later ones of its major (CUDA C++ Programming Guide, binary
+// compatibility).
 func (m *Model) runsOn(d *device.Device) error {
 	p := m.Artifact.Program
 	if p == nil || p.For == [2]int{} || d.Kind == device.None {
@@ -149,8 +151,9 @@ func (m *Model) runsOn(d *device.Device) error {
 	return nil
 }
 
-// Lifetimes runs one case of the model and returns the live ranges of the functions that it ran: by them values were released. most
-// holds locals that the artifact does not record to their latest end, as the upper end of a report does.
+// Lifetimes runs one case of the model and returns the live ranges of the functions that it ran: by
+// them values were released. most holds locals that the artifact does not record to their latest
+// end, as the upper end of a report does.
 func (m *Model) Lifetimes(ctx context.Context, c spec.Case, most bool) (funcs []lifetime.Func, err error) {
 	defer caught(m.Path, &err)
 	p, err := m.Program()

@@ -147,9 +147,11 @@ func streamOf(tr *trace.Trace) []string {
 	return out
 }
 
-// TestExportedAgainstPretended holds what is predicted of exported programs against what PyTorch did with them, and with the live modules, on pretend GPUs:
-// agree.txt says of each how far it agrees, for eager runs with what was seen at export (the sidecar) and alone. Whatever it says, what is called exact is what PyTorch did: baseline, peaks and every event; and nothing takes
-// more than the upper figure of an estimate.
+// TestExportedAgainstPretended holds what is predicted of exported programs against what PyTorch
+// did with them, and with the live modules, on pretend GPUs: agree.txt says of each how far it
+// agrees, for eager runs with what was seen at export (the sidecar) and alone. Whatever it says,
+// what is called exact is what PyTorch did: baseline, peaks and every event; and nothing takes more
+// than the upper figure of an estimate.
 func TestExportedAgainstPretended(t *testing.T) {
 	dir := filepath.Join("..", "testdata", "conformance", "2.15-exported")
 	paths, err := filepath.Glob(filepath.Join(dir, "*", "*.txt"))
@@ -195,7 +197,8 @@ func TestExportedAgainstPretended(t *testing.T) {
 	}
 }
 
-// convolved is a memspec.yaml of the recorded runs that ask cuDNN for a convolution's workspace: the profile beside it is made from that.
+// convolved is a memspec.yaml of the recorded runs that ask cuDNN for a convolution's workspace:
+// the profile beside it is made from that.
 func convolved(t *testing.T, paths []string) string {
 	models := map[string]string{}
 	for _, path := range paths {

@@ -48,8 +48,9 @@ func estimated(t testing.TB, model, dev, torch string, c spec.Case) *report.Repo
 	return r.Report
 }
 
-// TestMeasuredPeaksWithWorkspaceProfile holds five predictions with cuDNN's own answers for compute capability 8.9 against a real GPU: the
-// baseline of all, and 9 of the 10 peaks, to the last digit that was published; the tenth is 0.32 MiB low.
+// TestMeasuredPeaksWithWorkspaceProfile holds five predictions with cuDNN's own answers for compute
+// capability 8.9 against a real GPU: the baseline of all, and 9 of the 10 peaks, to the last digit
+// that was published; the tenth is 0.32 MiB low.
 func TestMeasuredPeaksWithWorkspaceProfile(t *testing.T) {
 	const resnet50 = 109.05 // measured 109.37; no plan of sm 86 or sm 89 gives that
 	for _, want := range measuredPeaks {
@@ -74,7 +75,8 @@ func TestMeasuredPeaksWithWorkspaceProfile(t *testing.T) {
 	}
 }
 
-// TestWorkspaceByDeviceClass is what each class of devices gives for the same models: the plan, and with it the peak, is the class's own.
+// TestWorkspaceByDeviceClass is what each class of devices gives for the same models: the plan, and
+// with it the peak, is the class's own.
 func TestWorkspaceByDeviceClass(t *testing.T) {
 	type peak struct{ allocated, reserved float64 }
 	for _, c := range []struct {
@@ -134,10 +136,11 @@ func printMeasuredPeaks(t testing.TB) {
 	}
 }
 
-// measuredScripts are three scripted models as measured by torch.cuda.max_memory_allocated on a GPU that is not named (jinug0905/Pytorch_Static_Analyzer
-// README.md @7eea6557; torchvision 0.10, presumably torch 2.0.1, batch 1, 224×224, no_grad), in MiB. Their script holds the weights twice: the
-// eager module's beside the loaded archive's. They are the only inference of convolutional models on record besides measuredPeaks whose
-// archive, inputs and batch are known.
+// measuredScripts are three scripted models as measured by torch.cuda.max_memory_allocated on a GPU
+// that is not named (jinug0905/Pytorch_Static_Analyzer README.md @7eea6557; torchvision 0.10,
+// presumably torch 2.0.1, batch 1, 224×224, no_grad), in MiB. Their script holds the weights twice:
+// the eager module's beside the loaded archive's. They are the only inference of convolutional
+// models on record besides measuredPeaks whose archive, inputs and batch are known.
 var measuredScripts = []struct {
 	model     string
 	allocated float64
@@ -150,8 +153,9 @@ func scripted(t testing.TB, model, dev, profile string) units.Bytes {
 	return r.Passes[0].Peak.Allocated + r.Weights
 }
 
-// TestMeasuredScripts states how far the predictions are off, as they are: nobody knows the GPU, and cuDNN 8.5 has a stand-in. On a GPU of 8.0
-// they are up to 1.6 % low, on one of 7.5 up to 5.8 % off.
+// TestMeasuredScripts states how far the predictions are off, as they are: nobody knows the GPU,
+// and cuDNN 8.5 has a stand-in. On a GPU of 8.0 they are up to 1.6 % low, on one of 7.5 up to 5.8 %
+// off.
 func TestMeasuredScripts(t *testing.T) {
 	for _, c := range []struct {
 		device string

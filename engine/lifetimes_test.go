@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLifetimes: the live ranges of recorded archives are what lifetime.Check wants of them: of the small ones in each runtime, of all traced ones
-// as read off their stacks, and at their longest.
+// TestLifetimes: the live ranges of recorded archives are what lifetime.Check wants of them: of the
+// small ones in each runtime, of all traced ones as read off their stacks, and at their longest.
 func TestLifetimes(t *testing.T) {
 	families := map[string]bool{} // of big models the first stands for its siblings
 	for _, r := range recordings(t) {

@@ -19,8 +19,8 @@ import (
 	"github.com/memspec/memspec/engine/spec"
 )
 
-// longProgram writes an exported program of n nodes as a folder: blocks of ten nodes, each a module with a separate line for each node, whose input is
-// held to its end.
+// longProgram writes an exported program of n nodes as a folder: blocks of ten nodes, each a module
+// with a separate line for each node, whose input is held to its end.
 func longProgram(t testing.TB, n int) string {
 	dir := filepath.Join(t.TempDir(), "long")
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "models"), 0o755))
@@ -66,7 +66,8 @@ func longProgram(t testing.TB, n int) string {
 	return dir
 }
 
-// TestCostIsLinear: eight times the nodes take no more than twenty times the processor time; a cost that grows with their square would take 64 times it.
+// TestCostIsLinear: eight times the nodes take no more than twenty times the processor time; a cost
+// that grows with their square would take 64 times it.
 func TestCostIsLinear(t *testing.T) {
 	const few, many = 2000, 16000
 	cost := map[int]time.Duration{}

@@ -25,8 +25,8 @@ var notRaced = map[string]string{
 	"startBrowser": "reads what a browser prints, where one is asked for",
 }
 
-// What starts goroutines is tested with the race detector: make race names packages, and of the two big ones tests. This compares those lists with
-// the code.
+// What starts goroutines is tested with the race detector: make race names packages, and of the two
+// big ones tests. This compares those lists with the code.
 func TestWhatIsConcurrentIsRaced(t *testing.T) {
 	raced := racedBy(t)
 	for pkg, code := range readFuncs(t, "..") {
@@ -77,7 +77,8 @@ func inParallel() { go alone() }
 	assert.False(t, raced("engine")("TestConformance"))
 }
 
-// racedBy reads the Makefile: which tests of a package run with the race detector; nil for a package of which none does.
+// racedBy reads the Makefile: which tests of a package run with the race detector; nil for a
+// package of which none does.
 func racedBy(t *testing.T) func(pkg string) func(test string) bool {
 	data, err := os.ReadFile("../Makefile")
 	require.NoError(t, err)
@@ -156,8 +157,9 @@ func (fs funcs) add(file *ast.File, test bool) {
 	}
 }
 
-// concurrent says whether a function starts goroutines, itself or by functions that it calls by name, except those of notRaced. A test is asked for what
-// tests do: of what a product's function starts, one raced test is enough.
+// concurrent says whether a function starts goroutines, itself or by functions that it calls by
+// name, except those of notRaced. A test is asked for what tests do: of what a product's function
+// starts, one raced test is enough.
 func (fs funcs) concurrent(name string, from []string) bool {
 	f := fs[name]
 	if f == nil || slices.Contains(from, name) {

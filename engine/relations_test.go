@@ -118,8 +118,9 @@ func TestInvariants(t *testing.T) {
 	}
 }
 
-// Every storage of a convolutional model grows with the batch by the same bytes a sample: size(3) - size(2) = size(2) - size(1). Library
-// workspace is left out: a library chooses another plan when it likes.
+// Every storage of a convolutional model grows with the batch by the same bytes a sample: size(3) -
+// size(2) = size(2) - size(1). Library workspace is left out: a library chooses another plan when
+// it likes.
 func TestStoragesAreAffineInTheBatch(t *testing.T) {
 	d, err := device.Lookup("none")
 	require.NoError(t, err)

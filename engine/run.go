@@ -49,7 +49,8 @@ func (m *Model) Run(ctx context.Context, c spec.Case) (r *Run, err error) {
 	return m.run(ctx, c, likeliest, notes)
 }
 
-// asRecorded is the case as a recorded run answers it: where the case does not state a mode, the recording's own counts.
+// asRecorded is the case as a recorded run answers it: where the case does not state a mode, the
+// recording's own counts.
 func (m *Model) asRecorded(c spec.Case) (spec.Case, error) {
 	if m.Artifact.Recorded == nil || len(m.Artifact.Modes) == 0 || c.States("mode") && c.Mode != "" {
 		return c, nil
@@ -57,7 +58,8 @@ func (m *Model) asRecorded(c spec.Case) (spec.Case, error) {
 	return c.InMode(spec.Mode(m.Artifact.Modes[0]))
 }
 
-// checkValues runs a recorded program again with other values; "" where nothing records how it was run, or that was not a program.
+// checkValues runs a recorded program again with other values; "" where nothing records how it was
+// run, or that was not a program.
 func (m *Model) checkValues() string {
 	if !recorded.OfProgram(m.Artifact.Recorded) {
 		return ""
@@ -142,8 +144,8 @@ func (r *Run) source() report.Source {
 	return src
 }
 
-// otherValues replays the recorded runs with other values that take otherwise, each on an allocator of its case. src is the source
-// of the run's report.
+// otherValues replays the recorded runs with other values that take otherwise, each on an allocator
+// of its case. src is the source of the run's report.
 func (r *Run) otherValues(src report.Source, a allocator.Allocator) ([]report.OtherValues, error) {
 	rec := r.Model.Artifact.Recorded
 	if rec == nil {

@@ -72,7 +72,8 @@ func settingsAccounts(t testing.TB) []account {
 	return inParallel(jobs)
 }
 
-// TestSettings holds predictions under dtype, autocast, memory format and other shapes against real PyTorch, event for event.
+// TestSettings holds predictions under dtype, autocast, memory format and other shapes against real
+// PyTorch, event for event.
 func TestSettings(t *testing.T) {
 	for _, a := range settingsAccounts(t) {
 		t.Run(a.name(), func(t *testing.T) {

@@ -15,8 +15,10 @@ import (
 	"github.com/memspec/memspec/engine/suite"
 )
 
-// TestTracedAgainstPretended holds traced archives with what was seen at export (memshim export --kind trace) against the live models on pretend GPUs: every event of
-// the first pass and the peaks, at each class of device that a recording is of. Alone an archive's account is an estimate, and no model takes more than its upper figure.
+// TestTracedAgainstPretended holds traced archives with what was seen at export (memshim export
+// --kind trace) against the live models on pretend GPUs: every event of the first pass and the
+// peaks, at each class of device that a recording is of. Alone an archive's account is an estimate,
+// and no model takes more than its upper figure.
 func TestTracedAgainstPretended(t *testing.T) {
 	dir := filepath.Join("..", "testdata", "conformance", "2.15-exported")
 	paths, err := filepath.Glob(filepath.Join("..", "testdata", "artifacts", "exported", "traced", "*.trace.pt"))

@@ -18,8 +18,9 @@ import (
 	"github.com/memspec/memspec/engine/verdict"
 )
 
-// Training steps that PyTorch ran on a pretend T4 (testdata/training; python -m memshim capture makes the recordings again): every allocation is
-// where PyTorch put it, its counters are the report's, and under expandable segments the replay gives the bytes of a run that had them.
+// Training steps that PyTorch ran on a pretend T4 (testdata/training; python -m memshim capture
+// makes the recordings again): every allocation is where PyTorch put it, its counters are the
+// report's, and under expandable segments the replay gives the bytes of a run that had them.
 func TestTrainingSteps(t *testing.T) {
 	cases, err := spec.Load("../testdata/training/memspec.yaml")
 	require.NoError(t, err)

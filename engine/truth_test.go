@@ -20,9 +20,10 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// measuredPeaks are five torchvision models as measured by torch.cuda.max_memory_allocated and max_memory_reserved on a desktop GPU (eager,
-// float32, batch 1, 224×224, torch 2.10.0 with cuDNN 9.10.2, first pass), in MiB to two decimals as they were published. The GPU is not named;
-// by its convolutions' workspace it is of compute capability 8.9.
+// measuredPeaks are five torchvision models as measured by torch.cuda.max_memory_allocated and
+// max_memory_reserved on a desktop GPU (eager, float32, batch 1, 224×224, torch 2.10.0 with cuDNN
+// 9.10.2, first pass), in MiB to two decimals as they were published. The GPU is not named; by its
+// convolutions' workspace it is of compute capability 8.9.
 var measuredPeaks = []struct {
 	model                         string
 	baseline, allocated, reserved float64
@@ -146,7 +147,8 @@ func printConformance(all []account) {
 	}
 }
 
-// TestUserLines holds the lines that eager predictions name for allocations against those that Python was at, outside PyTorch's own files.
+// TestUserLines holds the lines that eager predictions name for allocations against those that
+// Python was at, outside PyTorch's own files.
 func TestUserLines(t *testing.T) {
 	differ := map[string]int{
 		"several_lines/script.eager": 1, // of a method chain over several lines an archive names the first

@@ -16,8 +16,9 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// lacksOperators are the traced archives that hold less than their model runs eagerly: tracing drops operators whose results do not reach the
-// output, and what these allocate is in no account of the archive.
+// lacksOperators are the traced archives that hold less than their model runs eagerly: tracing
+// drops operators whose results do not reach the output, and what these allocate is in no account
+// of the archive.
 var lacksOperators = map[string]string{
 	"list_comprehension": "of four products and four concatenations two and one are used",
 	"list_methods":       "members that are taken out of a list",
@@ -33,8 +34,9 @@ type bounded struct {
 	births, recordedMore int
 }
 
-// TestUpperHolds: no recorded eager run of a traced archive takes more than the report's upper end, allocated or reserved. -v prints the table;
-// MEMSPEC_CONFORMANCE names another folder of recordings.
+// TestUpperHolds: no recorded eager run of a traced archive takes more than the report's upper end,
+// allocated or reserved. -v prints the table; MEMSPEC_CONFORMANCE names another folder of
+// recordings.
 func TestUpperHolds(t *testing.T) {
 	var jobs []func() bounded
 	for _, r := range recordings(t) {

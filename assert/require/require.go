@@ -1,5 +1,6 @@
-// Package require is package assert for tests that end at the first failure, as testify's package of that name is: each function does what the one of
-// assert does, and ends the test where that fails it.
+// Package require is package assert for tests that end at the first failure, as testify's package
+// of that name is: each function does what the one of assert does, and ends the test where that
+// fails it.
 //
 //	func TestServes(t *testing.T) {
 //		require.AtMost(t, "t4", "net.pt", map[report.Metric]units.Bytes{report.Reserved: 4 * units.GiB})

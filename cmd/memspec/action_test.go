@@ -159,7 +159,8 @@ func TestActionChecks(t *testing.T) {
 	}
 }
 
-// The whole action and the container file build the command as they say. It compiles everything again, with their flags: make examples runs it.
+// The whole action and the container file build the command as they say. It compiles everything
+// again, with their flags: make examples runs it.
 func TestPublishedBuilds(t *testing.T) {
 	if os.Getenv("MEMSPEC_BUILD_TESTS") != "1" {
 		t.Skip("MEMSPEC_BUILD_TESTS=1 runs it")
@@ -188,8 +189,8 @@ func TestPublishedBuilds(t *testing.T) {
 	t.Run("Containerfile", func(t *testing.T) { buildContainer(t, root) })
 }
 
-// buildContainer does what the lines of the Containerfile say, in folders: no container is needed for it. The result is run in a separate root folder
-// where that can be had.
+// buildContainer does what the lines of the Containerfile say, in folders: no container is needed
+// for it. The result is run in a separate root folder where that can be had.
 func buildContainer(t *testing.T, root string) {
 	source, image := t.TempDir(), t.TempDir()
 	stage, command, entry := 0, "", ""

@@ -51,8 +51,8 @@ func badFolder(t *testing.T) string {
 	return dir
 }
 
-// Every kind of input that is no good, through every door that takes it: one clear line that names it, the exit code of the README, and nothing that could
-// be taken for a result.
+// Every kind of input that is no good, through every door that takes it: one clear line that names
+// it, the exit code of the README, and nothing that could be taken for a result.
 func TestBadInputThroughEveryDoor(t *testing.T) {
 	badFolder(t)
 	onArtifact := map[string][]string{
@@ -122,7 +122,8 @@ func oneClearLine(t *testing.T, stderr, says string) {
 	assert.NotContains(t, stderr, "internal error")
 }
 
-// The same by a memspec.yaml: a file that cannot be read ends the command, an artifact that cannot is one case's error, and the others are still judged.
+// The same by a memspec.yaml: a file that cannot be read ends the command, an artifact that cannot
+// is one case's error, and the others are still judged.
 func TestBadSpecsThroughEveryDoor(t *testing.T) {
 	badFolder(t)
 	doors := map[string][]string{

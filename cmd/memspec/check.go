@@ -139,7 +139,8 @@ func (c *checked) compareWith(cmd *cobra.Command, with compared) error {
 	return nil
 }
 
-// mostRemedied is for how many failing cases a check looks for what would make them fit: it runs each some dozen times more.
+// mostRemedied is for how many failing cases a check looks for what would make them fit: it runs
+// each some dozen times more.
 const mostRemedied = 20
 
 func runCheck(cmd *cobra.Command, cases []spec.Case, all *checked) (int, error) {
@@ -205,8 +206,8 @@ func runCheck(cmd *cobra.Command, cases []spec.Case, all *checked) (int, error) 
 	return code, nil
 }
 
-// closing shows a person at a terminal how long it took, and which budget that holds has the least room: "0.4 s, least room: net[B=8],
-// reserved 224.0 MiB of 400.0 MiB (56.0%)".
+// closing shows a person at a terminal how long it took, and which budget that holds has the least
+// room: "0.4 s, least room: net[B=8], reserved 224.0 MiB of 400.0 MiB (56.0%)".
 func (c *checked) closing(took time.Duration) string {
 	s := fmt.Sprintf("%.1f s", took.Seconds())
 	if f := c.tightest; f != nil {

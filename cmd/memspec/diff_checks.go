@@ -172,7 +172,8 @@ func bothFigures(before, after *report.Report) string {
 	return strings.Join(parts, ", ")
 }
 
-// increase is the largest share by which a metric of any case grew. Runs of other inputs or on other devices do not count.
+// increase is the largest share by which a metric of any case grew. Runs of other inputs or on
+// other devices do not count.
 func (d *checksDiff) increase() (most float64) {
 	for _, c := range d.Cases {
 		if c.Diff == nil || c.Kind == "unlike" {

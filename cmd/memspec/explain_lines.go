@@ -15,7 +15,8 @@ import (
 	"github.com/memspec/memspec/internal/cli"
 )
 
-// A heldLine is a source line that holds memory at the peak: a row of the table that python -m memshim trace prints of a real run.
+// A heldLine is a source line that holds memory at the peak: a row of the table that python -m
+// memshim trace prints of a real run.
 type heldLine struct {
 	location string
 	ops      []string // that took it, in the order of their first storage
@@ -26,7 +27,8 @@ type heldLine struct {
 // untraced is the row of what was there before the first pass.
 const untraced = "untraced"
 
-// heldByLine gathers what is held at the allocated peak by source line, the largest first; where the run did not fit, what was held then.
+// heldByLine gathers what is held at the allocated peak by source line, the largest first; where
+// the run did not fit, what was held then.
 func heldByLine(tl *allocator.Timeline) []*heldLine {
 	var out []*heldLine
 	at := map[string]*heldLine{}

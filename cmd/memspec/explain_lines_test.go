@@ -48,8 +48,9 @@ func TestMedianOfBlocks(t *testing.T) {
 	}
 }
 
-// TestDecoderByLine explains a bfloat16 decoder of four billion parameters at 8,192 tokens by source line, from its exported program and from a recording of
-// the live model on a pretend A100: the two agree in every line, to the byte.
+// TestDecoderByLine explains a bfloat16 decoder of four billion parameters at 8,192 tokens by
+// source line, from its exported program and from a recording of the live model on a pretend A100:
+// the two agree in every line, to the byte.
 func TestDecoderByLine(t *testing.T) {
 	d, err := device.Lookup("a100-sxm-80gb")
 	require.NoError(t, err)

@@ -16,8 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Where standard output is a full disk, every command that prints ends with 2 and says so; where its reader is gone, as every program does; and a file that
-// does not fit is not left as half of one.
+// Where standard output is a full disk, every command that prints ends with 2 and says so; where
+// its reader is gone, as every program does; and a file that does not fit is not left as half of
+// one.
 func TestFullDisk(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {

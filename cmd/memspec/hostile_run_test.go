@@ -19,8 +19,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hostileMemory is what any file of at most 64 MiB may cost that is no legal model: SECURITY.md promises it. Its 10 s of processor time are for
-// one machine, and others are several times slower: a test fails where a run did not end, after hangTime, and logs what each took.
+// hostileMemory is what any file of at most 64 MiB may cost that is no legal model: SECURITY.md
+// promises it. Its 10 s of processor time are for one machine, and others are several times slower:
+// a test fails where a run did not end, after hangTime, and logs what each took.
 const (
 	hostileMemory = 1 << 30
 	hangTime      = 100 * time.Second

@@ -169,8 +169,8 @@ func legal(a *archiver) []hostileFile {
 	}
 }
 
-// TestHostileFiles runs commands on files that ask for much: each ends with an exit code, within the memory and the time that SECURITY.md promises.
-// MEMSPEC_HOSTILE=1 tries all of them.
+// TestHostileFiles runs commands on files that ask for much: each ends with an exit code, within
+// the memory and the time that SECURITY.md promises. MEMSPEC_HOSTILE=1 tries all of them.
 func TestHostileFiles(t *testing.T) {
 	if testing.Short() {
 		t.Skip("processes with limits")

@@ -71,7 +71,8 @@ var (
 	words   = regexp.MustCompile(`"[^"\n]+"`)
 )
 
-// texts changes a text's numbers, lists and strings, of each kind so many: numbers to limits, lists nested and long, strings long and of none.
+// texts changes a text's numbers, lists and strings, of each kind so many: numbers to limits, lists
+// nested and long, strings long and of none.
 func texts(text string, most int) (out []variation) {
 	change := func(what *regexp.Regexp, into ...string) {
 		spans := what.FindAllStringIndex(text, -1)
@@ -208,8 +209,8 @@ func variations(t testing.TB) map[string][]variation {
 	}
 }
 
-// TestHostileVariations runs commands on files with one thing that is wrong, all in this process: no panic, and no more memory and time than is
-// promised. By default one of eight is tried.
+// TestHostileVariations runs commands on files with one thing that is wrong, all in this process:
+// no panic, and no more memory and time than is promised. By default one of eight is tried.
 func TestHostileVariations(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many files")

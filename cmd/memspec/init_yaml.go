@@ -101,7 +101,8 @@ func restsOnUpper(r *report.Report) bool {
 	return r.Upper != nil && (r.Upper.Allocated > r.Peak.Allocated || r.Upper.Reserved > r.Peak.Reserved)
 }
 
-// settle is the command that makes the upper figures of a file's cases exact, and how many rest on such; 0 where none does.
+// settle is the command that makes the upper figures of a file's cases exact, and how many rest on
+// such; 0 where none does.
 func (file *initFile) settle() (command string, cases int) {
 	for _, m := range file.models {
 		for _, r := range m.results {

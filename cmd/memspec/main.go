@@ -1,7 +1,7 @@
 // Command memspec checks GPU memory budgets without a GPU, without PyTorch and without executing anything.
 //
-// Results go to stdout, one line an error to stderr. It ends with 0 when all pass, 1 when a budget is broken, 2 on wrong usage and on input
-// that cannot be read, and 3 when it could not say.
+// Results go to stdout, one line an error to stderr. It ends with 0 when all pass, 1 when a budget
+// is broken, 2 on wrong usage and on input that cannot be read, and 3 when it could not say.
 package main
 
 import (
@@ -42,8 +42,9 @@ func setCollector() {
 	debug.SetMemoryLimit(256 << 20)
 }
 
-// growStack makes the stack larger than a command needs while few calls are on it. A stack that grows is moved, and for every call on it the runtime then
-// reads its tables of that function: in all a MiB of the binary that nothing else touches.
+// growStack makes the stack larger than a command needs while few calls are on it. A stack that
+// grows is moved, and for every call on it the runtime then reads its tables of that function: in
+// all a MiB of the binary that nothing else touches.
 //
 //go:noinline
 func growStack(at int) byte {
@@ -158,7 +159,8 @@ func help(cmd *cobra.Command, _ []string) {
 	}
 }
 
-// strictBuiltins makes cobra's own help and completion refuse what they do not know: they print the help instead and end well.
+// strictBuiltins makes cobra's own help and completion refuse what they do not know: they print the
+// help instead and end well.
 func strictBuiltins(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

@@ -95,8 +95,9 @@ Exit codes: 0 all agree, 1 they differ, 3 nothing to replay, 2 the file cannot b
 	return cmd
 }
 
-// deviceCase is a replayed device for every format. Its timeline is reported where a replay of the events alone comes to the simulated peaks: it does not
-// where the recording gave segments back, which such a replay cannot know.
+// deviceCase is a replayed device for every format. Its timeline is reported where a replay of the
+// events alone comes to the simulated peaks: it does not where the recording gave segments back,
+// which such a replay cannot know.
 func deviceCase(path string, d *allocator.DeviceReplay, out *cli.Outputs) (*format.Case, error) {
 	name := fmt.Sprintf("%s, device %d", path, d.Device)
 	c := &format.Case{Name: name, Judged: true, Outcome: verdict.Pass, Text: func(w io.Writer) error { return writeDevice(w, path, d) }}
@@ -130,7 +131,8 @@ func deviceCase(path string, d *allocator.DeviceReplay, out *cli.Outputs) (*form
 	return c, nil
 }
 
-// addReplayed adds a figure, simulated and recorded, and a finding where the two are not the same. What was not recorded is not compared.
+// addReplayed adds a figure, simulated and recorded, and a finding where the two are not the same.
+// What was not recorded is not compared.
 func addReplayed(c *format.Case, m report.Metric, moment string, simulated units.Bytes, recorded *units.Bytes) {
 	f := format.Figure{Metric: m, Moment: moment, Outcome: verdict.Pass, Predicted: &simulated, Measured: recorded}
 	if recorded != nil && *recorded != simulated {

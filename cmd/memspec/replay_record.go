@@ -33,7 +33,8 @@ type recordReplay struct {
 	tl      *allocator.Timeline
 }
 
-// phaseReplay is a phase as the simulation gives it, and as it was recorded. On CPU tensors only what was requested was.
+// phaseReplay is a phase as the simulation gives it, and as it was recorded. On CPU tensors only
+// what was requested was.
 type phaseReplay struct {
 	Name      string              `json:"name"`
 	Simulated allocator.PeakSizes `json:"simulated"`
@@ -71,7 +72,8 @@ func (r *recordReplay) agrees() bool {
 	return r.address == nil || r.address.Agrees()
 }
 
-// replayRecord takes the events of a record through the allocator that its torch and settings had, on a device of unlimited memory.
+// replayRecord takes the events of a record through the allocator that its torch and settings had,
+// on a device of unlimited memory.
 func replayRecord(m *recording.Recording) (*recordReplay, error) {
 	tr, skipped, err := m.Replayable()
 	if err != nil {
@@ -106,7 +108,8 @@ func replayRecord(m *recording.Recording) (*recordReplay, error) {
 	return out, err
 }
 
-// platformOf is what decides how the record's allocator goes about it: its torch and its settings, on a device without a limit.
+// platformOf is what decides how the record's allocator goes about it: its torch and its settings,
+// on a device without a limit.
 func platformOf(m *recording.Recording) (platform.Platform, error) {
 	v, err := platform.ParseVersion(m.Torch)
 	if err != nil {
@@ -124,7 +127,8 @@ func platformOf(m *recording.Recording) (platform.Platform, error) {
 	return p, nil
 }
 
-// passPeaks are what is held when the baseline is over, then each pass's peaks. A pass begins when what the one before returned is released.
+// passPeaks are what is held when the baseline is over, then each pass's peaks. A pass begins when
+// what the one before returned is released.
 func passPeaks(tl *allocator.Timeline, passes int) ([]allocator.PeakSizes, error) {
 	out := make([]allocator.PeakSizes, passes)
 	began := make([]bool, passes)

@@ -19,8 +19,8 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// Ten thousand cases of torchvision's models: under a minute on two cores, which is two minutes of processor time, and under 1 GiB. It takes
-// half a minute: make scale
+// Ten thousand cases of torchvision's models: under a minute on two cores, which is two minutes of
+// processor time, and under 1 GiB. It takes half a minute: make scale
 func TestTenThousandCases(t *testing.T) {
 	if os.Getenv("MEMSPEC_SCALE") != "1" {
 		t.Skip("MEMSPEC_SCALE=1 runs it")

@@ -26,7 +26,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"memspec": main})
 }
 
-// The scripts are the specification of the command: flags, output, exit codes. $ARTIFACTS is testdata/artifacts of the repository.
+// The scripts are the specification of the command: flags, output, exit codes. $ARTIFACTS is
+// testdata/artifacts of the repository.
 func TestScript(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {

@@ -62,7 +62,8 @@ where sizes are missing): memspec check judges, memspec fit searches.`,
 // maxSwept bounds a sweep: its table is read by people, its CSV by notebooks.
 const maxSwept = 10_000
 
-// sweptDim takes the one --dim with several values out of the flags: B=1..64, B=1..64..8, B=1,2,4; those with one value stay.
+// sweptDim takes the one --dim with several values out of the flags: B=1..64, B=1..64..8, B=1,2,4;
+// those with one value stay.
 func sweptDim(f *cli.RunFlags) (dim string, values []int64, err error) {
 	var rest []string
 	for _, d := range f.Dims {
@@ -125,7 +126,8 @@ func valuesOf(list string) ([]int64, error) {
 // mostEach is up to how many values a range without a step is every one of them.
 const mostEach = 128
 
-// spaced are the values of a range without a step: every one, and of a long range the ends with what lies between them on the multiples of a power of two.
+// spaced are the values of a range without a step: every one, and of a long range the ends with
+// what lies between them on the multiples of a power of two.
 func spaced(from, to int64) []int64 {
 	step := int64(1)
 	for (to-from)/step >= mostEach {

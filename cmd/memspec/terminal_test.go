@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// At a terminal a check reports in one line more how long it took, and which budget that holds has the least room; colours are there. Elsewhere neither is.
+// At a terminal a check reports in one line more how long it took, and which budget that holds has
+// the least room; colours are there. Elsewhere neither is.
 func TestCheckAtATerminal(t *testing.T) {
 	script, err := exec.LookPath("script") // of util-linux: a separate terminal
 	if err != nil {

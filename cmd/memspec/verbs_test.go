@@ -18,7 +18,8 @@ func verbOf(file string) string {
 	return verb
 }
 
-// A command uses what other commands use from internal/cli, and nothing of another command's files. main.go makes them all.
+// A command uses what other commands use from internal/cli, and nothing of another command's files.
+// main.go makes them all.
 func TestNoCommandUsesAnother(t *testing.T) {
 	names, err := filepath.Glob("*.go")
 	require.NoError(t, err)

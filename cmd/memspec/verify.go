@@ -185,7 +185,8 @@ func (o *verifyOptions) end(all []*verify.Account) error {
 	return cli.ExitWith(code)
 }
 
-// none says why nothing was compared with anything, where that was asked for: a machine need not have a case's GPU, but every one can pretend it.
+// none says why nothing was compared with anything, where that was asked for: a machine need not
+// have a case's GPU, but every one can pretend it.
 func (o *verifyOptions) none(measured int) error {
 	switch {
 	case measured > 0:
@@ -228,8 +229,8 @@ func (o *verifyOptions) accountCase(a *verify.Account) *format.Case {
 	return c
 }
 
-// addMeasured adds one comparison: the measured peak beside a budget's own figure, every other row as a figure more. Of several measurements the
-// record's file is named.
+// addMeasured adds one comparison: the measured peak beside a budget's own figure, every other row
+// as a figure more. Of several measurements the record's file is named.
 func addMeasured(c *format.Case, m *verify.Compared, file string) {
 	for _, r := range m.Rows {
 		predicted, measured := r.Predicted, r.Measured

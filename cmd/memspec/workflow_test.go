@@ -59,7 +59,8 @@ func readWorkflow(t *testing.T, name string) *workflow {
 	return &w
 }
 
-// The two workflows fit each other: the one that runs what a fork sent has no token, the one that has it checks out nothing.
+// The two workflows fit each other: the one that runs what a fork sent has no token, the one that
+// has it checks out nothing.
 func TestWorkflowsFit(t *testing.T) {
 	check, comment := readWorkflow(t, "examples/ci/pre-merge.yml"), readWorkflow(t, "examples/ci/comment.yml")
 	var on struct {
@@ -90,7 +91,8 @@ func TestWorkflowsFit(t *testing.T) {
 	}
 }
 
-// The script of comment.yml as actions/github-script runs it, with a stub for GitHub: one comment, which later runs rewrite.
+// The script of comment.yml as actions/github-script runs it, with a stub for GitHub: one comment,
+// which later runs rewrite.
 func TestCommentScript(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {

@@ -2,11 +2,13 @@
 
 // Command cudaprobe prints what the CUDA driver says of this machine's GPUs, as JSON on one line.
 //
-// It is a separate program, and the only importer of gorgonia.org/cu: that package's init calls cuInit and ends the process with status 1
-// where there is no device. It makes no context, so asking takes no device memory. The numbers are the driver's; nothing is judged here.
+// It is a separate program, and the only importer of gorgonia.org/cu: that package's init calls
+// cuInit and ends the process with status 1 where there is no device. It makes no context, so
+// asking takes no device memory. The numbers are the driver's; nothing is judged here.
 //
-// cudaprobe -memory says what is in use of each device, again and again: a line "UUID, MiB" each, as nvidia-smi's memory.used. CUDA says that
-// inside a context alone, which takes its own memory for as long; the first lines are reported with it there.
+// cudaprobe -memory says what is in use of each device, again and again: a line "UUID, MiB" each,
+// as nvidia-smi's memory.used. CUDA says that inside a context alone, which takes its own memory
+// for as long; the first lines are reported with it there.
 package main
 
 import (

@@ -147,8 +147,8 @@ func (a *Account) failure() string {
 	return a.Failed.Error()
 }
 
-// Command is the command that compares the case again, with the records of a folder or, for an empty one, run on this machine. A case that was
-// written in Go has none.
+// Command is the command that compares the case again, with the records of a folder or, for an
+// empty one, run on this machine. A case that was written in Go has none.
 func (a *Account) Command(dir string) string {
 	c := &a.Case
 	if c.Pos.File == "" {

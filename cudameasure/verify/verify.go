@@ -1,10 +1,12 @@
 // Package verify compares the prediction of a case with what the case took when it was really run.
 //
-// It turns a suite.Result and measurements (records made elsewhere, or a run on this machine's GPU) into an Account: the outcome of both, a
-// table of predicted and measured, and where the two streams of events first part. memspec verify and package assert print the same account.
+// It turns a suite.Result and measurements (records made elsewhere, or a run on this machine's GPU)
+// into an Account: the outcome of both, a table of predicted and measured, and where the two
+// streams of events first part. memspec verify and package assert print the same account.
 //
-// A measurement is compared only where it says of itself that it is this case's: name, device, torch, runtime, inputs and settings. What was
-// left out says why. Nothing passes by accident: where a measurement is required and there is none, the outcome is inconclusive.
+// A measurement is compared only where it says of itself that it is this case's: name, device,
+// torch, runtime, inputs and settings. What was left out says why. Nothing passes by accident:
+// where a measurement is required and there is none, the outcome is inconclusive.
 package verify
 
 import (
@@ -81,7 +83,8 @@ func (k *Kept) Compare(ctx context.Context, r *suite.Result) (*Account, error) {
 	return a, nil
 }
 
-// A Machine runs cases on this machine's GPUs, or on pretend ones. The zero value has the tools that the environment names; several goroutines may use it.
+// A Machine runs cases on this machine's GPUs, or on pretend ones. The zero value has the tools
+// that the environment names; several goroutines may use it.
 type Machine struct {
 	Tools    *cudameasure.Tools
 	Required bool // a case that cannot be run here is inconclusive
@@ -93,8 +96,9 @@ type Machine struct {
 	running sync.Mutex
 }
 
-// Run runs a case and compares its prediction with it. Where this machine lacks the case's GPU, or what it takes to run it, nothing is run and
-// the account says so. One case is run at a time: what a device has in use is the run's own. The error is the context's.
+// Run runs a case and compares its prediction with it. Where this machine lacks the case's GPU, or
+// what it takes to run it, nothing is run and the account says so. One case is run at a time: what
+// a device has in use is the run's own. The error is the context's.
 func (h *Machine) Run(ctx context.Context, r *suite.Result) (*Account, error) {
 	a := &Account{Result: r, Outcome: r.Verdict.Outcome, Required: h.Required, On: recording.OnCUDA}
 	if h.Pretend {

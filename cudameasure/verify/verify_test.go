@@ -153,7 +153,8 @@ func TestThePretendGPUNeedsNone(t *testing.T) {
 	assert.Contains(t, a.NotMeasured(), "the device none is no GPU that could be pretended")
 }
 
-// A case with a source alone is predicted from a recording; a run on a pretend GPU is one, so that its budgets are judged.
+// A case with a source alone is predicted from a recording; a run on a pretend GPU is one, so that
+// its budgets are judged.
 func TestASourceAloneIsJudgedByItsRun(t *testing.T) {
 	cases, err := spec.Parse("memspec.yaml", []byte(`version: 1
 models:

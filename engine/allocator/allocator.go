@@ -1,13 +1,16 @@
-// Package allocator replays a trace through a simulation of PyTorch's CUDA caching allocator and says what it held at every event.
+// Package allocator replays a trace through a simulation of PyTorch's CUDA caching allocator and
+// says what it held at every event.
 //
-// The simulated allocator does what c10/cuda/CUDACachingAllocator.cpp does: requests are rounded to multiples of 512 bytes, served from the
-// best fitting free block of their pool and stream, split from it or taken whole; a miss takes a new segment from the device; freed blocks merge
-// with free neighbours and stay reserved. Run out of memory, it gives cached segments back and tries once more. Settings are those of
-// PYTORCH_CUDA_ALLOC_CONF. Ideal is the baseline without rounding and cache, which no peak may undercut. Replaying a recorded snapshot
-// (ReplaySnapshot) puts every allocation at the address the device recorded.
+// The simulated allocator does what c10/cuda/CUDACachingAllocator.cpp does: requests are rounded to
+// multiples of 512 bytes, served from the best fitting free block of their pool and stream, split
+// from it or taken whole; a miss takes a new segment from the device; freed blocks merge with free
+// neighbours and stay reserved. Run out of memory, it gives cached segments back and tries once
+// more. Settings are those of PYTORCH_CUDA_ALLOC_CONF. Ideal is the baseline without rounding and
+// cache, which no peak may undercut. Replaying a recorded snapshot (ReplaySnapshot) puts every
+// allocation at the address the device recorded.
 //
-// Not modelled: private pools of captured graphs (their segments are kept but not allocated from), the cudaMallocAsync backend, host memory,
-// physical fragmentation of the device.
+// Not modelled: private pools of captured graphs (their segments are kept but not allocated from),
+// the cudaMallocAsync backend, host memory, physical fragmentation of the device.
 package allocator
 
 import (

@@ -87,8 +87,9 @@ type setting struct {
 	parse func(*confReader, *Settings) error
 }
 
-// settingTable holds the keys of PyTorch 2.0 to 2.15, in alphabetical order. Sources: the headers and strings of the published wheels; the
-// error cases were tried on 2.15. large_segment_size_mb is read before all others.
+// settingTable holds the keys of PyTorch 2.0 to 2.15, in alphabetical order. Sources: the headers
+// and strings of the published wheels; the error cases were tried on 2.15. large_segment_size_mb is
+// read before all others.
 var settingTable = []setting{
 	{"backend", platform.Version{}, func(r *confReader, s *Settings) error { return r.word(&s.Backend, "native", "cudaMallocAsync") }},
 	{"expandable_segments", platform.Version{}, func(r *confReader, s *Settings) error { return r.boolean(&s.Expandable) }},

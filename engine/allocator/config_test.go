@@ -34,7 +34,8 @@ func repeat(v int64, n int) []int64 {
 	return out
 }
 
-// settingsCases were all tried on torch 2.15: what has an err here is refused there, and nothing else. TestSettingsOfPyTorch tries them again.
+// settingsCases were all tried on torch 2.15: what has an err here is refused there, and nothing
+// else. TestSettingsOfPyTorch tries them again.
 var settingsCases = []settingsCase{
 	{"", unchanged, ""},
 	{" ", unchanged, ""},
@@ -123,7 +124,8 @@ func TestParseSettings(t *testing.T) {
 	}
 }
 
-// TestSettingsOfPyTorch: PyTorch's own parser takes and refuses the same texts. It needs no GPU; MEMSPEC_PYTHON names a Python with torch.
+// TestSettingsOfPyTorch: PyTorch's own parser takes and refuses the same texts. It needs no GPU;
+// MEMSPEC_PYTHON names a Python with torch.
 func TestSettingsOfPyTorch(t *testing.T) {
 	python := os.Getenv("MEMSPEC_PYTHON")
 	if python == "" {
@@ -180,7 +182,8 @@ func TestSettingsByRelease(t *testing.T) {
 	}
 }
 
-// TestEveryKeysRelease: the release that first read each key, as PyTorch's history has it (c10/cuda/CUDAAllocatorConfig, c10/core/AllocatorConfig).
+// TestEveryKeysRelease: the release that first read each key, as PyTorch's history has it
+// (c10/cuda/CUDAAllocatorConfig, c10/core/AllocatorConfig).
 func TestEveryKeysRelease(t *testing.T) {
 	since := map[string]string{
 		"expandable_segments_reserve":          "2.15",

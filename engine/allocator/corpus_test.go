@@ -39,8 +39,8 @@ func corpusSnapshots(t testing.TB) []string {
 	return paths
 }
 
-// TestRecordings: on every recording of a real GPU, every allocation gets the recorded address, the peaks are the recorded ones, and at the end
-// every block is where the snapshot has it.
+// TestRecordings: on every recording of a real GPU, every allocation gets the recorded address, the
+// peaks are the recorded ones, and at the end every block is where the snapshot has it.
 func TestRecordings(t *testing.T) {
 	paths := corpusSnapshots(t)
 	text, err := os.ReadFile(filepath.Join(corpus, "replay.json"))

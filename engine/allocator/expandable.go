@@ -5,7 +5,8 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// Expandable segments: a range of addresses into which pages are mapped as it grows. The part without memory is a chain of unmapped blocks.
+// Expandable segments: a range of addresses into which pages are mapped as it grows. The part
+// without memory is a chain of unmapped blocks.
 
 // unknownRange stands for the range of a device whose memory is not known.
 const unknownRange = units.Bytes(1) << 42
@@ -32,8 +33,9 @@ func (a *caching) rangeSize(page units.Bytes) units.Bytes {
 	return (total + total/8).RoundUp(page)
 }
 
-// expandableFit goes on from the best fit to blocks that cannot grow as far: the one at the end of the mapped part is the last to be taken.
-// Where expandable segments were turned off meanwhile, their blocks are passed over.
+// expandableFit goes on from the best fit to blocks that cannot grow as far: the one at the end of
+// the mapped part is the last to be taken. Where expandable segments were turned off meanwhile,
+// their blocks are passed over.
 func (a *caching) expandableFit(l freeList, i int) int {
 	if !a.set.Expandable {
 		for i < len(l) && a.expandable(l[i].id) {
@@ -103,8 +105,8 @@ func (a *caching) room(p *pool, size units.Bytes, stream int32) blockID {
 	return id
 }
 
-// mapPages is map_block: memory for the first size bytes of an unmapped block, in whole pages. What becomes free merges with its neighbours
-// and keeps the block's number.
+// mapPages is map_block: memory for the first size bytes of an unmapped block, in whole pages. What
+// becomes free merges with its neighbours and keeps the block's number.
 func (a *caching) mapPages(p *pool, id blockID, size units.Bytes) bool {
 	b := &a.blocks[id]
 	mapped := min(size.RoundUp(a.page(p)), b.size)

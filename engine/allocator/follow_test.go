@@ -10,7 +10,8 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// TestAtRecordedPlaces: a recorded event is followed where there is a free block at its very place, as large as is asked for; a segment is given back whole.
+// TestAtRecordedPlaces: a recorded event is followed where there is a free block at its very place,
+// as large as is asked for; a segment is given back whole.
 func TestAtRecordedPlaces(t *testing.T) {
 	a, err := newCaching(Config{})
 	require.NoError(t, err)
@@ -36,7 +37,8 @@ func TestAtRecordedPlaces(t *testing.T) {
 	assert.Zero(t, a.Stats().Reserved)
 }
 
-// TestPagesAtRecordedPlaces: pages are mapped and unmapped where the recording says; what is mapped side by side is one block.
+// TestPagesAtRecordedPlaces: pages are mapped and unmapped where the recording says; what is mapped
+// side by side is one block.
 func TestPagesAtRecordedPlaces(t *testing.T) {
 	const base, page = 1 << 40, 20 * units.MiB
 	const none = -1

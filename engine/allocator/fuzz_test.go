@@ -54,8 +54,8 @@ func sizeOf(n uint16) units.Bytes {
 	return v * 8192
 }
 
-// compare runs operations, three bytes each, on the allocator and the slow one, and compares every address, all figures and, at the end and
-// at intervals, every block.
+// compare runs operations, three bytes each, on the allocator and the slow one, and compares every
+// address, all figures and, at the end and at intervals, every block.
 func compare(t require.TestingT, which byte, ops []byte) {
 	all := configs()
 	c := all[int(which)%len(all)]

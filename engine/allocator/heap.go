@@ -77,7 +77,8 @@ func (a *caching) loadSegment(s *trace.Segment) error {
 	return nil
 }
 
-// openRange finds the expandable segment that a mapped run belongs to: the one of its stream and pool whose range it lies in.
+// openRange finds the expandable segment that a mapped run belongs to: the one of its stream and
+// pool whose range it lies in.
 func (a *caching) openRange(s *trace.Segment, stream int32) (int32, blockID) {
 	if !s.Expandable {
 		return -1, none

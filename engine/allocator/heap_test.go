@@ -12,7 +12,8 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// What was there before the first event: a block that an event frees, one that its owner released before, one that stays, and a free one.
+// What was there before the first event: a block that an event frees, one that its owner released
+// before, one that stays, and a free one.
 func TestTimelineOfAHeap(t *testing.T) {
 	tr, err := tracetext.Parse(strings.NewReader(`passes recorded
 heap 0x7f0000000000 2MiB small

@@ -8,8 +8,9 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// Ideal is the baseline: no rounding, no cache, no fragmentation. What is reserved is what was asked for, so no real peak is lower. Every
-// request has a separate segment at an address never used before.
+// Ideal is the baseline: no rounding, no cache, no fragmentation. What is reserved is what was
+// asked for, so no real peak is lower. Every request has a separate segment at an address never
+// used before.
 type Ideal struct {
 	limit  units.Bytes
 	next   uint64

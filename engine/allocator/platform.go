@@ -20,8 +20,9 @@ func On(p *platform.Platform, heap []trace.Segment) (Allocator, error) {
 	return New(Config{Limit: LimitOn(p), Total: p.Device.Memory, Settings: settings, Heap: heap})
 }
 
-// LimitOn is what all segments together may take: the device's memory less what the context takes, at the lower bound where only a range of it is known, and
-// no more than the fraction of it that the process allows itself. 0 is no limit.
+// LimitOn is what all segments together may take: the device's memory less what the context takes,
+// at the lower bound where only a range of it is known, and no more than the fraction of it that
+// the process allows itself. 0 is no limit.
 func LimitOn(p *platform.Platform) units.Bytes {
 	most := p.Limit()
 	d, context := &p.Device, p.Device.Context

@@ -11,7 +11,8 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// TestLimitOn: what segments may take on a device, and what a process that sets itself a fraction passes on to the allocator.
+// TestLimitOn: what segments may take on a device, and what a process that sets itself a fraction
+// passes on to the allocator.
 func TestLimitOn(t *testing.T) {
 	const total = 1000 * units.MiB
 	between := &device.ContextRange{Low: 100 * units.MiB, High: 300 * units.MiB}

@@ -8,8 +8,8 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// blockID indexes caching.blocks; none is no block. Blocks are linked by number and hold no pointers, so that the garbage collector need
-// not look at them.
+// blockID indexes caching.blocks; none is no block. Blocks are linked by number and hold no
+// pointers, so that the garbage collector need not look at them.
 type blockID int32
 
 const none blockID = -1
@@ -149,7 +149,8 @@ func (a *caching) splittable(p *pool, have, want units.Bytes) bool {
 	return want < a.maxSplit && remaining > smallSize
 }
 
-// absorb is try_merge_blocks: it merges a neighbour into a block if the neighbour is free too. The neighbour leaves its list.
+// absorb is try_merge_blocks: it merges a neighbour into a block if the neighbour is free too. The
+// neighbour leaves its list.
 func (a *caching) absorb(p *pool, into, from blockID) {
 	if from == none {
 		return
@@ -184,7 +185,8 @@ func (a *caching) absorb(p *pool, into, from blockID) {
 	a.spare = append(a.spare, from)
 }
 
-// addrTable finds handed-out blocks by address: open addressing with linear probing, the empty address being 0. It is made at the first put.
+// addrTable finds handed-out blocks by address: open addressing with linear probing, the empty
+// address being 0. It is made at the first put.
 type addrTable struct {
 	slots []addrSlot
 	used  int

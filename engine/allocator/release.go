@@ -57,8 +57,9 @@ func (a *caching) release(id blockID) {
 	a.spare = append(a.spare, id)
 }
 
-// releaseOversize is release_available_cached_blocks: with max_split_size_mb, oversize blocks are given back before everything else is. PyTorch looks
-// from the larger of request and max_split_size on; between the two there is no free block, or the request would have been served from it.
+// releaseOversize is release_available_cached_blocks: with max_split_size_mb, oversize blocks are
+// given back before everything else is. PyTorch looks from the larger of request and max_split_size
+// on; between the two there is no free block, or the request would have been served from it.
 func (a *caching) releaseOversize(p *pool, size units.Bytes, stream int32) bool {
 	l := &p.free[stream]
 	if i := l.lower(size, 0); i < len(*l) {
@@ -84,7 +85,8 @@ func (a *caching) releaseOversize(p *pool, size units.Bytes, stream int32) bool 
 // collects says whether garbage collection is on: it takes a threshold and a memory fraction.
 func (a *caching) collects() bool { return a.set.GCThreshold > 0 && a.allowed != maxBytes }
 
-// collectGarbage is garbage_collect_cached_blocks: above the threshold, whole free segments of the large pool go that are older than average.
+// collectGarbage is garbage_collect_cached_blocks: above the threshold, whole free segments of the
+// large pool go that are older than average.
 func (a *caching) collectGarbage() {
 	threshold := units.Bytes(a.set.GCThreshold * float64(a.allowed))
 	if a.stats.Reserved <= threshold {

@@ -8,8 +8,9 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// slow is a second caching allocator, written for being obviously right: segments are lists of blocks, every question is answered by looking
-// at all of them, every figure is summed up anew. It shares no code with the first but the settings' fields.
+// slow is a second caching allocator, written for being obviously right: segments are lists of
+// blocks, every question is answered by looking at all of them, every figure is summed up anew. It
+// shares no code with the first but the settings' fields.
 type slow struct {
 	c        Config
 	segs     []*slowSegment // in the order made

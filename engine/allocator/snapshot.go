@@ -8,8 +8,9 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// A snapshot of a real GPU is the truth the simulation answers to. Its events are taken twice through the same blocks: once simulated, where
-// the rules choose the place of every allocation, and once recorded, where the device's own choice is followed. What a trace cannot know is
+// A snapshot of a real GPU is the truth the simulation answers to. Its events are taken twice
+// through the same blocks: once simulated, where the rules choose the place of every allocation,
+// and once recorded, where the device's own choice is followed. What a trace cannot know is
 // followed in both: where the device put a new segment, and when segments went back to it.
 
 // DeviceReplay says how far simulation and recording agree on one device.
@@ -90,8 +91,8 @@ func settingsOf(c trace.Conf) (Settings, error) {
 	return s, nil
 }
 
-// Rewind rebuilds what a recording's device held before its first event, under the settings that it was made with, and says how many events
-// contradict that.
+// Rewind rebuilds what a recording's device held before its first event, under the settings that it
+// was made with, and says how many events contradict that.
 func Rewind(rec *trace.Recording) (conflicts int, err error) {
 	set, err := settingsOf(rec.Settings)
 	if err != nil {
@@ -171,7 +172,8 @@ type guide struct {
 	invented uint64
 }
 
-// segment returns the recorded address of a segment of this size. Where the recording has none, the simulation has gone its own way.
+// segment returns the recorded address of a segment of this size. Where the recording has none, the
+// simulation has gone its own way.
 func (g *guide) segment(size units.Bytes) Addr {
 	for i, e := range g.segments {
 		if e.Bytes == size {

@@ -8,8 +8,8 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// Timeline is a trace replayed: when each figure was highest, and what every storage took. It keeps no copy of the figures at every event; At
-// and Each replay again.
+// Timeline is a trace replayed: when each figure was highest, and what every storage took. It keeps
+// no copy of the figures at every event; At and Each replay again.
 type Timeline struct {
 	Trace    *trace.Trace
 	Peaks    Peaks       // over everything
@@ -71,8 +71,9 @@ type OOM struct {
 	*OOMError
 }
 
-// firstPhase is the phase in which a pass begins with the event: that of its first allocation which says of its place. What it frees before is of the pass
-// before, and reported by the place where it was made.
+// firstPhase is the phase in which a pass begins with the event: that of its first allocation which
+// says of its place. What it frees before is of the pass before, and reported by the place where it
+// was made.
 func firstPhase(tr *trace.Trace, i int, before trace.Phase) trace.Phase {
 	for pass := tr.Events[i].Pass; i < len(tr.Events) && tr.Events[i].Pass == pass; i++ {
 		if e := &tr.Events[i]; e.Action == trace.Alloc && e.Site >= 0 && int(e.Site) < len(tr.Sites) {
@@ -82,8 +83,9 @@ func firstPhase(tr *trace.Trace, i int, before trace.Phase) trace.Phase {
 	return before
 }
 
-// Replay takes every event of a trace through an allocator, which it may no longer be used after. Recorded segments are passed over: segments
-// are the allocator's. The error says that the trace contradicts itself.
+// Replay takes every event of a trace through an allocator, which it may no longer be used after.
+// Recorded segments are passed over: segments are the allocator's. The error says that the trace
+// contradicts itself.
 func Replay(tr *trace.Trace, a Allocator) (*Timeline, error) {
 	r := newReplayer(tr, a)
 	start := a.Stats()
@@ -135,8 +137,8 @@ func Replay(tr *trace.Trace, a Allocator) (*Timeline, error) {
 	return tl, nil
 }
 
-// ReplayUpper takes every event of a trace that Replay took through an allocator, every allocation of estimated size at the upper bound, and returns
-// the peaks, up to where memory runs out.
+// ReplayUpper takes every event of a trace that Replay took through an allocator, every allocation
+// of estimated size at the upper bound, and returns the peaks, up to where memory runs out.
 func ReplayUpper(tr *trace.Trace, a Allocator) (*Upper, error) {
 	r := newReplayer(tr, a)
 	r.most = make([]units.Bytes, len(r.storages))
@@ -364,7 +366,8 @@ func (tl *Timeline) Baseline() Stats {
 	return tl.End
 }
 
-// Kept are the sizes of blocks that were handed out at the start and that no event frees: no storage of the trace is in them.
+// Kept are the sizes of blocks that were handed out at the start and that no event frees: no
+// storage of the trace is in them.
 func (tl *Timeline) Kept() []units.Bytes {
 	var out []units.Bytes
 	for i := range tl.Trace.Heap {

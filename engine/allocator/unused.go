@@ -8,7 +8,8 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// What is cached but free, and why an allocation could not have it. It is what get_free_block goes by, asked of one block at a time.
+// What is cached but free, and why an allocation could not have it. It is what get_free_block goes
+// by, asked of one block at a time.
 
 // A FreeBlock is a free block with what keeps an allocation from using it.
 type FreeBlock struct {
@@ -84,13 +85,15 @@ func (a *caching) unused(requested units.Bytes, stream int) []FreeBlock {
 	return out
 }
 
-// Walk replays again and calls f with the allocator after every event, until it returns false. f may ask the allocator for its Stats and its
-// Snapshot, and must not change it.
+// Walk replays again and calls f with the allocator after every event, until it returns false. f
+// may ask the allocator for its Stats and its Snapshot, and must not change it.
 func (tl *Timeline) Walk(f func(event int, a Allocator) bool) error { return tl.again(f) }
 
-// Unused lists the blocks that are free right after an allocation, by address, each with why that allocation did not use it. Where the allocation
-// made the allocator ask the device for memory, a Usable one is what was left over of that memory (except expandable segments together with
-// max_split_size_mb, where PyTorch's search may pass a block over). There are none for an event that allocates nothing.
+// Unused lists the blocks that are free right after an allocation, by address, each with why that
+// allocation did not use it. Where the allocation made the allocator ask the device for memory, a
+// Usable one is what was left over of that memory (except expandable segments together with
+// max_split_size_mb, where PyTorch's search may pass a block over). There are none for an event
+// that allocates nothing.
 func (tl *Timeline) Unused(event int) ([]FreeBlock, error) {
 	if event < 0 || event >= len(tl.Trace.Events) || tl.Trace.Events[event].Action != trace.Alloc {
 		return nil, nil

@@ -12,7 +12,8 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// An allocation asks the device for memory exactly where no free block is usable: under every configuration, over random runs.
+// An allocation asks the device for memory exactly where no free block is usable: under every
+// configuration, over random runs.
 func TestUnusedAgreesWithMalloc(t *testing.T) {
 	asked, seen := 0, map[Unusable]int{}
 	for which, c := range configs() {

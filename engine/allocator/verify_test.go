@@ -8,8 +8,9 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// Verify checks a snapshot against itself and against the statistics. It knows nothing of how blocks are chosen, only what must hold: blocks
-// tile their segments, segments do not overlap, and the sums are the figures. Every violation is reported.
+// Verify checks a snapshot against itself and against the statistics. It knows nothing of how
+// blocks are chosen, only what must hold: blocks tile their segments, segments do not overlap, and
+// the sums are the figures. Every violation is reported.
 func Verify(s Snapshot, st Stats) error {
 	v := verifier{}
 	var end uint64

@@ -1,8 +1,10 @@
 // Package artifact opens the files that memspec predicts from, and says of any other file what it is.
 //
-// kinds is the one list: each row knows a kind of file by signature and names it in a line; the rows that can be read open it. An Artifact holds a
-// program, which is then run abstractly, or a run that was recorded, which enters at trace; it says what it can answer, and refuses the rest in
-// one place. Nothing after this package knows which format a program came from. Strip makes a copy of an archive without its weights.
+// kinds is the one list: each row knows a kind of file by signature and names it in a line; the
+// rows that can be read open it. An Artifact holds a program, which is then run abstractly, or a
+// run that was recorded, which enters at trace; it says what it can answer, and refuses the rest in
+// one place. Nothing after this package knows which format a program came from. Strip makes a copy
+// of an archive without its weights.
 package artifact
 
 import (
@@ -63,7 +65,8 @@ func (e *Refusal) Error() string {
 	return fmt.Sprintf("got %s %s, want %s: that %s %s", e.What, e.Got, strings.Join(e.Want, " or "), why, e.Artifact)
 }
 
-// Answers says whether the artifact can be asked for a run of a runtime in a mode; the empty ones are its usual. The error is a *Refusal.
+// Answers says whether the artifact can be asked for a run of a runtime in a mode; the empty ones
+// are its usual. The error is a *Refusal.
 func (a *Artifact) Answers(runtime, mode string) error {
 	for _, q := range []struct {
 		what, got string
@@ -99,8 +102,9 @@ const (
 // Is makes errors.Is(err, ErrUnrecognized) hold.
 func (e *Unrecognized) Is(target error) bool { return target == ErrUnrecognized }
 
-// Open reads the artifact at a path: a file, or a folder with an archive's content. An archive stays open as long as its program is in use,
-// because function bodies are read when they are first wanted.
+// Open reads the artifact at a path: a file, or a folder with an archive's content. An archive
+// stays open as long as its program is in use, because function bodies are read when they are first
+// wanted.
 func Open(path string) (*Artifact, error) {
 	a, err := open(path)
 	if err != nil {
@@ -121,8 +125,8 @@ func Unpack(data []byte) (*Artifact, error) {
 	return Decode(z)
 }
 
-// What says by signature what the file at a path is: the name of its kind, "" where it is none that can be read, and a line for people: "a TorchScript
-// archive (torch.jit.save)", "an ONNX model".
+// What says by signature what the file at a path is: the name of its kind, "" where it is none that
+// can be read, and a line for people: "a TorchScript archive (torch.jit.save)", "an ONNX model".
 func What(path string) (name, line string, err error) {
 	f, err := openFile(path)
 	if err != nil {

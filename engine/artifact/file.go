@@ -24,7 +24,8 @@ type file struct {
 	zip     *ptzip.Reader   // of a zip archive
 }
 
-// Split takes apart FILE.pt2#MODEL, which means one model of a package of several. A file that itself is named so is meant with all of its name.
+// Split takes apart FILE.pt2#MODEL, which means one model of a package of several. A file that
+// itself is named so is meant with all of its name.
 func Split(path string) (file, model string) {
 	at := strings.LastIndexByte(path, '#')
 	if at <= 0 || at == len(path)-1 || strings.ContainsAny(path[at:], `/\`) {

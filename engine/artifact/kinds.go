@@ -25,8 +25,8 @@ type kind struct {
 	strip bool                           // its weights are their own records, which Strip empties
 }
 
-// kinds are all that are known, in the order they are tried: first what can be read, of the others the archives before plain files, and in each
-// the more special before the more general.
+// kinds are all that are known, in the order they are tried: first what can be read, of the others
+// the archives before plain files, and in each the more special before the more general.
 var kinds = [...]kind{
 	{name: "torchscript", line: "a TorchScript archive (torch.jit.save)", is: inArchive(torchscript.Sniff), open: openTorchScript, strip: true},
 	{name: "torchexport", line: "a torch.export program", is: isExported, open: openTorchExport, strip: true},
@@ -110,7 +110,8 @@ func begins(magic string) func(*file) bool {
 	return func(f *file) bool { return bytes.HasPrefix(f.head, []byte(magic)) }
 }
 
-// legacyMagic begins what torch.save wrote before it wrote zip archives: the pickled MAGIC_NUMBER of torch/serialization.py.
+// legacyMagic begins what torch.save wrote before it wrote zip archives: the pickled MAGIC_NUMBER
+// of torch/serialization.py.
 const legacyMagic = "\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19."
 
 // isExported knows a program of torch.export: a package of compiled code (AOTInductor) has the same marks.
@@ -118,7 +119,8 @@ func isExported(f *file) bool {
 	return f.archive != nil && !aotinductor.Sniff(f.archive) && torchexport.Sniff(f.archive)
 }
 
-// isRecording knows the two forms of a recording by their beginning: an object that reports its schema and its case, as it is or compressed.
+// isRecording knows the two forms of a recording by their beginning: an object that reports its
+// schema and its case, as it is or compressed.
 func isRecording(f *file) bool {
 	text := f.head
 	if recording.IsRec(f.head) {

@@ -14,11 +14,14 @@ import (
 	"github.com/memspec/memspec/engine/internal/ptzip"
 )
 
-// Strip copies an archive without its weights: records of weights of more than ptzip.MaxSmall bytes become empty ones of the same
-// name, and the record ptzip.StrippedRecord reports their true sizes; those that are files of torch.save are stripped themselves. Everything else keeps its content. Smaller records stay,
-// because a program may compute shapes with them, so that a check of the copy says what a check of the archive says, to the byte.
-// A copy of a copy is the same file. The copy appears at out whole or not at all. torch.export programs are copied alike, though they are not
-// read yet: their weights, constants and sample inputs are below data/ too, and what describes them, the .json files, is no weight.
+// Strip copies an archive without its weights: records of weights of more than ptzip.MaxSmall bytes
+// become empty ones of the same name, and the record ptzip.StrippedRecord reports their true sizes;
+// those that are files of torch.save are stripped themselves. Everything else keeps its content.
+// Smaller records stay, because a program may compute shapes with them, so that a check of the copy
+// says what a check of the archive says, to the byte. A copy of a copy is the same file. The copy
+// appears at out whole or not at all. torch.export programs are copied alike, though they are not
+// read yet: their weights, constants and sample inputs are below data/ too, and what describes
+// them, the .json files, is no weight.
 func Strip(in, out string) error {
 	f, err := openFile(in)
 	if err != nil {
@@ -184,8 +187,9 @@ func earlier(z *ptzip.Reader, sizes *ptzip.Stripped) error {
 	return nil
 }
 
-// stripSaved strips a file of torch.save that is a record of weights: which tensors lie in one storage, and what a tensor subclass is made of, stands in
-// it alone (torch.export through 2.8, and its subclasses since). It is nil where the record is none.
+// stripSaved strips a file of torch.save that is a record of weights: which tensors lie in one
+// storage, and what a tensor subclass is made of, stands in it alone (torch.export through 2.8, and
+// its subclasses since). It is nil where the record is none.
 func stripSaved(z *ptzip.Reader, name string) ([]byte, error) {
 	if !strings.HasPrefix(name, "data/weights/") && !strings.HasPrefix(name, "data/constants/") && !strings.HasPrefix(name, "serialized_") {
 		return nil, nil

@@ -263,8 +263,9 @@ func TestArtifacts(t *testing.T) {
 	t.Logf("%d artifacts", len(paths))
 }
 
-// TestStripSaved: files of torch.save keep what says which tensors lie in one storage and what a subclass is made of. The committed archives are
-// stripped ones: they are filled with zeros of the sizes that they report, and stripped again.
+// TestStripSaved: files of torch.save keep what says which tensors lie in one storage and what a
+// subclass is made of. The committed archives are stripped ones: they are filled with zeros of the
+// sizes that they report, and stripped again.
 func TestStripSaved(t *testing.T) {
 	for _, c := range []struct{ name, record string }{
 		{"tied_27.pt2", "serialized_state_dict.pt"}, {"half_28.pt2", "data/weights/model.pt"}, {"models/ao_int8.pt2", "data/weights/weight_0"},

@@ -12,8 +12,9 @@ import (
 	"github.com/memspec/memspec/engine/report"
 )
 
-// Missing returns the operators of the program that have no rule under any overload, in the order they are met, with how often
-// the code names them. It needs no inputs: it looks at everything that forward can reach, also at what a run would not.
+// Missing returns the operators of the program that have no rule under any overload, in the order
+// they are met, with how often the code names them. It needs no inputs: it looks at everything that
+// forward can reach, also at what a run would not.
 func Missing(p *program.Program) ([]report.Unsupported, error) {
 	m := &missing{program: p, table: builtin.Table(), index: map[string]int{}}
 	if err := p.Reach(func(f *program.Func, g *program.Graph) { m.block(f, g.Body) }); err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// TestMissingInOrder: operators without a rule are reported as they are met, methods of one name in the order of their classes; what is known of is where each
-// is met first, and how often.
+// TestMissingInOrder: operators without a rule are reported as they are met, methods of one name in
+// the order of their classes; what is known of is where each is met first, and how often.
 func TestMissingInOrder(t *testing.T) {
 	of := func(class *program.Class, method string, ops ...string) *program.Func {
 		g := &program.Graph{Body: &program.Block{}}

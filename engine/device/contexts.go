@@ -7,14 +7,17 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// A contextLog is a message of PyTorch's allocator at the end of a device's memory, as somebody published it. It says what one process took in all
-// (NVML's figure), and how much of it is the allocator's: allocated, and reserved but unallocated. What is left is the context with all that
+// A contextLog is a message of PyTorch's allocator at the end of a device's memory, as somebody
+// published it. It says what one process took in all (NVML's figure), and how much of it is the
+// allocator's: allocated, and reserved but unallocated. What is left is the context with all that
 // libraries loaded into it: what nvidia-smi shows beside PyTorch's own.
 //
-// Left out are logs of Windows, whose driver does not record a process's memory, and of programs that take device memory past the allocator (NCCL, vLLM,
-// tiny-cuda-nn): theirs is another question.
+// Left out are logs of Windows, whose driver does not record a process's memory, and of programs
+// that take device memory past the allocator (NCCL, vLLM, tiny-cuda-nn): theirs is another
+// question.
 //
-// The log of a serving engine prints the context at its start instead, before anything but the driver took memory: its unallocated is 0.
+// The log of a serving engine prints the context at its start instead, before anything but the
+// driver took memory: its unallocated is 0.
 type contextLog struct {
 	devices     []string // those that the log may be of, by its capacity and what its author says
 	inUse       hundredth
@@ -23,8 +26,9 @@ type contextLog struct {
 	source      string
 }
 
-// A laterLog is what a process took outside of PyTorch's allocator after its context was made, as kernels and libraries were loaded. It is the upper
-// part of a range: no message of the allocator says whether they were loaded when memory ran out.
+// A laterLog is what a process took outside of PyTorch's allocator after its context was made, as
+// kernels and libraries were loaded. It is the upper part of a range: no message of the allocator
+// says whether they were loaded when memory ran out.
 type laterLog struct {
 	capability Capability
 	high       units.Bytes

@@ -1,7 +1,8 @@
 // Package device holds the GPUs that memspec knows: a table of rows, each with its source, and a look-up by name.
 //
-// It states what a device has (memory, compute capability, multiprocessors, what a CUDA context costs) and models nothing. A figure
-// that no public source gives is left out, never guessed: Context is then a range that published logs report, and Memory is marked nominal.
+// It states what a device has (memory, compute capability, multiprocessors, what a CUDA context
+// costs) and models nothing. A figure that no public source gives is left out, never guessed:
+// Context is then a range that published logs report, and Memory is marked nominal.
 package device
 
 import (
@@ -93,7 +94,8 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("got device %q, want one of %s (all: memspec devices)", e.Name, strings.Join(e.Nearby, ", "))
 }
 
-// Lookup finds a row by its name or one of its aliases. Case, spaces and underscores do not matter, nor a leading "NVIDIA".
+// Lookup finds a row by its name or one of its aliases. Case, spaces and underscores do not matter,
+// nor a leading "NVIDIA".
 func Lookup(name string) (Device, error) {
 	n := canonical(name)
 	for i := range table {
@@ -122,10 +124,12 @@ func Names() []string {
 	return out
 }
 
-// memorySlack is how far two drivers may differ in the same card's memory: the rows of the table saw up to 2%, each way.
+// memorySlack is how far two drivers may differ in the same card's memory: the rows of the table
+// saw up to 2%, each way.
 const memorySlack = 0.04
 
-// Is says whether a GPU that a driver says of is the device: of its compute capability ("8.6"), and of its memory as nearly as drivers agree.
+// Is says whether a GPU that a driver says of is the device: of its compute capability ("8.6"), and
+// of its memory as nearly as drivers agree.
 func (d *Device) Is(capability string, memory units.Bytes) bool {
 	return d.ComputeCapability.String() == capability && (d.Memory == 0 || math.Abs(float64(d.Memory-memory)) <= memorySlack*float64(d.Memory))
 }

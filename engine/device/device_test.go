@@ -103,7 +103,8 @@ func TestLookupOfAnUnknownName(t *testing.T) {
 	}
 }
 
-// Each machine of a cloud has a card of the table, which is suggested for the machine itself and for its sizes, and for no other name.
+// Each machine of a cloud has a card of the table, which is suggested for the machine itself and
+// for its sizes, and for no other name.
 func TestMachinesOfClouds(t *testing.T) {
 	nearby := func(name string) []string {
 		_, err := device.Lookup(name)

@@ -2,8 +2,9 @@ package device
 
 import "github.com/memspec/memspec/engine/units"
 
-// Figures are what a program may ask of a card beside its memory and its multiprocessors. They decide little about memory: the L2 cache is what
-// Triton's tuner fills while it measures, and clocks and bus report inductor whether a matrix product is bound by computing.
+// Figures are what a program may ask of a card beside its memory and its multiprocessors. They
+// decide little about memory: the L2 cache is what Triton's tuner fills while it measures, and
+// clocks and bus report inductor whether a matrix product is bound by computing.
 type Figures struct {
 	Driver      string      // the card's name as the driver spells it
 	L2          units.Bytes // 0: no public source

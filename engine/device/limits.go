@@ -2,7 +2,8 @@ package device
 
 import "github.com/memspec/memspec/engine/units"
 
-// Limits are what every card of a compute capability has (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability").
+// Limits are what every card of a compute capability has (CUDA C++ Programming Guide, "Technical
+// Specifications per Compute Capability").
 type Limits struct {
 	ComputeCapability Capability
 	ThreadsPerSM      int

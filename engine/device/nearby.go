@@ -8,8 +8,9 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// instances are machines that clouds rent, by how their names begin, with the card in each: as the providers list them (AWS accelerated computing,
-// Google Cloud GPU machine types, Azure N-series). They are suggested, never taken: a machine's card may be shared or cut in parts.
+// instances are machines that clouds rent, by how their names begin, with the card in each: as the
+// providers list them (AWS accelerated computing, Google Cloud GPU machine types, Azure N-series).
+// They are suggested, never taken: a machine's card may be shared or cut in parts.
 var instances = map[string]string{
 	"g4dn": "t4", "g5": "a10g", "g6e": "l40s", "g6": "l4", "p3dn": "v100-32gb", "p3": "v100-16gb", "p4de": "a100-sxm-80gb", "p4d": "a100-sxm-40gb",
 	"p5en": "h200-sxm", "p5e": "h200-sxm", "p5": "h100-sxm-80gb",
@@ -17,8 +18,9 @@ var instances = map[string]string{
 	"standard-nc4as-t4": "t4", "standard-nc24ads-a100": "a100-pcie-80gb", "standard-nc40ads-h100": "h100-nvl-94gb",
 }
 
-// nearby are the names that a name may have meant: those that it begins ("a100"), those that hold it ("4090"), the card of a cloud's machine
-// ("g5.xlarge"), else the one most like it, by its name or an alias.
+// nearby are the names that a name may have meant: those that it begins ("a100"), those that hold
+// it ("4090"), the card of a cloud's machine ("g5.xlarge"), else the one most like it, by its name
+// or an alias.
 func nearby(name string) []string {
 	var begun, hold, spellings []string
 	owner := map[string]string{}
@@ -52,9 +54,10 @@ func nearby(name string) []string {
 	return nil
 }
 
-// Of returns the card that a driver reports by this name, compute capability ("8.6") and memory: the row of that name and capability whose
-// memory is nearest. Where no driver gives a row so much memory (a pretend card may be given any), it is the row with that memory.
-// It is false where no row has the name.
+// Of returns the card that a driver reports by this name, compute capability ("8.6") and memory:
+// the row of that name and capability whose memory is nearest. Where no driver gives a row so much
+// memory (a pretend card may be given any), it is the row with that memory. It is false where no
+// row has the name.
 func Of(driver, capability string, memory units.Bytes) (Device, bool) {
 	var found *Device
 	off := func(d *Device) units.Bytes { return max(d.Memory-memory, memory-d.Memory) }

@@ -50,7 +50,8 @@ func TestRows(t *testing.T) {
 	})
 }
 
-// Every card has a context cost, or a range of it that logs report: its own where there are any. The T4's was measured, and its logs agree.
+// Every card has a context cost, or a range of it that logs report: its own where there are any.
+// The T4's was measured, and its logs agree.
 func TestContexts(t *testing.T) {
 	for _, d := range device.All() {
 		assert.Equal(t, !d.ContextKnown, d.ContextRange != nil, d.Name)

@@ -8,10 +8,12 @@ import (
 
 // table is every known device, by class.
 //
-// Compute capabilities are NVIDIA's (developer.nvidia.com/cuda-gpus and /cuda-legacy-gpus). SMs are what the row's log prints; where it
-// does not, Source says where they are from, or they are the vendor's CUDA cores divided by the cores of one multiprocessor. Memory is what
-// the log in Source says: bytes where it prints bytes, else the MiB or GiB it prints. The same card differs by up to 2 % with driver, ECC and
-// operating system (Windows reports more than Linux); a measured value under `devices:` of memspec.yaml beats a row.
+// Compute capabilities are NVIDIA's (developer.nvidia.com/cuda-gpus and /cuda-legacy-gpus). SMs are
+// what the row's log prints; where it does not, Source says where they are from, or they are the
+// vendor's CUDA cores divided by the cores of one multiprocessor. Memory is what the log in Source
+// says: bytes where it prints bytes, else the MiB or GiB it prints. The same card differs by up to
+// 2 % with driver, ECC and operating system (Windows reports more than Linux); a measured value
+// under `devices:` of memspec.yaml beats a row.
 var table = slices.Concat([]Device{
 	{Name: "none", Kind: None, ContextKnown: true,
 		Source: "built in: CUDA's dispatch, math attention, no library workspace, no context, no limit"},

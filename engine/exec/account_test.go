@@ -89,7 +89,8 @@ func events(tr *trace.Trace) string {
 	return out.String()
 }
 
-// TestAccount: the whole account of a run: the model's tensors, the inputs, what is prepared, two passes; a pass's result goes before the next.
+// TestAccount: the whole account of a run: the model's tensors, the inputs, what is prepared, two
+// passes; a pass's result goes before the next.
 func TestAccount(t *testing.T) {
 	of := func(name string, n int64, c tensor.Category) *program.State {
 		return &program.State{Name: name, Meta: meta(n), Class: c}

@@ -9,8 +9,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// casts is the state of autocast. It casts the arguments of an operator before the operator is dispatched, the outermost first: inside one that
-// it has seen to nothing more is cast.
+// casts is the state of autocast. It casts the arguments of an operator before the operator is
+// dispatched, the outermost first: inside one that it has seen to nothing more is cast.
 type casts struct {
 	to       string // the dtype, "" where autocast is off
 	depth    int    // of regions of the program's own
@@ -31,7 +31,8 @@ func (d *Dispatch) applyCast(b *ops.Bound, cast, args []any, mark int) (any, err
 	return v, err
 }
 
-// autocast casts an operator's arguments, or chooses another overload. out is nil where autocast leaves the operator alone.
+// autocast casts an operator's arguments, or chooses another overload. out is nil where autocast
+// leaves the operator alone.
 func (d *Dispatch) autocast(b *ops.Bound, args []any) (to *ops.Bound, out []any, err error) {
 	p := castPolicyOf(b.Schema.Name, b.Schema.Overload)
 	if p == 0 {
@@ -66,8 +67,8 @@ func (d *Dispatch) autocast(b *ops.Bound, args []any) (to *ops.Bound, out []any,
 	return b, out, err
 }
 
-// castAll casts every argument. The casts are arguments of one C++ call, which compilers may evaluate in any order; GCC, which builds PyTorch
-// for Linux, begins with the last.
+// castAll casts every argument. The casts are arguments of one C++ call, which compilers may
+// evaluate in any order; GCC, which builds PyTorch for Linux, begins with the last.
 func (d *Dispatch) castAll(args []any, to, lower tensor.DType) (out []any, err error) {
 	out = make([]any, len(args))
 	for i := len(args) - 1; i >= 0; i-- {
@@ -92,8 +93,8 @@ func (d *Dispatch) autocastNorm(b *ops.Bound, args []any) (*ops.Bound, []any) {
 	return to, append(slices.Clone(args), int64(tensor.Float32))
 }
 
-// autocastRNN copies the weights into one buffer of float16 and casts input and states to float16, whatever autocast's own dtype is
-// (aten/src/ATen/cudnn/AutocastRNN.cpp).
+// autocastRNN copies the weights into one buffer of float16 and casts input and states to float16,
+// whatever autocast's own dtype is (aten/src/ATen/cudnn/AutocastRNN.cpp).
 func (d *Dispatch) autocastRNN(b *ops.Bound, args []any) (out []any, err error) {
 	out = slices.Clone(args)
 	weights, _ := args[b.Schema.ArgIndex("weight")].(*ops.List)
@@ -136,7 +137,8 @@ func eligible(t *tensor.Tensor) bool {
 	return t.Device == Accelerator && t.DType.Floating() && t.DType != tensor.Float64
 }
 
-// widest is the type that castWidest goes to; a floating type that is neither of the two is refused, as autocast_mode.h's prioritize does.
+// widest is the type that castWidest goes to; a floating type that is neither of the two is
+// refused, as autocast_mode.h's prioritize does.
 func widest(b *ops.Bound, args []any, lower tensor.DType) (tensor.DType, error) {
 	w := lower
 	for _, v := range args {
@@ -203,8 +205,9 @@ func (d *Dispatch) castArg(v any, to, lower tensor.DType) (any, error) {
 	return v, nil
 }
 
-// castBack gives all results of a torchvision operator the dtype that its first argument had, places of maxima too, and releases the casts
-// before and of the results after, both from the first on. nms gives positions and leaves them.
+// castBack gives all results of a torchvision operator the dtype that its first argument had,
+// places of maxima too, and releases the casts before and of the results after, both from the first
+// on. nms gives positions and leaves them.
 func (d *Dispatch) castBack(b *ops.Bound, args []any, v any, mark int) (any, error) {
 	if castPolicies()[b.Schema.Name] != castVision {
 		return v, nil
@@ -280,8 +283,9 @@ func (d *Dispatch) leaveAutocast() {
 	d.casts = casts{to: d.casts.to, depth: d.casts.depth}
 }
 
-// Autocast runs a region of the program under autocast to a dtype, or under none where that is "". Leaving the outermost region releases the
-// cached casts (torch/amp/autocast_mode.py __exit__); one around the whole pass is the machine's.
+// Autocast runs a region of the program under autocast to a dtype, or under none where that is "".
+// Leaving the outermost region releases the cached casts (torch/amp/autocast_mode.py __exit__); one
+// around the whole pass is the machine's.
 func (d *Dispatch) Autocast(to string, region func() error) error {
 	was := d.casts.to
 	d.casts.to = to

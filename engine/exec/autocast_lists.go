@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// What autocast does to each operator on CUDA: the lists of aten/src/ATen/autocast_mode.h. TestAutocastLists compares them with what PyTorch
-// registers.
+// What autocast does to each operator on CUDA: the lists of aten/src/ATen/autocast_mode.h.
+// TestAutocastLists compares them with what PyTorch registers.
 
 type castPolicy uint8
 
@@ -54,7 +54,8 @@ var castPolicies = sync.OnceValue(func() map[string]castPolicy {
 	return m
 })
 
-// castPolicyOf is the policy of one overload. Those without a separate kernel for autocast are cast, where they are made of others, inside.
+// castPolicyOf is the policy of one overload. Those without a separate kernel for autocast are
+// cast, where they are made of others, inside.
 func castPolicyOf(name, overload string) castPolicy {
 	p := castPolicies()[name]
 	if p == 0 || strings.HasSuffix(overload, "out") || withoutCast[overload] {

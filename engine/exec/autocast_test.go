@@ -143,7 +143,8 @@ func TestAutocastCasts(t *testing.T) {
 	})
 }
 
-// TestAutocastFaults: where one of the calls fails that autocast makes for an operator, a cast, a buffer or the operator itself, the operator fails with it.
+// TestAutocastFaults: where one of the calls fails that autocast makes for an operator, a cast, a
+// buffer or the operator itself, the operator fails with it.
 func TestAutocastFaults(t *testing.T) {
 	table, err := faults.New(builtin.Table())
 	require.NoError(t, err)
@@ -206,7 +207,8 @@ func eventText(events []trace.Event) string {
 	return strings.Join(out, " ")
 }
 
-// An LSTM's weights go into one buffer of float16 whatever autocast's dtype is, its states and input are cast, and results are float16.
+// An LSTM's weights go into one buffer of float16 whatever autocast's dtype is, its states and
+// input are cast, and results are float16.
 func TestAutocastRNN(t *testing.T) {
 	m := autocastMachine(t, "a10g", "bfloat16")
 	const steps, batch, in, hidden = 5, 2, 8, 16
@@ -231,8 +233,9 @@ func TestAutocastRNN(t *testing.T) {
 	require.Equal(t, []int64{flat, state, state, 2 * steps * batch * in, 2 * steps * batch * hidden, state, state, 0}, births, "the last is the workspace, taken for nothing")
 }
 
-// TestAutocastKeeps: which casts are kept to the end of the pass: those of float32 parameters that require a gradient, to autocast's own dtype. All else is cast
-// for each call anew. They go in the order in which they were made.
+// TestAutocastKeeps: which casts are kept to the end of the pass: those of float32 parameters that
+// require a gradient, to autocast's own dtype. All else is cast for each call anew. They go in the
+// order in which they were made.
 func TestAutocastKeeps(t *testing.T) {
 	for _, c := range []struct {
 		why  string
@@ -289,7 +292,8 @@ func TestAutocastKeeps(t *testing.T) {
 	require.Len(t, m.casts.order, 1)
 }
 
-// TestAutocastRegions: a region of the program under autocast; leaving the outermost releases the casts, unless the whole pass is under autocast.
+// TestAutocastRegions: a region of the program under autocast; leaving the outermost releases the
+// casts, unless the whole pass is under autocast.
 func TestAutocastRegions(t *testing.T) {
 	for _, c := range []struct{ around, want string }{
 		{"", "+128 +128 +128 -2 +128 -3 -0 -1 +256 -4"},

@@ -14,8 +14,9 @@ import (
 	"github.com/memspec/memspec/engine/trace"
 )
 
-// A branch on tensor data is run both sides, each time from the start: the state of a run is counted holders all over, and a copy of it is where
-// errors would live. A place goes one way each time it is reached in a run.
+// A branch on tensor data is run both sides, each time from the start: the state of a run is
+// counted holders all over, and a copy of it is where errors would live. A place goes one way each
+// time it is reached in a run.
 
 // Branch is a place where a program branches: the same value in every run.
 type Branch struct {
@@ -47,7 +48,8 @@ func Truth(cond any) (truth, known bool, err error) {
 	return false, false, fmt.Errorf("got a condition of type %s, want a bool", ops.TypeName(cond))
 }
 
-// Choose is the way to go at a branch on tensor data, with the current place as the note's: as the search chose for this run, else the else side.
+// Choose is the way to go at a branch on tensor data, with the current place as the note's: as the
+// search chose for this run, else the else side.
 func (m *Machine) Choose(b Branch) bool {
 	if !m.Incomplete() {
 		m.Note(note.Note{ID: note.BranchBoth})
@@ -70,7 +72,8 @@ func (m *Machine) Choose(b Branch) bool {
 // maxRuns is how many ways through branches on tensor data are tried: eight independent branches in all combinations.
 const maxRuns = 256
 
-// search tries the ways through a program's branches on tensor data and keeps the heaviest, for the lower end the lightest.
+// search tries the ways through a program's branches on tensor data and keeps the heaviest, for the
+// lower end the lightest.
 type search struct {
 	best    *Machine
 	err     error // of best

@@ -6,8 +6,9 @@ import (
 	"github.com/memspec/memspec/engine/ops"
 )
 
-// Budget bounds what the operators of a run make and walk beside tensors, all of them together. Steps alone do not bound a run: one step may join
-// a list of a million tensors, or copy a string of a megabyte.
+// Budget bounds what the operators of a run make and walk beside tensors, all of them together.
+// Steps alone do not bound a run: one step may join a list of a million tensors, or copy a string
+// of a megabyte.
 type Budget struct {
 	walked int // items of containers and parts of strings that operators looked at
 	made   int // bytes of containers and strings

@@ -10,8 +10,9 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// TestNumbersInTracedCode holds that a number that the tracer wrote as a 0-dim tensor is promoted as a number: `index * 1.5` is float32. Any other
-// tensor of float64 without dimensions makes it float64.
+// TestNumbersInTracedCode holds that a number that the tracer wrote as a 0-dim tensor is promoted
+// as a number: `index * 1.5` is float32. Any other tensor of float64 without dimensions makes it
+// float64.
 func TestNumbersInTracedCode(t *testing.T) {
 	for _, c := range []struct {
 		of   tensor.Category

@@ -9,8 +9,9 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// Dispatch runs operators, one at a time, each with those that it is made of: autocast first, then the operator's rule, its results and the
-// workspace that libraries take. To the rules it is the ops.Machine.
+// Dispatch runs operators, one at a time, each with those that it is made of: autocast first, then
+// the operator's rule, its results and the workspace that libraries take. To the rules it is the
+// ops.Machine.
 type Dispatch struct {
 	*Heap
 	*Notes
@@ -55,7 +56,8 @@ func (d *Dispatch) Trace() *trace.Trace {
 // TakeOutside says that the run holds so much of the accelerator's memory beside what the allocator gives it.
 func (d *Dispatch) TakeOutside(bytes units.Bytes) { d.outside = d.outside.Add(bytes) }
 
-// Apply runs one overload on complete arguments in the schema's order, and returns its result, held once for the caller.
+// Apply runs one overload on complete arguments in the schema's order, and returns its result, held
+// once for the caller.
 func (d *Dispatch) Apply(b *ops.Bound, args []any) (any, error) {
 	if d.depth == 0 {
 		d.byData = false

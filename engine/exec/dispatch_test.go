@@ -19,7 +19,8 @@ import (
 	"github.com/memspec/memspec/engine/workspace"
 )
 
-// toy is a dispatcher with rules of a test's own. Tensors have float32 elements unless they say so, and are t0, t1, … by their storages' births.
+// toy is a dispatcher with rules of a test's own. Tensors have float32 elements unless they say so,
+// and are t0, t1, … by their storages' births.
 type toy struct {
 	*exec.Dispatch
 	t     *testing.T
@@ -131,7 +132,8 @@ func (y *toy) lived(from int) string {
 	return strings.Join(out, " ")
 }
 
-// TestResults: what an operator returns, by its schema's returns and alias annotations, and by what its rule says of them.
+// TestResults: what an operator returns, by its schema's returns and alias annotations, and by what
+// its rule says of them.
 func TestResults(t *testing.T) {
 	metas := func(ms ...tensor.Meta) func(*ops.Call) ([]tensor.Meta, error) {
 		return func(*ops.Call) ([]tensor.Meta, error) { return ms, nil }
@@ -237,7 +239,8 @@ func TestCoverage(t *testing.T) {
 	require.Equal(t, "6 4 3", counts(), "what stands for a tensor that is not known is one; a number is none")
 }
 
-// TestResultsInOrder: a kernel's rule may say where among its workspace each of its results is made; the tensors are numbered without the numbers beside them.
+// TestResultsInOrder: a kernel's rule may say where among its workspace each of its results is
+// made; the tensors are numbered without the numbers beside them.
 func TestResultsInOrder(t *testing.T) {
 	asks := []workspace.Request{{Bytes: 1}, {Result: 2}, {Bytes: 2}, {Result: 1}, {Bytes: 3, Drops: 1}}
 	rule := ops.Rule{Schema: "t::f(Tensor x) -> (Tensor, int, Tensor)", Out: gives(10, 20), Ints: func(*ops.Call) []int64 { return []int64{7} },
@@ -258,7 +261,8 @@ func TestResultsInOrder(t *testing.T) {
 	require.Equal(t, "+0=1", y.lived(0))
 }
 
-// TestWorkspaceAround: other workspace is taken before the results or after them, and what is left of it goes behind both, the latest first.
+// TestWorkspaceAround: other workspace is taken before the results or after them, and what is left
+// of it goes behind both, the latest first.
 func TestWorkspaceAround(t *testing.T) {
 	y := newToy(t, "a10g", exec.Options{}, ops.Rule{Schema: "t::f(Tensor? x) -> Tensor", Out: gives(10),
 		Workspace: func(*ops.Call) []workspace.Request {
@@ -271,7 +275,8 @@ func TestWorkspaceAround(t *testing.T) {
 	require.EqualValues(t, 12, y.Trace().Outside)
 }
 
-// TestBodies: what a body makes lives until the operator returns, the latest goes first; what it frees goes at once, and what it keeps stays for so long.
+// TestBodies: what a body makes lives until the operator returns, the latest goes first; what it
+// frees goes at once, and what it keeps stays for so long.
 func TestBodies(t *testing.T) {
 	failed := errors.New("got nothing, want something")
 	made := ops.Rule{Schema: "t::made(int n) -> Tensor", Out: func(c *ops.Call) ([]tensor.Meta, error) { return gives(c.Int("n"))(c) }}
@@ -331,7 +336,8 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// TestUnknownResults: where numbers are not known an operator's results have the form of its returns, and the account says what is missing.
+// TestUnknownResults: where numbers are not known an operator's results have the form of its
+// returns, and the account says what is missing.
 func TestUnknownResults(t *testing.T) {
 	never := func(*ops.Call) ([]tensor.Meta, error) { panic("it has no arguments") }
 	for _, c := range []struct{ schema, want string }{
@@ -348,7 +354,8 @@ func TestUnknownResults(t *testing.T) {
 	}
 }
 
-// TestBound: which of a range's sizes is taken: what the case states of the place, within the range, else the end that the run is about.
+// TestBound: which of a range's sizes is taken: what the case states of the place, within the
+// range, else the end that the run is about.
 func TestBound(t *testing.T) {
 	for _, c := range []struct {
 		why    string
@@ -374,8 +381,8 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// TestAssumedValues: what is computed with a number that only stands for another is no known value, neither there nor in what the operator is made of; behind
-// it values are known again.
+// TestAssumedValues: what is computed with a number that only stands for another is no known value,
+// neither there nor in what the operator is made of; behind it values are known again.
 func TestAssumedValues(t *testing.T) {
 	host := func(*ops.Call) ([]tensor.Meta, error) {
 		return []tensor.Meta{{DType: tensor.Int64, Sizes: []int64{1}, Strides: []int64{1}, Device: "cpu"}}, nil
@@ -465,7 +472,8 @@ func TestApplyInto(t *testing.T) {
 	}
 }
 
-// TestIntoForgets: what was known of out's elements, and of those of other tensors on its storage, is not known any more.
+// TestIntoForgets: what was known of out's elements, and of those of other tensors on its storage,
+// is not known any more.
 func TestIntoForgets(t *testing.T) {
 	host := tensor.Meta{DType: tensor.Int64, Sizes: []int64{1}, Strides: []int64{1}, Device: "cpu"}
 	one := func(*ops.Call) ([]tensor.Meta, error) { return []tensor.Meta{host}, nil }

@@ -7,8 +7,8 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// EvalError is an error of the model: an operator that refuses its arguments, a raise that was reached, a limit. Its Error is one line;
-// Backtrace says how it came there.
+// EvalError is an error of the model: an operator that refuses its arguments, a raise that was
+// reached, a limit. Its Error is one line; Backtrace says how it came there.
 type EvalError struct {
 	Msg   string
 	Op    string // where it happened, as far as is known
@@ -27,8 +27,8 @@ type StackEntry struct {
 	Pos    program.Pos
 }
 
-// Error says where: the line of the user's own code that led there, and the module, as far as the archive records; what PyTorch's own modules do is
-// in the backtrace.
+// Error says where: the line of the user's own code that led there, and the module, as far as the
+// archive records; what PyTorch's own modules do is in the backtrace.
 func (e *EvalError) Error() string {
 	where := ""
 	switch pos := e.userPos(); {

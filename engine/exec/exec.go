@@ -1,8 +1,10 @@
-// Package exec runs a program abstractly: shapes, strides, dtypes, storages, aliases and lifetimes as PyTorch would have them, without any
-// tensor data. It turns a program into a *trace.Trace: every allocation and free in order, with the place it came from.
+// Package exec runs a program abstractly: shapes, strides, dtypes, storages, aliases and lifetimes
+// as PyTorch would have them, without any tensor data. It turns a program into a *trace.Trace:
+// every allocation and free in order, with the place it came from.
 //
-// The account of a run: parameters and buffers go to the device, then the inputs; that is the baseline (pass 0). Then the forward pass,
-// twice: what libraries keep, they take in the first. A pass's result is held to its end and dropped before the next.
+// The account of a run: parameters and buffers go to the device, then the inputs; that is the
+// baseline (pass 0). Then the forward pass, twice: what libraries keep, they take in the first. A
+// pass's result is held to its end and dropped before the next.
 //
 // # Machine and drivers
 //
@@ -14,19 +16,22 @@
 //	Notes     what was assumed, what has no rule
 //	Machine   the run: load, inputs, passes, both sides of a branch, rounds of a loop
 //
-// A Driver walks programs of one kind and reports to the machine, in order, what happens: which operator runs at which place on which values
-// (Sites.Enter, Dispatch.Apply), who holds a value and who lets it go (Heap.Hold, Heap.Drop), which tensors of the model it reads (State),
-// and where it branches on a value (Truth, Choose) or loops (Rounds). exec/torchscript is the driver of TorchScript archives: an
-// interpreter with frames and registers. exec/fx is that of exported graphs: a straight walk over nodes, with a block for each higher-order
-// operator.
+// A Driver walks programs of one kind and reports to the machine, in order, what happens: which
+// operator runs at which place on which values (Sites.Enter, Dispatch.Apply), who holds a value and
+// who lets it go (Heap.Hold, Heap.Drop), which tensors of the model it reads (State), and where it
+// branches on a value (Truth, Choose) or loops (Rounds). exec/torchscript is the driver of
+// TorchScript archives: an interpreter with frames and registers. exec/fx is that of exported
+// graphs: a straight walk over nodes, with a block for each higher-order operator.
 //
-// A run starts anew for every way that the search tries through branches on tensor data, so a driver is made by a Start and keeps its state
-// to itself. What is worked out of the program before it runs a Start may keep for the runs that follow; it serves one at a time. Programs are
-// never changed and may be run by several goroutines.
+// A run starts anew for every way that the search tries through branches on tensor data, so a
+// driver is made by a Start and keeps its state to itself. What is worked out of the program before
+// it runs a Start may keep for the runs that follow; it serves one at a time. Programs are never
+// changed and may be run by several goroutines.
 //
-// What a driver owes the machine: each node is a Step, before it runs; Sites.Enter stands before the first Apply at a place and Sites.Leave behind the
-// last; a value that Apply returns is held once, and whoever keeps it, hands it on or lets it go says so; errors of
-// the model are *EvalError. What has no rule is Missed, and what follows from it is an ops.Unbacked.
+// What a driver owes the machine: each node is a Step, before it runs; Sites.Enter stands before
+// the first Apply at a place and Sites.Leave behind the last; a value that Apply returns is held
+// once, and whoever keeps it, hands it on or lets it go says so; errors of the model are
+// *EvalError. What has no rule is Missed, and what follows from it is an ops.Unbacked.
 //
 // Not modelled: gradients, the graph executor's fusions in later passes, streams, threads.
 package exec
@@ -51,8 +56,8 @@ const (
 	PythonFrame                 // eager: names, frames and module calls hold what they hold in Python
 )
 
-// Input is one argument of forward. Value is a tensor description (tensor.Meta) or a host value: nil, bool, int64, float64, string,
-// []Input (a list), Tuple, Dict.
+// Input is one argument of forward. Value is a tensor description (tensor.Meta) or a host value:
+// nil, bool, int64, float64, string, []Input (a list), Tuple, Dict.
 type Input struct {
 	Name  string // "" for positional
 	Value any
@@ -78,7 +83,8 @@ type Options struct {
 	MaxDepth   int // nested calls; 0 is DefaultMaxDepth
 }
 
-// The default bounds: the biggest torchvision model executes about 10,000 nodes a pass and nests 20 calls; the bound ends an endless one in about a second.
+// The default bounds: the biggest torchvision model executes about 10,000 nodes a pass and nests 20
+// calls; the bound ends an endless one in about a second.
 const (
 	DefaultMaxSteps = 4_000_000
 	DefaultMaxDepth = 500
@@ -101,7 +107,8 @@ type Driver interface {
 	Load()
 	// Prepare does what the runtime does once, before the first pass.
 	Prepare() error
-	// Forward runs a pass on args, which the caller holds, and returns its result, held once. An error of the model is an *EvalError.
+	// Forward runs a pass on args, which the caller holds, and returns its result, held once. An
+	// error of the model is an *EvalError.
 	Forward(args []any) (any, error)
 	// Describe writes what the driver holds in the middle of a pass.
 	Describe(s *State)
@@ -113,8 +120,9 @@ type Result struct {
 	Calls []*workspace.Asked // what was asked of libraries on any of its ways, each call once, in the order they are first made
 }
 
-// Run executes a program and returns its trace, also when an operator had no rule (Coverage.Unsupported) or the model failed (*EvalError);
-// other errors are limits and cancellation.
+// Run executes a program and returns its trace, also when an operator had no rule
+// (Coverage.Unsupported) or the model failed (*EvalError); other errors are limits and
+// cancellation.
 func Run(ctx context.Context, start Start, t *ops.Table, o Options) (*Result, error) {
 	return new(search).run(ctx, start, t, o.withDefaults())
 }

@@ -8,11 +8,13 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// Heap counts who holds storages, and the containers and objects that hold them in turn. A storage is born when it is made and dies with its
-// last holder; births and deaths on the accelerator are the events of the trace.
+// Heap counts who holds storages, and the containers and objects that hold them in turn. A storage
+// is born when it is made and dies with its last holder; births and deaths on the accelerator are
+// the events of the trace.
 //
-// Holders are counted as PyTorch's interpreter and CPython count them, and not found by a scan of what is reachable: deaths have an order, and
-// the order decides which block the next allocation gets.
+// Holders are counted as PyTorch's interpreter and CPython count them, and not found by a scan of
+// what is reachable: deaths have an order, and the order decides which block the next allocation
+// gets.
 type Heap struct {
 	sites  *Sites
 	python bool // the program's containers are CPython's, which clears them from the end
@@ -55,8 +57,9 @@ func (h *Heap) reserve(n int) {
 	h.events = make([]trace.Event, 0, n+n/2)
 }
 
-// eventful says whether a storage's birth and death are events: the accelerator's are. A storage of no bytes never reaches the allocator, but a
-// workspace that is taken for nothing may at the upper bound (trace.Estimate).
+// eventful says whether a storage's birth and death are events: the accelerator's are. A storage of
+// no bytes never reaches the allocator, but a workspace that is taken for nothing may at the upper
+// bound (trace.Estimate).
 func eventful(s *tensor.Storage) bool {
 	return s.Device == Accelerator && (s.NBytes > 0 || s.Category == tensor.Workspace)
 }
@@ -164,8 +167,9 @@ func (h *Heap) Drop(v any) {
 	}
 }
 
-// DropItems releases what a list or tuple held: CPython clears these from the end (Objects/listobject.c list_dealloc, Objects/tupleobject.c
-// tupledealloc), C++ a vector from the front.
+// DropItems releases what a list or tuple held: CPython clears these from the end
+// (Objects/listobject.c list_dealloc, Objects/tupleobject.c tupledealloc), C++ a vector from the
+// front.
 func (h *Heap) DropItems(items []any) {
 	if !h.python {
 		h.dropInOrder(items)

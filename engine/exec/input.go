@@ -141,7 +141,8 @@ func (m *Machine) inputList(items []Input) (*ops.List, error) {
 	return l, nil
 }
 
-// Fits says whether a value can be passed as t. A list, tuple or dict without the types of its members, as in isinstance(v, list), is any.
+// Fits says whether a value can be passed as t. A list, tuple or dict without the types of its
+// members, as in isinstance(v, list), is any.
 func Fits(v any, t *program.Type) bool {
 	if t == nil {
 		return true

@@ -9,7 +9,8 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// TestFitsWithoutMembers holds that a container type without the types of its members, as isinstance(v, (list, tuple)) has it, takes any.
+// TestFitsWithoutMembers holds that a container type without the types of its members, as
+// isinstance(v, (list, tuple)) has it, takes any.
 func TestFitsWithoutMembers(t *testing.T) {
 	list, tuple, dict := &ops.List{Items: []any{int64(1)}}, &ops.Tuple{Items: []any{int64(1), "a"}}, &ops.Dict{Keys: []any{"a"}, Values: []any{int64(1)}}
 	values := []any{list, tuple, dict, int64(1), nil}

@@ -5,7 +5,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// knownValues are the tensors whose elements are known, by storage: small ones on the host, with which traced code computes shapes.
+// knownValues are the tensors whose elements are known, by storage: small ones on the host, with
+// which traced code computes shapes.
 type knownValues map[*tensor.Storage][]*tensor.Tensor
 
 // add remembers a tensor whose elements are known.
@@ -19,7 +20,8 @@ func (k *knownValues) add(t *tensor.Tensor) {
 	(*k)[t.Storage] = append((*k)[t.Storage], t)
 }
 
-// forget makes the elements of every tensor on t's storage unknown: t is written, and an alias would keep what was there before.
+// forget makes the elements of every tensor on t's storage unknown: t is written, and an alias
+// would keep what was there before.
 func (d *Dispatch) forget(t *tensor.Tensor) {
 	known := d.values[t.Storage]
 	if len(known) == 0 {

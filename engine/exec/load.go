@@ -9,8 +9,9 @@ import (
 	"github.com/memspec/memspec/engine/trace"
 )
 
-// Load moves the model's tensors to the device: those of a tree of modules as nn.Module._apply does, children first, then own parameters, then
-// own buffers (torch/nn/modules/module.py); then the others in their order. root may be nil.
+// Load moves the model's tensors to the device: those of a tree of modules as nn.Module._apply
+// does, children first, then own parameters, then own buffers (torch/nn/modules/module.py); then
+// the others in their order. root may be nil.
 func (m *Machine) Load(root *program.Object, states []*program.State) {
 	n := 2 * (len(states) + 32) // a classifier makes about as many more in a pass
 	m.reserve(n)
@@ -43,8 +44,8 @@ func (m *Machine) loadModule(o *program.Object, seen map[*program.Object]bool) {
 	}
 }
 
-// State is the tensor of a parameter, buffer or constant; the first call moves it to the device. Moving gives every tensor a separate storage
-// that holds its elements and no more.
+// State is the tensor of a parameter, buffer or constant; the first call moves it to the device.
+// Moving gives every tensor a separate storage that holds its elements and no more.
 func (m *Machine) State(s *program.State) *tensor.Tensor {
 	device := Accelerator
 	switch {
@@ -56,9 +57,10 @@ func (m *Machine) State(s *program.State) *tensor.Tensor {
 	return m.StateOn(s, device)
 }
 
-// number says whether a constant is a number on the host. In TorchScript's runtime those of an archive go where the archive is loaded
-// (torch.jit.load's map_location), and there are tensors of 512 B; an eager run has them as Python's numbers. The device none is compared with runs that
-// were loaded on the host.
+// number says whether a constant is a number on the host. In TorchScript's runtime those of an
+// archive go where the archive is loaded (torch.jit.load's map_location), and there are tensors of
+// 512 B; an eager run has them as Python's numbers. The device none is compared with runs that were
+// loaded on the host.
 func (m *Machine) number(s *program.State) bool {
 	return s.Class == tensor.Constant && len(s.Meta.Sizes) == 0 && (m.o.Liveness == PythonFrame || m.platform.IsNone())
 }
@@ -90,8 +92,9 @@ func (m *Machine) StateOn(s *program.State, device string) *tensor.Tensor {
 	return t
 }
 
-// staysPut says whether a tensor is where it was saved: nn.Module.to moves parameters and buffers, and no other attribute
-// (torch/nn/modules/module.py _apply); loading an archive moves all. What the code itself has as a constant is wherever the code is.
+// staysPut says whether a tensor is where it was saved: nn.Module.to moves parameters and buffers,
+// and no other attribute (torch/nn/modules/module.py _apply); loading an archive moves all. What
+// the code itself has as a constant is wherever the code is.
 func (m *Machine) staysPut(s *program.State) bool {
 	return m.o.Liveness == PythonFrame && s.Meta.Device == "cpu" && s.Class == tensor.Constant && !s.Packed && !s.OfCode
 }
@@ -102,8 +105,9 @@ func (m *Machine) Tie(s, other *program.State) { m.states[s] = m.State(other) }
 // moduleOf is the module of a state's name.
 func moduleOf(name string) string { return name[:max(strings.LastIndexByte(name, '.'), 0)] }
 
-// FromHost says whether a program was made on the host and knows of no accelerator: a device that its code names is then the one that it was made
-// on, and means the run's. Where its tensors were on an accelerator, a CPU that it names is the CPU.
+// FromHost says whether a program was made on the host and knows of no accelerator: a device that
+// its code names is then the one that it was made on, and means the run's. Where its tensors were
+// on an accelerator, a CPU that it names is the CPU.
 func FromHost(p *program.Program) bool {
 	for _, s := range p.States {
 		if strings.HasPrefix(s.Meta.Device, Accelerator) {

@@ -9,7 +9,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// TestFromHost: a program that names an accelerator anywhere, in a tensor of the model or of the caller, means what it says of devices.
+// TestFromHost: a program that names an accelerator anywhere, in a tensor of the model or of the
+// caller, means what it says of devices.
 func TestFromHost(t *testing.T) {
 	states := func(devices ...string) (out []*program.State) {
 		for _, d := range devices {

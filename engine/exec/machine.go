@@ -11,7 +11,8 @@ import (
 	"github.com/memspec/memspec/engine/trace"
 )
 
-// Machine is one run of a program. It is not safe for concurrent use, and shares nothing that it changes with other runs.
+// Machine is one run of a program. It is not safe for concurrent use, and shares nothing that it
+// changes with other runs.
 type Machine struct {
 	*Dispatch
 	ctx    context.Context

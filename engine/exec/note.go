@@ -11,7 +11,8 @@ import (
 	"github.com/memspec/memspec/engine/trace"
 )
 
-// Notes are what a run has to report beside its events: what it assumed, what is missing, and how much of the program it understood.
+// Notes are what a run has to report beside its events: what it assumed, what is missing, and how
+// much of the program it understood.
 type Notes struct {
 	sites    *Sites
 	list     []trace.Note
@@ -99,8 +100,8 @@ func (n *Notes) Assumed() (int64, bool) {
 	return v, ok
 }
 
-// checkAsked refuses an assumption about a line where nothing depends on tensor data: when the user's file changes, the line is another one, and
-// the assumption would be dropped without a word.
+// checkAsked refuses an assumption about a line where nothing depends on tensor data: when the
+// user's file changes, the line is another one, and the assumption would be dropped without a word.
 func checkAsked(assume map[string]int64, asked map[string]bool) error {
 	for _, line := range slices.Sorted(maps.Keys(assume)) {
 		if asked[line] {

@@ -8,9 +8,11 @@ import (
 	"github.com/memspec/memspec/engine/trace"
 )
 
-// own is what a traced program makes of no input: of parameters, buffers, constants and sizes alone. A module may keep what its first pass made so, as
-// attention keeps its biases in the order of their places, and a trace shows no attribute. So where locals are held (Options.HoldLocals) it is held to the end
-// of the run. What is made of packed numbers is not: a model of eight bits unpacks its weights anew each time, or they would not be packed.
+// own is what a traced program makes of no input: of parameters, buffers, constants and sizes
+// alone. A module may keep what its first pass made so, as attention keeps its biases in the order
+// of their places, and a trace shows no attribute. So where locals are held (Options.HoldLocals) it
+// is held to the end of the run. What is made of packed numbers is not: a model of eight bits
+// unpacks its weights anew each time, or they would not be packed.
 type own struct {
 	kept []tensor.StorageID // of the first pass, ascending
 	of   []ownState         // by storage
@@ -25,7 +27,8 @@ const (
 	ofPacked // own, and unpacked
 )
 
-// KeepOwn records an operator's result: where no argument depends on an input, its storages may be kept by the program's modules.
+// KeepOwn records an operator's result: where no argument depends on an input, its storages may be
+// kept by the program's modules.
 func (h *Heap) KeepOwn(args []any, kw ops.Kw, result any) {
 	if h.sites.pass != 1 {
 		return

@@ -9,8 +9,9 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// results builds what an operator returns. Its results get their storages, fresh, of an argument or the argument itself, as the schema's alias
-// annotations say. Those that are made already are taken from made, which may be nil.
+// results builds what an operator returns. Its results get their storages, fresh, of an argument or
+// the argument itself, as the schema's alias annotations say. Those that are made already are taken
+// from made, which may be nil.
 func (d *Dispatch) results(c *ops.Call, metas []tensor.Meta, made []*tensor.Tensor) (any, error) {
 	copies := c.Rule.Copies != nil && c.Rule.Copies(c)
 	if len(c.Results) == 1 && !c.Results[0].List {
@@ -138,7 +139,8 @@ func (d *Dispatch) write(c *ops.Call, t *tensor.Tensor, meta *tensor.Meta) error
 	return nil
 }
 
-// remeta gives a tensor that is written in place other sizes, strides or dtype. A storage that is too small for them grows (resize_).
+// remeta gives a tensor that is written in place other sizes, strides or dtype. A storage that is
+// too small for them grows (resize_).
 func (d *Dispatch) remeta(t *tensor.Tensor, meta *tensor.Meta) error {
 	if err := meta.Check(); err != nil {
 		return err
@@ -155,8 +157,8 @@ func sameMeta(a, b *tensor.Meta) bool {
 		slices.Equal(a.Sizes, b.Sizes) && slices.Equal(a.Strides, b.Strides)
 }
 
-// ApplyInto runs an operator that writes its result into out, which is resized where it does not fit: a kernel writes there and allocates
-// nothing; what is made of other operators copies.
+// ApplyInto runs an operator that writes its result into out, which is resized where it does not
+// fit: a kernel writes there and allocates nothing; what is made of other operators copies.
 func (d *Dispatch) ApplyInto(b *ops.Bound, args []any, out *tensor.Tensor) (any, error) {
 	if b.Rule.Out == nil || len(b.Results) != 1 || b.Results[0].List || AnyUnknown(args) {
 		v, err := d.Apply(b, args)

@@ -9,10 +9,11 @@ import (
 	"github.com/memspec/memspec/engine/trace"
 )
 
-// How often a loop runs may depend on tensor data. Such a loop is run until the state at the head of a round is that of the round before: every
-// further round would then do the same, and what was seen is the most that any number of rounds takes (note loop-bound). Where rounds are
-// counted, the count is taken as unknown after a while. A loop whose state goes on changing may hold more with each round: the account is
-// incomplete, unless assume: says how often it runs.
+// How often a loop runs may depend on tensor data. Such a loop is run until the state at the head
+// of a round is that of the round before: every further round would then do the same, and what was
+// seen is the most that any number of rounds takes (note loop-bound). Where rounds are counted, the
+// count is taken as unknown after a while. A loop whose state goes on changing may hold more with
+// each round: the account is incomplete, unless assume: says how often it runs.
 
 const (
 	endless      = 1 << 62
@@ -30,8 +31,8 @@ type Loop interface {
 	Enter()
 	// Branch is the loop's condition.
 	Branch() Branch
-	// PositionOnly says whether the body uses the number of its round for nothing but positions in tensors: then rounds differ only in what
-	// they carry.
+	// PositionOnly says whether the body uses the number of its round for nothing but positions in
+	// tensors: then rounds differ only in what they carry.
 	PositionOnly() bool
 }
 
@@ -98,7 +99,8 @@ func (r *Rounds) Index() any {
 	return r.round
 }
 
-// Next says whether another round is run, given the loop's condition and what is carried into the round; numbers among these may become unknown.
+// Next says whether another round is run, given the loop's condition and what is carried into the
+// round; numbers among these may become unknown.
 func (r *Rounds) Next(cond any, carried []any) (bool, error) {
 	if r.round >= r.trips {
 		return false, nil
@@ -162,8 +164,8 @@ func (r *Rounds) boundedRound() bool {
 	return false
 }
 
-// unsettledRound goes on with a loop that nothing ends and whose state still changes. After many rounds the numbers that change are taken as
-// unknown.
+// unsettledRound goes on with a loop that nothing ends and whose state still changes. After many
+// rounds the numbers that change are taken as unknown.
 func (r *Rounds) unsettledRound(carried []any) bool {
 	last := r.carried
 	r.carried = append([]any(nil), carried...)
@@ -186,7 +188,8 @@ func (r *Rounds) unsettledRound(carried []any) bool {
 // Done counts a round that was run.
 func (r *Rounds) Done() { r.round++ }
 
-// Failed says that the model refused a round: where nothing known ends the loop, any number of rounds before it is possible.
+// Failed says that the model refused a round: where nothing known ends the loop, any number of
+// rounds before it is possible.
 func (r *Rounds) Failed() {
 	if r.open && r.round > 0 {
 		r.giveUp()

@@ -8,7 +8,8 @@ import (
 	"github.com/memspec/memspec/engine/trace"
 )
 
-// Sites are the places of a run: the pass and phase under way, and the operator. Every event gets the one that is current.
+// Sites are the places of a run: the pass and phase under way, and the operator. Every event gets
+// the one that is current.
 type Sites struct {
 	pass  int
 	phase trace.Phase

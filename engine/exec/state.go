@@ -9,8 +9,9 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// State describes everything that decides what a run does from here on, except where in the program it is: values, which of them are the same,
-// who holds them, and what lives beside them. Two equal descriptions at one place go on alike.
+// State describes everything that decides what a run does from here on, except where in the program
+// it is: values, which of them are the same, who holds them, and what lives beside them. Two equal
+// descriptions at one place go on alike.
 type State struct {
 	heap *Heap
 	out  []byte
@@ -48,7 +49,8 @@ func (s *State) Text(t string) {
 	s.out = append(s.out, t...)
 }
 
-// First writes which of the things of one kind p is, and says whether it is met for the first time: then what it holds is still to be written.
+// First writes which of the things of one kind p is, and says whether it is met for the first time:
+// then what it holds is still to be written.
 func (s *State) First(kind byte, p any) bool {
 	n, ok := s.seen[p]
 	if !ok {

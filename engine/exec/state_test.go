@@ -27,8 +27,9 @@ type described struct{ Driver }
 
 func (described) Describe(s *State) { s.Text("driver") }
 
-// TestDescribe: what a run goes on by beside the values that it carries: what its driver and the operator under way hold, what lives, what libraries
-// have taken and autocast has cast. Each case changes one of them.
+// TestDescribe: what a run goes on by beside the values that it carries: what its driver and the
+// operator under way hold, what lives, what libraries have taken and autocast has cast. Each case
+// changes one of them.
 func TestDescribe(t *testing.T) {
 	machine := func() *Machine {
 		m := newMachine(context.Background(), nil, Options{Platform: &platform.Platform{}})

@@ -7,11 +7,13 @@ import (
 	"github.com/memspec/memspec/engine/trace"
 )
 
-// Numbers that are read off tensor data are unknown. Where one decides neither a size nor a dtype, a number of its kind is its hint;
-// where it is a size, an end of its range is taken; else what follows is unknown too, and the account incomplete.
+// Numbers that are read off tensor data are unknown. Where one decides neither a size nor a dtype,
+// a number of its kind is its hint; where it is a size, an end of its range is taken; else what
+// follows is unknown too, and the account incomplete.
 
-// fillUnbacked gives an operator's arguments with known numbers for unknown ones; assumed says that some were replaced. Where a number may decide
-// something ok is false, and what an operator would have made of it is recorded as unsupported.
+// fillUnbacked gives an operator's arguments with known numbers for unknown ones; assumed says that
+// some were replaced. Where a number may decide something ok is false, and what an operator would
+// have made of it is recorded as unsupported.
 func (d *Dispatch) fillUnbacked(b *ops.Bound, args []any) (known []any, assumed, ok bool) {
 	if d.Incomplete() {
 		return nil, false, false // numbers may be unknown for want of a rule
@@ -30,7 +32,8 @@ func (d *Dispatch) fillUnbacked(b *ops.Bound, args []any) (known []any, assumed,
 	return known, hints.Why != "", true
 }
 
-// Bound chooses a number in the range of a size that depends on tensor data: what the case states of its place, else an end of the range.
+// Bound chooses a number in the range of a size that depends on tensor data: what the case states
+// of its place, else an end of the range.
 func (d *Dispatch) Bound(u ops.Unbacked) int64 {
 	if n, ok := d.Assumed(); ok {
 		return min(max(n, u.Min), u.Max)

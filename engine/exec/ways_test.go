@@ -12,7 +12,8 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// Of several ways through branches on tensor data the heaviest is kept, and at the lower end the lightest, whichever comes first.
+// Of several ways through branches on tensor data the heaviest is kept, and at the lower end the
+// lightest, whichever comes first.
 func TestHeaviestAndLightestWay(t *testing.T) {
 	for _, c := range []struct {
 		lower bool
@@ -40,8 +41,8 @@ type placeless struct {
 
 func (l placeless) Enter() { l.m.Sites.Enter("prim::Loop", "", program.Pos{}) }
 
-// A loop that nothing ends and whose model refuses a round is open where any round came before; where the first is refused, the model is
-// refused.
+// A loop that nothing ends and whose model refuses a round is open where any round came before;
+// where the first is refused, the model is refused.
 func TestRefusedRoundOfAnOpenLoop(t *testing.T) {
 	for _, c := range []struct {
 		done int

@@ -109,7 +109,8 @@ func TestTruth(t *testing.T) {
 	}
 }
 
-// TestStates: two descriptions are equal only where everything is that a run goes on by; a value for each part that could be left out.
+// TestStates: two descriptions are equal only where everything is that a run goes on by; a value
+// for each part that could be left out.
 func TestStates(t *testing.T) {
 	h := &Heap{holders: []int32{1, 2}}
 	store := func(id tensor.StorageID, bytes int64, c tensor.Category) *tensor.Storage {

@@ -12,7 +12,8 @@ import (
 	"github.com/memspec/memspec/engine/workspace"
 )
 
-// TestWorkspacesHeld: what an operator holds after each of its requests, oldest first: one that only drops takes no place, one of no bytes does.
+// TestWorkspacesHeld: what an operator holds after each of its requests, oldest first: one that
+// only drops takes no place, one of no bytes does.
 func TestWorkspacesHeld(t *testing.T) {
 	bytes := func(n units.Bytes) workspace.Request { return workspace.Request{Bytes: n} }
 	for _, tt := range []struct {

@@ -25,7 +25,8 @@ type browser struct {
 	log     []string // what the page wrote to its console, exceptions and blocked loads too
 }
 
-// startBrowser skips the test where there is no Chromium, and outside of make formats: a browser takes more time than all other tests of the package.
+// startBrowser skips the test where there is no Chromium, and outside of make formats: a browser
+// takes more time than all other tests of the package.
 func startBrowser(t testing.TB) *browser {
 	t.Helper()
 	if os.Getenv("MEMSPEC_BROWSER_TESTS") == "" {

@@ -143,7 +143,8 @@ func (c *Case) title() string {
 	return oneLine(c.Name + " on " + c.Report.Device)
 }
 
-// account is the text of a case; an error of one that writes nothing else cannot happen, as a strings.Builder takes everything.
+// account is the text of a case; an error of one that writes nothing else cannot happen, as a
+// strings.Builder takes everything.
 func (c *Case) account() string {
 	write := c.Account
 	if write == nil {

@@ -10,8 +10,9 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// csvRows writes a row a case and metric, sizes in bytes, for spreadsheets and notebooks; metrics without a budget too. A case without a report is one
-// row without a metric; what does not fit has the sizes up to there.
+// csvRows writes a row a case and metric, sizes in bytes, for spreadsheets and notebooks; metrics
+// without a budget too. A case without a report is one row without a metric; what does not fit has
+// the sizes up to there.
 type csvRows struct {
 	w *csv.Writer
 	o Options

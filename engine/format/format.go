@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// A Writer turns cases into one document. End is called once, after the last case, and not at all where the command fails before.
+// A Writer turns cases into one document. End is called once, after the last case, and not at all
+// where the command fails before.
 type Writer interface {
 	Case(*Case) error
 	End(*Summary) error

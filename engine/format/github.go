@@ -11,8 +11,9 @@ import (
 	"github.com/memspec/memspec/engine/verdict"
 )
 
-// github writes the log of a GitHub workflow's step: the text, in which the runner is asked to look for no commands (every operator's name holds two
-// colons), then an annotation for each case that is not right, on the line of its budget. GitHub shows ten errors and ten warnings of a step: the
+// github writes the log of a GitHub workflow's step: the text, in which the runner is asked to look
+// for no commands (every operator's name holds two colons), then an annotation for each case that
+// is not right, on the line of its budget. GitHub shows ten errors and ten warnings of a step: the
 // worst come first, and the step's summary (markdown) has them all.
 type github struct {
 	w     io.Writer

@@ -217,7 +217,8 @@ func readableProfile(t testing.TB, data []byte) []byte {
 	return b.Bytes()
 }
 
-// TestProfilesAreShort: storages that were made at one place are one sample of a profile, and a function that is met again is the same function.
+// TestProfilesAreShort: storages that were made at one place are one sample of a profile, and a
+// function that is met again is the same function.
 func TestProfilesAreShort(t *testing.T) {
 	for _, c := range archiveCases(t, "testdata/rich.txtar") {
 		if c.Timeline == nil {

@@ -55,7 +55,8 @@ func TestHostileNamesInXML(t *testing.T) {
 	assert.Equal(t, map[string]int{"testsuites": 1, "testsuite": 1, "testcase": 3, "properties": 3, "failure": 1, "error": 1, "system-out": 1}, elements)
 }
 
-// The runner reads a command wherever a line begins with two colons or with ##[, blanks before it or not, until it is asked to stop.
+// The runner reads a command wherever a line begins with two colons or with ##[, blanks before it
+// or not, until it is asked to stop.
 func TestHostileNamesInAnnotations(t *testing.T) {
 	got := string(write(t, named(t, "github"), format.Options{}, hostileCases(t)...))
 	var commands []string

@@ -16,12 +16,13 @@ import (
 	"github.com/memspec/memspec/engine/verdict"
 )
 
-// mostPictures is how many cases of a page are drawn; beyond it only those that are not right, and as many again at most. A page of all would be
-// larger than browsers open.
+// mostPictures is how many cases of a page are drawn; beyond it only those that are not right, and
+// as many again at most. A page of all would be larger than browsers open.
 const mostPictures = 1000
 
-// page writes one page for people: a table of the cases and, for each, its figures, findings, notes and account, all of which is there without a
-// script. The script draws what a case's data report: the timeline with its budgets, the holders of the peak as an icicle, the segments with their
+// page writes one page for people: a table of the cases and, for each, its figures, findings, notes
+// and account, all of which is there without a script. The script draws what a case's data report:
+// the timeline with its budgets, the holders of the peak as an icicle, the segments with their
 // blocks. Nothing is loaded from anywhere, and the page's own policy forbids it.
 type page struct {
 	w        io.Writer

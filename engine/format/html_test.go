@@ -37,7 +37,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// The page of one case: everything is drawn, keys move through it, a screen reader finds its way, and the console stays empty.
+// The page of one case: everything is drawn, keys move through it, a screen reader finds its way,
+// and the console stays empty.
 func onePage(t *testing.T, b *browser) {
 	cases := pageCases(t)
 	b.size(1100, 1500, "light")

@@ -5,9 +5,10 @@ import (
 	"github.com/memspec/memspec/engine/verdict"
 )
 
-// Judged is the case of a verdict: its figures are the budgets' metrics in their order, its findings what did not pass. Where one reason holds for the
-// whole case (it does not fit, an operator has no rule), that is the one finding. What a command knows besides (the line, the account, the timeline) is
-// its own to add.
+// Judged is the case of a verdict: its figures are the budgets' metrics in their order, its
+// findings what did not pass. Where one reason holds for the whole case (it does not fit, an
+// operator has no rule), that is the one finding. What a command knows besides (the line, the
+// account, the timeline) is its own to add.
 func Judged(name string, pos verdict.Pos, r *report.Report, v verdict.Verdict) *Case {
 	c := &Case{Name: name, Pos: pos, Judged: true, Outcome: v.Outcome, Report: r}
 	if r != nil {

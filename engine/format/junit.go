@@ -10,9 +10,11 @@ import (
 	"github.com/memspec/memspec/engine/verdict"
 )
 
-// junit writes test results: a suite a memspec.yaml, a test a case. There is no standard; what is written is what its readers agree on
-// (testdata/junit.xsd). Properties carry the numbers, by the names that memshim's pytest plugin gives them. A case that could not be judged is an
-// error of type inconclusive: a reader would count a skipped one as good. A prediction takes no time worth reporting, and readers want one: 0.
+// junit writes test results: a suite a memspec.yaml, a test a case. There is no standard; what is
+// written is what its readers agree on (testdata/junit.xsd). Properties carry the numbers, by the
+// names that memshim's pytest plugin gives them. A case that could not be judged is an error of
+// type inconclusive: a reader would count a skipped one as good. A prediction takes no time worth
+// reporting, and readers want one: 0.
 type junit struct {
 	w      io.Writer
 	o      Options

@@ -12,13 +12,14 @@ import (
 	"github.com/memspec/memspec/engine/verdict"
 )
 
-// MostMarkdown is how many bytes a markdown document has at most where nothing else is asked for: a comment on GitHub may have 65,536 characters, and
-// what posts it adds its own.
+// MostMarkdown is how many bytes a markdown document has at most where nothing else is asked for: a
+// comment on GitHub may have 65,536 characters, and what posts it adds its own.
 const MostMarkdown = 65000
 
-// markdown writes a comment for a pull request: how many cases came to what, a table of what is not right and of what was compared with nothing, the
-// account of each failure folded, and the passing cases folded. The order is that of the cases. What does not fit the limit is left out from the end,
-// passing cases first, and counted.
+// markdown writes a comment for a pull request: how many cases came to what, a table of what is not
+// right and of what was compared with nothing, the account of each failure folded, and the passing
+// cases folded. The order is that of the cases. What does not fit the limit is left out from the
+// end, passing cases first, and counted.
 //
 // Names stand in code spans: there neither markup, mentions nor references are read.
 type markdown struct {

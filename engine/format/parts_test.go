@@ -16,7 +16,8 @@ import (
 	"github.com/memspec/memspec/engine/verdict"
 )
 
-// TestPlotPhases: a phase's name stands where it begins, if it ends before the next one's place and before the plot's end.
+// TestPlotPhases: a phase's name stands where it begins, if it ends before the next one's place and
+// before the plot's end.
 func TestPlotPhases(t *testing.T) {
 	for _, tt := range []struct {
 		why, line, names string
@@ -42,7 +43,8 @@ func TestPlotPhases(t *testing.T) {
 	}
 }
 
-// TestTightestBudget: a case's line in the page says the budget of which the most is taken; where the run did not fit, that.
+// TestTightestBudget: a case's line in the page says the budget of which the most is taken; where
+// the run did not fit, that.
 func TestTightestBudget(t *testing.T) {
 	size := func(n units.Bytes) *units.Bytes { return &n }
 	figures := []Figure{
@@ -65,7 +67,8 @@ func TestTightestBudget(t *testing.T) {
 	assert.Zero(t, k.ShareB)
 }
 
-// TestFigureResult: what a table of budgets says of one: nothing of a case that was not judged, the error of one that could not be, else how it went.
+// TestFigureResult: what a table of budgets says of one: nothing of a case that was not judged, the
+// error of one that could not be, else how it went.
 func TestFigureResult(t *testing.T) {
 	size := func(n units.Bytes) *units.Bytes { return &n }
 	judged, broken := &markdownCase{judged: true}, &markdownCase{judged: true, outcome: verdict.Error, error: "no such file"}
@@ -98,7 +101,8 @@ func caching(t *testing.T) allocator.Allocator {
 	return a
 }
 
-// TestRunsThatChanged: a trace that another event has come to since does not run again, and every format that draws one says so.
+// TestRunsThatChanged: a trace that another event has come to since does not run again, and every
+// format that draws one says so.
 func TestRunsThatChanged(t *testing.T) {
 	tr, err := tracetext.Parse(strings.NewReader("a = alloc 512\nb = alloc 512\nfree a\n"))
 	require.NoError(t, err)
@@ -147,7 +151,8 @@ func TestPhaseName(t *testing.T) {
 	}
 }
 
-// TestPeakOf: the moment that a finding is about: that at which memory ran out, else that of the figure's peak; of what holds no single moment there is none.
+// TestPeakOf: the moment that a finding is about: that at which memory ran out, else that of the
+// figure's peak; of what holds no single moment there is none.
 func TestPeakOf(t *testing.T) {
 	peak, reserved, out := &report.Moment{Event: 1}, &report.Moment{Event: 2}, report.Moment{Event: 3}
 	whole := &report.Report{PeakAt: peak, ReservedAt: reserved}
@@ -214,7 +219,8 @@ func TestBudgetFigure(t *testing.T) {
 	assert.Nil(t, budgetFigure(f, nil).Predicted)
 }
 
-// TestReasonsInOrder: what could not be known is reported in its order, at the case, and a budget's own finding is not said beside it.
+// TestReasonsInOrder: what could not be known is reported in its order, at the case, and a budget's
+// own finding is not said beside it.
 func TestReasonsInOrder(t *testing.T) {
 	pos := verdict.Pos{File: "memspec.yaml", Line: 3}
 	fails := verdict.Finding{Budget: verdict.Budget{Metric: report.Allocated, Limit: 5}, Outcome: verdict.Fail, Predicted: 7, Known: true}
@@ -288,7 +294,8 @@ func TestChange(t *testing.T) {
 	}
 }
 
-// TestPlaces: where an annotation and a finding of code scanning stand: at the budget's line, else at the case's, else in its file alone.
+// TestPlaces: where an annotation and a finding of code scanning stand: at the budget's line, else
+// at the case's, else in its file alone.
 func TestPlaces(t *testing.T) {
 	at := func(file string, line int) verdict.Pos { return verdict.Pos{File: file, Line: line} }
 	for _, tt := range []struct {

@@ -8,16 +8,16 @@ import (
 	"github.com/memspec/memspec/engine/report"
 )
 
-// Paths says where files lie below a repository, so that a report names them as everyone else does. The zero value leaves paths as they are, with
-// forward slashes.
+// Paths says where files lie below a repository, so that a report names them as everyone else does.
+// The zero value leaves paths as they are, with forward slashes.
 type Paths struct {
 	Root   string                  // of the repository, else the working directory: absolute
 	Dir    string                  // the working directory below Root, "." at its top
 	Exists func(below string) bool // whether Root has such a file
 }
 
-// Named is a file that somebody named on the command line or in memspec.yaml, relative to the working directory: its path below Root, or as it
-// was where it lies elsewhere.
+// Named is a file that somebody named on the command line or in memspec.yaml, relative to the
+// working directory: its path below Root, or as it was where it lies elsewhere.
 func (p Paths) Named(file string) string {
 	file = slashes(file)
 	switch {
@@ -37,12 +37,13 @@ func (p Paths) Named(file string) string {
 	return path.Clean(file)
 }
 
-// Source is a file as an artifact names it: often the absolute path of the machine that exported it. InTree says that it is one of Root's; then
-// file is its path there. A file of an installed package is named from the package on. Any other is left as it is.
+// Source is a file as an artifact names it: often the absolute path of the machine that exported
+// it. InTree says that it is one of Root's; then file is its path there. A file of an installed
+// package is named from the package on. Any other is left as it is.
 //
-// A file counts as Root's where it lies below it; where a folder of its path has Root's own name and Root has the rest (a checkout of the same
-// repository elsewhere); or where Root has the end of its path, at least the file with its folder. A bare name that Root happens to have is not
-// enough.
+// A file counts as Root's where it lies below it; where a folder of its path has Root's own name
+// and Root has the rest (a checkout of the same repository elsewhere); or where Root has the end of
+// its path, at least the file with its folder. A bare name that Root happens to have is not enough.
 func (p Paths) Source(file string) (below string, inTree bool) {
 	file = slashes(file)
 	if file == "" {
@@ -79,7 +80,8 @@ func (p Paths) Source(file string) (below string, inTree bool) {
 	return file, false
 }
 
-// Report is a report that names files as Source does; r itself is left as it is. The names that assume: in memspec.yaml takes are the artifact's own.
+// Report is a report that names files as Source does; r itself is left as it is. The names that
+// assume: in memspec.yaml takes are the artifact's own.
 func (p Paths) Report(r *report.Report) *report.Report {
 	out := *r
 	out.PeakAt, out.ReservedAt = p.moment(r.PeakAt), p.moment(r.ReservedAt)

@@ -71,7 +71,8 @@ func TestNamedPaths(t *testing.T) {
 	}
 }
 
-// TestReportOfPaths: every place that a report names is reported as seen from the repository, and the report that it is made of is left as it was.
+// TestReportOfPaths: every place that a report names is reported as seen from the repository, and
+// the report that it is made of is left as it was.
 func TestReportOfPaths(t *testing.T) {
 	of := func(file string) *report.Report {
 		site := report.Site{Op: "aten::relu", File: file, Line: 3}

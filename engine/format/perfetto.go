@@ -7,8 +7,9 @@ import (
 	"strconv"
 )
 
-// perfetto writes the JSON trace format of chrome://tracing, which Perfetto reads too: for each case a process with two counters, allocated and
-// reserved, and one thread of nested slices, phases over modules over operators. A prediction knows no time: an event's number stands for its
+// perfetto writes the JSON trace format of chrome://tracing, which Perfetto reads too: for each
+// case a process with two counters, allocated and reserved, and one thread of nested slices, phases
+// over modules over operators. A prediction knows no time: an event's number stands for its
 // microseconds.
 type perfetto struct {
 	w    *bufio.Writer

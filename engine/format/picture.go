@@ -49,8 +49,9 @@ func (s *shared) site(op, module, file, category string) int {
 	return i
 }
 
-// A picture is what the page's script draws of a case. It is written as JSON: lists instead of objects where there are many. A site is an index into
-// the page's shared ones, -1 where nothing is known.
+// A picture is what the page's script draws of a case. It is written as JSON: lists instead of
+// objects where there are many. A site is an index into the page's shared ones, -1 where nothing is
+// known.
 type picture struct {
 	Name      string          `json:"name"`
 	Change    []units.Bytes   `json:"change"`    // of allocated, by event
@@ -196,7 +197,8 @@ func (d *drawer) holders() {
 	}
 }
 
-// moments are the segments at the reserved peak, with why what is free did not serve the allocation that made it, and at the allocated one.
+// moments are the segments at the reserved peak, with why what is free did not serve the allocation
+// that made it, and at the allocated one.
 func (d *drawer) moments() error {
 	d.p.Moments = []pictureMoment{}
 	if event := d.tl.Peaks.Reserved.Event; event >= 0 {

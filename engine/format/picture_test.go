@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPicturesNameEveryBlock: each block of a picture that is in use has the site of its allocation, the first storage's among them; each that is not has a reason.
+// TestPicturesNameEveryBlock: each block of a picture that is in use has the site of its
+// allocation, the first storage's among them; each that is not has a reason.
 func TestPicturesNameEveryBlock(t *testing.T) {
 	data := regexp.MustCompile(`(?s)<script type="application/json"[^>]*>(\{"name".*?)</script>`).FindAllSubmatch(page(t, pageCases(t)...), -1)
 	require.NotEmpty(t, data)

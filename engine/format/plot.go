@@ -12,8 +12,9 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// Plot draws a case's timeline as text, as wide as w is: allocated as bars, reserved and limits as lines, the phases below. A column is a stretch of
-// events, of which it shows the highest. Limits far above the run are reported below the picture.
+// Plot draws a case's timeline as text, as wide as w is: allocated as bars, reserved and limits as
+// lines, the phases below. A column is a stretch of events, of which it shows the highest. Limits
+// far above the run are reported below the picture.
 func Plot(w io.Writer, c *Case) error {
 	if c.Timeline == nil || len(c.Timeline.Trace.Events) == 0 {
 		return nil

@@ -11,9 +11,11 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// pprof writes who holds the allocated peak as a profile (github.com/google/pprof, proto/profile.proto, gzipped): a sample a place and category, with
-// what was requested and what the allocator counts. A stack is the modules from the outermost in, then the operator at the model's own line; what
-// nobody made by an operator (parameters, inputs) ends in its name. Labels report category, phase and pass.
+// pprof writes who holds the allocated peak as a profile (github.com/google/pprof,
+// proto/profile.proto, gzipped): a sample a place and category, with what was requested and what
+// the allocator counts. A stack is the modules from the outermost in, then the operator at the
+// model's own line; what nobody made by an operator (parameters, inputs) ends in its name. Labels
+// report category, phase and pass.
 type pprof struct {
 	w       io.Writer
 	o       Options

@@ -1,6 +1,7 @@
 package format
 
-// A message is a protocol buffer as it goes on the wire: what profile.proto needs of it. Fields that are 0 or empty are left out, as proto3 does.
+// A message is a protocol buffer as it goes on the wire: what profile.proto needs of it. Fields
+// that are 0 or empty are left out, as proto3 does.
 type message []byte
 
 func (m *message) varint(v uint64) {

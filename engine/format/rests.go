@@ -11,8 +11,8 @@ import (
 // mostNamed is how many cases of one group are named.
 const mostNamed = 5
 
-// restingCases are the cases that pass or warn and rest on something beside their figures, gathered by what that is: the same in
-// many cases is written once.
+// restingCases are the cases that pass or warn and rest on something beside their figures, gathered
+// by what that is: the same in many cases is written once.
 type restingCases struct {
 	groups []*restingGroup
 }

@@ -26,8 +26,8 @@ func points(tl *allocator.Timeline) ([]point, error) {
 	return out, err
 }
 
-// A band is a stretch of events within one call: of a phase, of a module, of an operator. Bands of one depth do not overlap, and each lies within
-// one of the depth above.
+// A band is a stretch of events within one call: of a phase, of a module, of an operator. Bands of
+// one depth do not overlap, and each lies within one of the depth above.
 type band struct {
 	Depth       int
 	Name        string
@@ -35,8 +35,9 @@ type band struct {
 	First, Last int // events, both included
 }
 
-// bands follow the calls of a run: phase, modules from the outermost in, and the operator with its line. A free belongs to the call that was last
-// heard of: when something dies is all that a trace says of it. They are in the order of their first event, outer before inner.
+// bands follow the calls of a run: phase, modules from the outermost in, and the operator with its
+// line. A free belongs to the call that was last heard of: when something dies is all that a trace
+// says of it. They are in the order of their first event, outer before inner.
 func bands(c *Case, events int) []band {
 	tr := c.Timeline.Trace
 	var out []band

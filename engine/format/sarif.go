@@ -15,9 +15,12 @@ import (
 // mostResults is how many results code scanning takes of a run.
 const mostResults = 25000
 
-// sarif writes SARIF 2.1.0, which code scanning reads: a result a finding, on the line of its budget, with the model's own line at the peak beside it
-// where that file is the repository's. What passes has no result, as code scanning would show one as an alert: what passes rest on is a notification. A fingerprint is of the spec, the case and the rule, so that a result stays the same one when lines move.
-// Of more than code scanning takes, errors stay before warnings, and a notification says how many are missing.
+// sarif writes SARIF 2.1.0, which code scanning reads: a result a finding, on the line of its
+// budget, with the model's own line at the peak beside it where that file is the repository's. What
+// passes has no result, as code scanning would show one as an alert: what passes rest on is a
+// notification. A fingerprint is of the spec, the case and the rule, so that a result stays the
+// same one when lines move. Of more than code scanning takes, errors stay before warnings, and a
+// notification says how many are missing.
 type sarif struct {
 	w       io.Writer
 	o       Options
@@ -186,8 +189,9 @@ func located(file string, line, col int) sarifLocation {
 	return l
 }
 
-// messageText keeps a text from being read as SARIF's own markup: placeholders {0} and links [text](target). Brackets alone are left as they are, for
-// case names hold them and viewers show a backslash.
+// messageText keeps a text from being read as SARIF's own markup: placeholders {0} and links
+// [text](target). Brackets alone are left as they are, for case names hold them and viewers show a
+// backslash.
 func messageText(s string) string {
 	return strings.NewReplacer("](", "] (", "{", "{{", "}", "}}").Replace(s)
 }

@@ -12,9 +12,10 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// snapshot writes a run as torch.cuda.memory._dump_snapshot would have: a pickle that PyTorch's memory_viz, its web page and memspec replay read. The
-// events have the predicted order, sizes and addresses, and the segments are those at the end. Frames are the operator at the model's own line, then
-// the modules around it, innermost first as PyTorch has them.
+// snapshot writes a run as torch.cuda.memory._dump_snapshot would have: a pickle that PyTorch's
+// memory_viz, its web page and memspec replay read. The events have the predicted order, sizes and
+// addresses, and the segments are those at the end. Frames are the operator at the model's own
+// line, then the modules around it, innermost first as PyTorch has them.
 type snapshot struct {
 	w io.Writer
 	o Options
@@ -100,7 +101,8 @@ func (r *recorder) record() error {
 	})
 }
 
-// event adds what PyTorch records of an event: nothing of a request for no bytes, of a mark or of emptying the cache as such.
+// event adds what PyTorch records of an event: nothing of a request for no bytes, of a mark or of
+// emptying the cache as such.
 func (r *recorder) event(i int, e *trace.Event, twoStep bool) {
 	if oom := r.tl.OOM; oom != nil && oom.Event == i {
 		free := oom.Limit - oom.Stats.Reserved

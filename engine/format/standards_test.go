@@ -119,7 +119,8 @@ func TestSARIF(t *testing.T) {
 	}
 }
 
-// The line of the model at the peak stands beside a result where the file is the repository's, wherever the artifact was exported.
+// The line of the model at the peak stands beside a result where the file is the repository's,
+// wherever the artifact was exported.
 func TestSARIFPointsToTheModel(t *testing.T) {
 	cases := archiveCases(t, "testdata/small.txtar")[:1]
 	cases[0].Report.PeakAt.File, cases[0].Report.PeakAt.Line = "/build/7/repo/model/net.py", 21

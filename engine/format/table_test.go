@@ -96,7 +96,8 @@ func TestEndings(t *testing.T) {
 	assert.Equal(t, ".txt", want[0])
 }
 
-// TestTextThatFails: what a case or the end says in words may fail; a format that has these words then fails too, the others do not ask.
+// TestTextThatFails: what a case or the end says in words may fail; a format that has these words
+// then fails too, the others do not ask.
 func TestTextThatFails(t *testing.T) {
 	fails := func(io.Writer) error { return errFull }
 	c := *archiveCases(t, "testdata/small.txtar")[0]

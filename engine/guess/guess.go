@@ -20,8 +20,9 @@ type Guess struct {
 	From   string
 }
 
-// Inputs returns what a model can be run with: what was written beside its artifact, else what its first weights say of a single
-// tensor. Sizes that nothing says (an image's, a sequence's) are usual ones. The model runs with a guess, at a batch of 1 and of 2.
+// Inputs returns what a model can be run with: what was written beside its artifact, else what its
+// first weights say of a single tensor. Sizes that nothing says (an image's, a sequence's) are
+// usual ones. The model runs with a guess, at a batch of 1 and of 2.
 func Inputs(ctx context.Context, m *engine.Model) (*Guess, error) {
 	if beside, err := origin.Inputs(m.Path); err != nil {
 		return nil, err

@@ -9,7 +9,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// TestCandidates: the inputs that are tried where nobody says one, by the first weight of two dimensions or more, the most usual first.
+// TestCandidates: the inputs that are tried where nobody says one, by the first weight of two
+// dimensions or more, the most usual first.
 func TestCandidates(t *testing.T) {
 	for _, tt := range []struct {
 		why   string

@@ -109,7 +109,8 @@ func TestCandidatesInFull(t *testing.T) {
 	}
 }
 
-// TestCompiledInputsOfAll: every tensor that compiled code is given, its first open size as B, however many arguments with an example come before it.
+// TestCompiledInputsOfAll: every tensor that compiled code is given, its first open size as B,
+// however many arguments with an example come before it.
 func TestCompiledInputsOfAll(t *testing.T) {
 	meta := func(sizes ...program.Size) *program.TensorMeta {
 		return &program.TensorMeta{DType: tensor.Float16, Sizes: sizes}

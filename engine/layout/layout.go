@@ -1,8 +1,10 @@
-// Package layout puts text for people into columns: lines wrapped at the width of where they go, names and tables aligned.
+// Package layout puts text for people into columns: lines wrapped at the width of where they go,
+// names and tables aligned.
 //
-// How wide that is, the writer says: one with a method Columns() int is as wide as that, any other has 80. Lines break at blanks; a word that is
-// longer than a line stays whole on its own, for a path that is broken cannot be copied. In a table's cell, which is for reading, it is broken.
-// A text never brings line ends or control its own characters into a line.
+// How wide that is, the writer says: one with a method Columns() int is as wide as that, any other
+// has 80. Lines break at blanks; a word that is longer than a line stays whole on its own, for a
+// path that is broken cannot be copied. In a table's cell, which is for reading, it is broken. A
+// text never brings line ends or control its own characters into a line.
 //
 // Letters count as one column each: those of East Asian scripts that take two may end beyond the width.
 package layout
@@ -89,7 +91,8 @@ func (p *Printer) lines(head, rest string, lines []string) {
 	}
 }
 
-// Command writes an item that is a shell's command. Where it does not fit, it is continued as the shell reads it: with a backslash, between words.
+// Command writes an item that is a shell's command. Where it does not fit, it is continued as the
+// shell reads it: with a backslash, between words.
 func (p *Printer) Command(name, command string) {
 	p.lines(fmt.Sprintf("  %-9s  ", name), strings.Repeat(" ", NameColumns), p.continued(NameColumns, command))
 }
@@ -146,7 +149,8 @@ func shellWords(command string) []string {
 	return words
 }
 
-// wrap breaks a text at blanks into lines of at most so many columns, the first and the others. There is always a line. Two blanks in a row stay two.
+// wrap breaks a text at blanks into lines of at most so many columns, the first and the others.
+// There is always a line. Two blanks in a row stay two.
 func wrap(text string, first, rest int) []string {
 	if columns(text) <= first {
 		return []string{text}
@@ -192,8 +196,9 @@ func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' || c == '_' }
 // columns is how many columns a text takes.
 func columns(s string) int { return utf8.RuneCountInString(s) }
 
-// OneLine keeps a text on one line and as it looks: line ends, control characters, blanks of no width, those that turn the direction of writing and those that are none
-// (U+FFFE and the like) are replaced.
+// OneLine keeps a text on one line and as it looks: line ends, control characters, blanks of no
+// width, those that turn the direction of writing and those that are none (U+FFFE and the like) are
+// replaced.
 func OneLine(s string) string {
 	plain := true
 	for i := range len(s) {

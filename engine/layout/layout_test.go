@@ -158,7 +158,8 @@ func ExamplePrinter_Item() {
 	//   peak at    aten::conv2d  layer3.5.conv2  resnet.py:146 (forward, first pass)
 }
 
-// Numbers are never broken: a table of them stays wider than its page, and so does one whose words are as narrow as may be.
+// Numbers are never broken: a table of them stays wider than its page, and so does one whose words
+// are as narrow as may be.
 func TestTablesThatDoNotFit(t *testing.T) {
 	table := NewTable("rr")
 	table.Add("441.0 MiB", "441.0 MiB")

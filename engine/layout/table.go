@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// A Table is rows of cells. Columns of numbers stand to the right; where a row is wider than the page, the widest columns of text give way, and
-// their cells continue on the next line. A path stays whole: a row with a longer one is wider than the page.
+// A Table is rows of cells. Columns of numbers stand to the right; where a row is wider than the
+// page, the widest columns of text give way, and their cells continue on the next line. A path
+// stays whole: a row with a longer one is wider than the page.
 type Table struct {
 	Right []bool // by column
 	rows  [][]string
@@ -76,7 +77,8 @@ func (t *Table) widths(page int) []int {
 	return width
 }
 
-// wholeWord is the width of the longest word of a cell that stays whole: a path of a file, so that people can click and copy it, and a short word.
+// wholeWord is the width of the longest word of a cell that stays whole: a path of a file, so that
+// people can click and copy it, and a short word.
 func wholeWord(cell string) (most int) {
 	const shortWord = 12
 	for word := range strings.FieldsSeq(cell) {

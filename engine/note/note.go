@@ -1,7 +1,8 @@
 // Package note names what a run had to assume.
 //
-// An ID is stable: reports carry it, and allow: in memspec.yaml lists those that do not count. Kinds has a row for each, with the text of its
-// notes; a note itself holds facts, its subject and, in a trace, its place.
+// An ID is stable: reports carry it, and allow: in memspec.yaml lists those that do not count.
+// Kinds has a row for each, with the text of its notes; a note itself holds facts, its subject and,
+// in a trace, its place.
 package note
 
 import "strings"
@@ -59,8 +60,8 @@ type Kind struct {
 	Effect  Effect // on a verdict
 }
 
-// Effect is what notes of an ID mean for the figures, and so what a verdict makes of them unless allow: names the ID. The zero value is
-// none: every row of Kinds chooses.
+// Effect is what notes of an ID mean for the figures, and so what a verdict makes of them unless
+// allow: names the ID. The zero value is none: every row of Kinds chooses.
 type Effect uint8
 
 // The effects.

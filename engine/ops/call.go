@@ -13,8 +13,8 @@ import (
 
 // Machine is what a rule may ask of the run it is part of; exec implements it.
 type Machine interface {
-	// Do runs one overload inside the current operator; args are complete and in the schema's order. The result is held by the
-	// current operator until it returns, or until Free.
+	// Do runs one overload inside the current operator; args are complete and in the schema's
+	// order. The result is held by the current operator until it returns, or until Free.
 	Do(b *Bound, args []any) (any, error)
 	// Free releases a result of Do before the operator returns.
 	Free(v any)
@@ -25,8 +25,8 @@ type Machine interface {
 	Keep(v any)
 	// Note records an assumption, once at a place.
 	Note(n note.Note)
-	// Bound chooses a number in the range of a size that depends on tensor data: what assume: states, else an end of the range; then it
-	// notes note.ShapeBound.
+	// Bound chooses a number in the range of a size that depends on tensor data: what assume:
+	// states, else an end of the range; then it notes note.ShapeBound.
 	Bound(u Unbacked) int64
 	Platform() *platform.Platform
 	Table() *Table
@@ -215,7 +215,8 @@ func (c *Call) SizeBetween(lower, upper int64) int64 {
 	return c.M.Bound(Between(c.Schema.Key(), lower, upper))
 }
 
-// OnFakeTensors says that operators go as PyTorch dispatches them on fake tensors: where it asks isTensorSubclassLike, the answer is yes.
+// OnFakeTensors says that operators go as PyTorch dispatches them on fake tensors: where it asks
+// isTensorSubclassLike, the answer is yes.
 func (c *Call) OnFakeTensors() bool { return c.Platform().IsNone() }
 
 // The same as the functions of those names, with the operator's name before an error.
@@ -282,7 +283,8 @@ func (c *Call) Dims(name string, n int) ([]int, error) {
 	return out, nil
 }
 
-// MissingError is an operator that has no rule, or whose result is not known for another reason, which the run was reported.
+// MissingError is an operator that has no rule, or whose result is not known for another reason,
+// which the run was reported.
 type MissingError struct {
 	Op       string
 	Reported bool

@@ -9,10 +9,11 @@ import (
 
 // How a rule's Body runs other operators.
 
-// Do runs another operator as a part of this one: key with overload ("aten::add.Tensor"), arguments in the schema's order; arguments
-// left out take their defaults; keyword arguments come last as one Kw. Its result lives until this operator returns: then what Do made
-// and was not returned dies, the latest first, as C++ locals do. Errors stick: after one, Do gives an empty tensor and exec reports the
-// first error when the Body returns.
+// Do runs another operator as a part of this one: key with overload ("aten::add.Tensor"), arguments
+// in the schema's order; arguments left out take their defaults; keyword arguments come last as one
+// Kw. Its result lives until this operator returns: then what Do made and was not returned dies,
+// the latest first, as C++ locals do. Errors stick: after one, Do gives an empty tensor and exec
+// reports the first error when the Body returns.
 func (c *Call) Do(key string, args ...any) *tensor.Tensor {
 	v := c.DoAny(key, args...)
 	if t, ok := v.(*tensor.Tensor); ok {
@@ -72,7 +73,8 @@ func (c *Call) DoList(key string, args ...any) []*tensor.Tensor {
 	return ts
 }
 
-// members are the results of an operator that gives several. One that is not known, because a rule is missing beneath it, is an error.
+// members are the results of an operator that gives several. One that is not known, because a rule
+// is missing beneath it, is an error.
 func (c *Call) members(v any) (items []any) {
 	switch l := v.(type) {
 	case *List:
@@ -118,7 +120,8 @@ func (c *Call) Tuple(items ...any) *Tuple {
 	return &Tuple{Items: items}
 }
 
-// DoParts is Do for an operator that returns several tensors. Each result is held by itself: the latest dies first unless freed before.
+// DoParts is Do for an operator that returns several tensors. Each result is held by itself: the
+// latest dies first unless freed before.
 func (c *Call) DoParts(key string, args ...any) []*tensor.Tensor {
 	v := c.DoAny(key, args...)
 	items := c.members(v)

@@ -1,6 +1,7 @@
-// Package ops is the language of operator rules: what a rule is (Rule), what it may ask of the call it answers (Call) and of the run
-// (Machine), the table that rules are looked up in (Table), and the shapes, strides and dtypes that PyTorch gives results. The operators stand in
-// families, one package each; builtin joins them. Nothing here computes on tensor data.
+// Package ops is the language of operator rules: what a rule is (Rule), what it may ask of the call
+// it answers (Call) and of the run (Machine), the table that rules are looked up in (Table), and
+// the shapes, strides and dtypes that PyTorch gives results. The operators stand in families, one
+// package each; builtin joins them. Nothing here computes on tensor data.
 //
 //	pointwise  arithmetic, comparisons, functions of one tensor, activations, masks, _foreach_
 //	create     tensors from sizes, numbers and random numbers (dropout); casts and copies
@@ -14,8 +15,8 @@
 //	quant      quantised tensors
 //	prim       no tensor in the result: questions about tensors, numbers, strings, containers
 //
-// A family has its rows in rules.go or rules_<topic>.go and the functions that they name in files by topic. It imports ops and no other family, but
-// for quant, which has layers' sizes from nn.
+// A family has its rows in rules.go or rules_<topic>.go and the functions that they name in files
+// by topic. It imports ops and no other family, but for quant, which has layers' sizes from nn.
 //
 // # Adding an operator
 //
@@ -28,8 +29,8 @@
 //  5. May it alias or copy? Copies.
 //  6. Does it take memory beside its results? Workspace (with the functions of package workspace).
 //
-// The family's TestSamples runs every recorded call of testdata/aten against its rows: result metadata, aliases and the order of births and
-// deaths.
+// The family's TestSamples runs every recorded call of testdata/aten against its rows: result
+// metadata, aliases and the order of births and deaths.
 //
 // An operator without a row is never guessed: exec collects it and the result is incomplete.
 package ops

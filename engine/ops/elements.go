@@ -83,8 +83,9 @@ func walk(shape, strides []int64, offset int64, visit func(k int, at int64)) {
 	}
 }
 
-// KnownMeta says whether every element of the result can be known: its Out holds, and it is small on the host, or a number on the device, where
-// traced code has its constants once an archive is loaded there.
+// KnownMeta says whether every element of the result can be known: its Out holds, and it is small
+// on the host, or a number on the device, where traced code has its constants once an archive is
+// loaded there.
 func (c *Call) KnownMeta() (tensor.Meta, bool) {
 	metas, err := c.Rule.Out(c)
 	if err != nil || len(metas) != 1 {
@@ -139,7 +140,8 @@ func FilledValue(v any, m tensor.Meta) *tensor.Data {
 	return ExpandElements(v, m.Sizes).Data(m.DType)
 }
 
-// ViewValue is the Value of a view: its elements are found by laying self out contiguously and looking at it in the same way.
+// ViewValue is the Value of a view: its elements are found by laying self out contiguously and
+// looking at it in the same way.
 func ViewValue(c *Call) *tensor.Data {
 	self, ok := c.Args[0].(*tensor.Tensor)
 	if !ok || self.Data == nil {

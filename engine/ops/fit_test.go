@@ -11,7 +11,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// TestFit: which values pass for which type, as TorchScript's compiler tries them, first as they are and then (after the bar) with what it converts.
+// TestFit: which values pass for which type, as TorchScript's compiler tries them, first as they
+// are and then (after the bar) with what it converts.
 func TestFit(t *testing.T) {
 	known := &tensor.Tensor{Meta: NewMeta(tensor.Int64, "cpu", nil)}
 	known.Data = &tensor.Data{Ints: []int64{5}}

@@ -9,18 +9,20 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// Where a number that is not known decides something, a run cannot go on without a value: PyTorch calls that a guard. Where an operator only computes
-// with it, or it says where and not how much, any number of its kind may stand for it: a hint. A size with a range is taken at an end of it.
+// Where a number that is not known decides something, a run cannot go on without a value: PyTorch
+// calls that a guard. Where an operator only computes with it, or it says where and not how much,
+// any number of its kind may stand for it: a hint. A size with a range is taken at an end of it.
 // This file says which is which.
 
 // sizing are the operators whose real numbers make a size.
 var sizing = []string{"aten::arange", "aten::range", "aten::linspace", "aten::logspace"}
 
-// guarding are the names of real numbers that choose a way through an operator, and so what it allocates: a norm's order, the share that dropout
-// drops, a scale of sizes.
+// guarding are the names of real numbers that choose a way through an operator, and so what it
+// allocates: a norm's order, the share that dropout drops, a scale of sizes.
 var guarding = []string{"p", "ord", "norm_type", "scale_factor", "scale_factors"}
 
-// hints are integers on which no size depends, positions mostly, by operator and argument, each with a value that is always valid.
+// hints are integers on which no size depends, positions mostly, by operator and argument, each
+// with a value that is always valid.
 var hints = map[string]map[string]int64{
 	"aten::select":         {"index": 0},
 	"aten::select_copy":    {"index": 0},
@@ -48,8 +50,8 @@ type Hints struct {
 	Why   note.ID              // of the note that the numbers deserve; "" where none was put in, or Bound wrote its own
 }
 
-// Fill is the arguments with a number in place of each that is not known and that decides neither a size without a range nor a dtype. It is false
-// where a number is guarded.
+// Fill is the arguments with a number in place of each that is not known and that decides neither a
+// size without a range nor a dtype. It is false where a number is guarded.
 func (h *Hints) Fill(b *Bound, args []any) (filled []any, ok bool) {
 	if slices.Contains(bounding, b.Schema.Name) {
 		if !onlyUnbacked(args, schema.Int) {
@@ -148,8 +150,8 @@ func allFloating(args []any) bool {
 	return some
 }
 
-// MakesTensor says whether an operator on these arguments, some Unbacked, gives tensors: it has one, or it needs none. Else it is
-// arithmetic on numbers that were read off tensors.
+// MakesTensor says whether an operator on these arguments, some Unbacked, gives tensors: it has
+// one, or it needs none. Else it is arithmetic on numbers that were read off tensors.
 func MakesTensor(b *Bound, args []any) bool {
 	needs := false
 	for i, v := range args {
@@ -161,7 +163,8 @@ func MakesTensor(b *Bound, args []any) bool {
 	return !needs
 }
 
-// moving are the operators on containers that only move members about: a member that is not known stays so. Where it goes must be known.
+// moving are the operators on containers that only move members about: a member that is not known
+// stays so. Where it goes must be known.
 var moving = []string{"aten::append", "aten::extend", "aten::add_", "aten::add", "aten::len", "aten::list", "aten::dict", "aten::copy", "aten::clear", "aten::reverse",
 	"aten::insert", "aten::__getitem__", "aten::_set_item", "aten::pop", "aten::popitem", "aten::keys", "aten::values", "aten::items", "aten::slice", "aten::select",
 	"aten::get", "aten::setdefault", "aten::update", "aten::Delete", "aten::mul", "aten::mul_"}
@@ -169,8 +172,9 @@ var moving = []string{"aten::append", "aten::extend", "aten::add_", "aten::add",
 // positions are the arguments of those that say where, or how often.
 var positions = []string{"idx", "index", "key", "start", "end", "step", "n"}
 
-// Guard says whether what an operator on the host gives depends on a number that is not known; then result stands for it. Where such an operator changes
-// a container, or takes a tensor out of one, the account ends: lost.
+// Guard says whether what an operator on the host gives depends on a number that is not known; then
+// result stands for it. Where such an operator changes a container, or takes a tensor out of one,
+// the account ends: lost.
 func Guard(c *Call) (result Unbacked, lost, guarded bool) {
 	looks := !slices.Contains(moving, c.Schema.Name)
 	whole := looks || c.byKey() // it matters whether some member is not known

@@ -2,7 +2,8 @@ package ops
 
 import "github.com/memspec/memspec/engine/tensor"
 
-// What TensorIterator (aten/src/ATen/TensorIterator.cpp) gives elementwise operators: shape, dtype, device and strides of the result.
+// What TensorIterator (aten/src/ATen/TensorIterator.cpp) gives elementwise operators: shape, dtype,
+// device and strides of the result.
 
 // Operands are the tensor arguments, in order; out= arguments are none of them.
 func (c *Call) Operands() []*tensor.Tensor {
@@ -25,7 +26,8 @@ func (c *Call) OperandMetas() []*tensor.Meta {
 	return ms
 }
 
-// CommonDevice is the first device that is not the host; 0-dim tensors of the host go with any (TensorIteratorBase::compute_types).
+// CommonDevice is the first device that is not the host; 0-dim tensors of the host go with any
+// (TensorIteratorBase::compute_types).
 func (c *Call) CommonDevice(ts []*tensor.Tensor) (string, error) {
 	device := "cpu"
 	for _, t := range ts {

@@ -31,7 +31,8 @@ func OfComplex(what string) func(*Call) string {
 	}
 }
 
-// Lack is what a call's kernels take that no formula gives, on a device; "" where all is reported, or nothing runs there.
+// Lack is what a call's kernels take that no formula gives, on a device; "" where all is reported,
+// or nothing runs there.
 func (c *Call) Lack() string {
 	if c.Rule.Lacks == nil || c.Platform().IsNone() {
 		return ""

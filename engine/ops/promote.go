@@ -89,8 +89,9 @@ func promoteInt(a, b tensor.DType) tensor.DType {
 	return tensor.Int64
 }
 
-// ResultType is at::result_type over tensors and Python numbers: dimensioned tensors decide, then 0-dim tensors, then numbers, each
-// group only where it is of a higher category (bool < int < float < complex).
+// ResultType is at::result_type over tensors and Python numbers: dimensioned tensors decide, then
+// 0-dim tensors, then numbers, each group only where it is of a higher category (bool < int < float
+// < complex).
 func ResultType(values ...any) tensor.DType {
 	dim, zero, wrapped := tensor.Undefined, tensor.Undefined, tensor.Undefined
 	for _, v := range values {

@@ -10,9 +10,10 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// Resolve finds the overload of name that takes these arguments, as TorchScript does (torch/csrc/jit/frontend/schema_matching.cpp):
-// one round with exact types, one with conversions (a tensor for a number, an int for a float), each in the order of the rows. It returns
-// the arguments in the schema's order with defaults filled in.
+// Resolve finds the overload of name that takes these arguments, as TorchScript does
+// (torch/csrc/jit/frontend/schema_matching.cpp): one round with exact types, one with conversions
+// (a tensor for a number, an int for a float), each in the order of the rows. It returns the
+// arguments in the schema's order with defaults filled in.
 func (t *Table) Resolve(name string, pos []any, kw Kw) (*Bound, []any, error) {
 	first := t.first(name)
 	if first == nil {
@@ -99,8 +100,9 @@ func TypeName(v any) string {
 	return fmt.Sprintf("%T", v)
 }
 
-// Fill puts args into the schema's order and fills in defaults; a Kw as the last argument names the rest. It converts nothing and
-// checks no types: it is for rules that call rules. Where nothing is to be filled in, args are what it returns.
+// Fill puts args into the schema's order and fills in defaults; a Kw as the last argument names the
+// rest. It converts nothing and checks no types: it is for rules that call rules. Where nothing is
+// to be filled in, args are what it returns.
 func (b *Bound) Fill(args []any) ([]any, error) {
 	var kw Kw
 	if n := len(args); n > 0 {
@@ -354,7 +356,8 @@ func fromTensor(v any, convert bool, d tensor.DType) (any, bool) {
 	return Item(t, d), true
 }
 
-// Item is the one element of t as a Python number of dtype d (Undefined: of t's own), Unbacked where the value is not known.
+// Item is the one element of t as a Python number of dtype d (Undefined: of t's own), Unbacked
+// where the value is not known.
 func Item(t *tensor.Tensor, d tensor.DType) any {
 	if d == tensor.Undefined {
 		d = t.DType

@@ -48,7 +48,8 @@ func (c *Call) plain(key string) (*Call, error) {
 	return &Call{Bound: b, Args: args, M: c.M}, nil
 }
 
-// Into is the results of the overload key, in the tensors given for them: one of other sizes is resized, and its storage grows where it must.
+// Into is the results of the overload key, in the tensors given for them: one of other sizes is
+// resized, and its storage grows where it must.
 func Into(key string) func(*Call) ([]tensor.Meta, error) {
 	return func(c *Call) ([]tensor.Meta, error) {
 		plain, err := c.plain(key)

@@ -36,7 +36,8 @@ func ViewOf(self *tensor.Tensor, sizes, strides []int64, offset int64) tensor.Me
 	return m
 }
 
-// EmptyLike is at::empty_like(self, memory_format): Preserve keeps the strides of a dense tensor and else the order of its strides.
+// EmptyLike is at::empty_like(self, memory_format): Preserve keeps the strides of a dense tensor
+// and else the order of its strides.
 func EmptyLike(self *tensor.Tensor, d tensor.DType, f tensor.MemoryFormat) tensor.Meta {
 	m := tensor.Meta{DType: d, Sizes: slices.Clone(self.Sizes), Device: self.Device}
 	switch {

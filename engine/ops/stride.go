@@ -8,8 +8,9 @@ import (
 
 // Strides as PyTorch gives them: TensorIterator's for elementwise results, computeStride's for views.
 
-// elementwiseStrides are a result's strides after aten/src/ATen/TensorIterator.cpp: the fast setups (all operands of the result's shape,
-// all contiguous, all channels last, or all dense with equal strides), else the operands' order of dimensions, laid out densely.
+// elementwiseStrides are a result's strides after aten/src/ATen/TensorIterator.cpp: the fast setups
+// (all operands of the result's shape, all contiguous, all channels last, or all dense with equal
+// strides), else the operands' order of dimensions, laid out densely.
 func elementwiseStrides(shape []int64, operands []*tensor.Tensor) []int64 {
 	same := true
 	for _, t := range operands {
@@ -99,8 +100,9 @@ func InferDenseStrides(sizes, strides []int64) []int64 {
 	return orderedStrides(sizes, compare)
 }
 
-// orderedStrides are dense strides of dims in the order that compare gives: 1 where a is outside of b, -1 inside, 0 where it does not say.
-// The sort is PyTorch's (an insertion sort that leaves undecided pairs), which starts from the last dim.
+// orderedStrides are dense strides of dims in the order that compare gives: 1 where a is outside of
+// b, -1 inside, 0 where it does not say. The sort is PyTorch's (an insertion sort that leaves
+// undecided pairs), which starts from the last dim.
 func orderedStrides(sizes []int64, compare func(a, b int) int) []int64 {
 	n := len(sizes)
 	perm := make([]int, n)

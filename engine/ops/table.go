@@ -99,8 +99,9 @@ func (r *row) get() (*Bound, error) {
 
 // Table holds rules by name. Overloads of one name keep the order of their rows, which is the order Resolve tries them.
 //
-// It is a separate hash table kind, because making it is a part of every command's start: a slot is the number of a name's first row and one
-// more, 0 where it is free, and who finds another's name there goes on to the next slot.
+// It is a separate hash table kind, because making it is a part of every command's start: a slot is
+// the number of a name's first row and one more, 0 where it is free, and who finds another's name
+// there goes on to the next slot.
 type Table struct {
 	rows  []row
 	slots []uint16
@@ -110,7 +111,8 @@ type Table struct {
 // maxRows is as many as a slot can number.
 const maxRows = 1<<16 - 1
 
-// NewTable indexes the rows of groups; it refuses two rows of one key and a row with none or several of Out, Body and Host.
+// NewTable indexes the rows of groups; it refuses two rows of one key and a row with none or
+// several of Out, Body and Host.
 func NewTable(groups ...[]Rule) (*Table, error) {
 	n := 0
 	for _, g := range groups {
@@ -151,7 +153,8 @@ func NewTable(groups ...[]Rule) (*Table, error) {
 	return t, errors.Join(errs...)
 }
 
-// slot is where the number of a name's first row stands, or would stand. Half of the slots are free, so that there is one.
+// slot is where the number of a name's first row stands, or would stand. Half of the slots are
+// free, so that there is one.
 func (t *Table) slot(name string) *uint16 {
 	for h := maphash.String(t.seed, name); ; h++ {
 		s := &t.slots[h&uint64(len(t.slots)-1)]

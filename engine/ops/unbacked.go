@@ -8,8 +8,9 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// Unbacked is a number without a value: it depends on tensor data (PyTorch: an unbacked SymInt, SymFloat or SymBool). It also stands for what an
-// operator without a rule would have given; then Kind is schema.Any. Use NewUnbacked or Between: the zero value is the int 0 of no origin.
+// Unbacked is a number without a value: it depends on tensor data (PyTorch: an unbacked SymInt,
+// SymFloat or SymBool). It also stands for what an operator without a rule would have given; then
+// Kind is schema.Any. Use NewUnbacked or Between: the zero value is the int 0 of no origin.
 type Unbacked struct {
 	Kind     schema.Kind // Int, Float, Bool; schema.Any where it is not known to be one of them
 	Min, Max int64       // an Int lies between them, both included; NoMin and NoMax where nothing bounds it
@@ -49,7 +50,8 @@ func (u Unbacked) hint(n int64) any {
 	return 1.0
 }
 
-// rangeOf is the range that an int made of ints on the host has, by operator name; each argument is an int or an Unbacked one.
+// rangeOf is the range that an int made of ints on the host has, by operator name; each argument is
+// an int or an Unbacked one.
 func rangeOf(name string, args []any) (lower, upper int64) {
 	var lo, hi [2]int64
 	for i, v := range args[:min(len(args), 2)] {

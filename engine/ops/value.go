@@ -126,7 +126,8 @@ func AsFloat(v any) float64 {
 	return 0
 }
 
-// Packed is an object of a custom class (__torch__.torch.classes): packed parameters of quantized operators, and others that rules pass on.
+// Packed is an object of a custom class (__torch__.torch.classes): packed parameters of quantized
+// operators, and others that rules pass on.
 type Packed struct {
 	Class string
 	State any // what the archive held, in values of a run

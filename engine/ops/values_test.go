@@ -47,7 +47,8 @@ func TestFilledValue(t *testing.T) {
 	require.NotNil(t, full, "as many as are kept")
 }
 
-// TestMakesTensor: arithmetic on numbers that were read off tensors gives numbers, what needs no tensor or has one a tensor.
+// TestMakesTensor: arithmetic on numbers that were read off tensors gives numbers, what needs no
+// tensor or has one a tensor.
 func TestMakesTensor(t *testing.T) {
 	x, u := &tensor.Tensor{}, ops.NewUnbacked("aten::item", schema.Any)
 	for _, tt := range []struct {
@@ -67,7 +68,8 @@ func TestMakesTensor(t *testing.T) {
 	}
 }
 
-// TestInferDenseStrides holds the strides that PyTorch gives (torch.empty(500).as_strided(sizes, strides).exp().stride()).
+// TestInferDenseStrides holds the strides that PyTorch gives (torch.empty(500).as_strided(sizes,
+// strides).exp().stride()).
 func TestInferDenseStrides(t *testing.T) {
 	for _, tt := range []struct {
 		sizes, strides, want []int64

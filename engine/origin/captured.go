@@ -8,8 +8,8 @@ import (
 	"github.com/memspec/memspec/engine/spec"
 )
 
-// Uncaptured is a case with a source and without an artifact whose recording is not there: it has to be run once. Its verdict is
-// inconclusive.
+// Uncaptured is a case with a source and without an artifact whose recording is not there: it has
+// to be run once. Its verdict is inconclusive.
 type Uncaptured struct {
 	Case    *spec.Case
 	Path    string // where the recording is looked for
@@ -28,7 +28,8 @@ func Path(c *spec.Case) string {
 	return c.Artifact
 }
 
-// Find is Path. The error is an *Uncaptured where that is a recording which is not there: no program could be run in its place.
+// Find is Path. The error is an *Uncaptured where that is a recording which is not there: no
+// program could be run in its place.
 func Find(c *spec.Case) (string, error) {
 	path := c.Captured()
 	if path == "" {

@@ -28,8 +28,8 @@ import (
 
 const linears = "../../testdata/artifacts/small/module_list.script.pt"
 
-// A case with a source alone is predicted from its recording in .memspec; without one, or with one of another source, it is inconclusive and says
-// what to do.
+// A case with a source alone is predicted from its recording in .memspec; without one, or with one
+// of another source, it is inconclusive and says what to do.
 func TestASourceIsPredictedFromItsRecording(t *testing.T) {
 	const text = "class Net: ...\n"
 	dir, cases := testcase.Project(t, testcase.SourceOnly, text)
@@ -113,7 +113,8 @@ func TestTrainingIsToldByPhase(t *testing.T) {
 	}
 }
 
-// Under another size of memory, fraction or allocator the recording is replayed; on another class of device it is an estimate.
+// Under another size of memory, fraction or allocator the recording is replayed; on another class
+// of device it is an estimate.
 func TestARecordingIsReplayedUnderOtherSettings(t *testing.T) {
 	_, cases := testcase.Project(t, testcase.SourceOnly, "")
 	path := cases[0].Captured()
@@ -234,7 +235,8 @@ func TestAScriptedArchiveTellsItsSource(t *testing.T) {
 	assert.Equal(t, verdict.Pass, judged().Verdict.Outcome, "functions of another file tell nothing")
 }
 
-// What a record does not record is not made up: without categories nothing is called an activation, and the weights are the header's.
+// What a record does not record is not made up: without categories nothing is called an activation,
+// and the weights are the header's.
 func TestARecordWithoutCategories(t *testing.T) {
 	rec := testcase.Trained()
 	for i := range rec.Sites {

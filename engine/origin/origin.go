@@ -1,5 +1,6 @@
-// Package origin knows what an artifact was made from: its sources, the sidecar beside it, the recording of a case that has a
-// source and no artifact. It compares that with what lies there now, without running anything.
+// Package origin knows what an artifact was made from: its sources, the sidecar beside it, the
+// recording of a case that has a source and no artifact. It compares that with what lies there now,
+// without running anything.
 package origin
 
 import (
@@ -22,8 +23,9 @@ type Origin struct {
 	Environ  []string         // the caller's, NAME=VALUE; nil where it is not known
 }
 
-// Unknown is report.OriginUnknown where nothing records what the artifact was made from, so that no change of its sources can be
-// noticed; "" where a recording, a sidecar or the texts in an archive do.
+// Unknown is report.OriginUnknown where nothing records what the artifact was made from, so that no
+// change of its sources can be noticed; "" where a recording, a sidecar or the texts in an archive
+// do.
 func (o *Origin) Unknown(c *spec.Case) string {
 	if o.Made != nil {
 		return ""
@@ -50,8 +52,9 @@ func (o *Origin) Command(c *spec.Case) string {
 	return "python -m memshim export"
 }
 
-// SettleCommand makes an artifact that has what this one lacks of the live model: an export writes the releases of tensors and
-// the operators of the live model beside the program, and where the live model differs from that, a recording of it is exact.
+// SettleCommand makes an artifact that has what this one lacks of the live model: an export writes
+// the releases of tensors and the operators of the live model beside the program, and where the
+// live model differs from that, a recording of it is exact.
 func (o *Origin) SettleCommand(c *spec.Case) string {
 	if o.Made == nil || !o.Compared {
 		return o.Command(c)
@@ -59,7 +62,8 @@ func (o *Origin) SettleCommand(c *spec.Case) string {
 	return o.RecordingOf(c)
 }
 
-// RecordingOf records a run of what a program was made from: the run has what no formula has. It is "" of a recorded run.
+// RecordingOf records a run of what a program was made from: the run has what no formula has. It is
+// "" of a recorded run.
 func (o *Origin) RecordingOf(c *spec.Case) string {
 	if o.Program == nil {
 		return ""
@@ -112,8 +116,8 @@ func CaptureCommand(c *spec.Case) string {
 	return layout.ShellCommand(words)
 }
 
-// RecordCommand records a run again for a case: the command that made the recording, on the case's device; where it holds none,
-// the form of one.
+// RecordCommand records a run again for a case: the command that made the recording, on the case's
+// device; where it holds none, the form of one.
 func RecordCommand(made *recording.Made, c *spec.Case) string {
 	on := c.Platform.Device.Name
 	if c.Captured() != "" {

@@ -15,8 +15,8 @@ import (
 	"github.com/memspec/memspec/engine/regular"
 )
 
-// releases compares the distributions that a run imported with what the repository pins: what is pinned to another release, and
-// what could not be compared.
+// releases compares the distributions that a run imported with what the repository pins: what is
+// pinned to another release, and what could not be compared.
 func (o *Origin) releases(p recording.Place) (changes, unchecked []string, err error) {
 	if len(o.Made.Packages) == 0 {
 		return nil, nil, nil

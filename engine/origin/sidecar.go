@@ -32,24 +32,29 @@ const maxDepth = 1000
 type Sidecar struct {
 	Inputs []string        `json:"inputs"` // in the grammar of --input
 	Made   *recording.Made `json:"made"`   // nil where it does not record
-	// Releases are the results that Python released while a program was exported, in order: each with the newest result that there was then.
+	// Releases are the results that Python released while a program was exported, in order: each
+	// with the newest result that there was then.
 	Releases [][2]string `json:"releases"`
 	// Operators says whether the live model runs the program's operators; nil where it was not looked at.
 	Operators *struct {
 		Same  bool   `json:"same"`
 		First string `json:"first"` // difference
 	} `json:"operators"`
-	// Contiguous says whether the live model calls contiguous() on what attention gives and it had nothing to copy; nil where it was not looked at.
+	// Contiguous says whether the live model calls contiguous() on what attention gives and it had
+	// nothing to copy; nil where it was not looked at.
 	Contiguous *bool `json:"contiguous"`
-	// Retyped says by how a run differs from the export, under autocast or with parameters and inputs of another dtype, where the live model runs other
-	// operators than the program then; "" where it runs the same. nil where it was not looked at.
+	// Retyped says by how a run differs from the export, under autocast or with parameters and
+	// inputs of another dtype, where the live model runs other operators than the program then; ""
+	// where it runs the same. nil where it was not looked at.
 	Retyped *struct {
 		Autocast *string `json:"autocast"`
 		DType    *string `json:"dtype"`
 	} `json:"retyped"`
-	// Modules are those of the live model that hold tensors, parents first, in the order in which they are moved to a device; none where the program states it.
+	// Modules are those of the live model that hold tensors, parents first, in the order in which
+	// they are moved to a device; none where the program states it.
 	Modules []string `json:"modules"`
-	// Eager is the program that the live model runs, where that is another one than the artifact's; nil where it is not known.
+	// Eager is the program that the live model runs, where that is another one than the artifact's;
+	// nil where it is not known.
 	Eager *struct {
 		Program  []byte      `json:"program"` // an archive without weights
 		Releases [][2]string `json:"releases"`
@@ -101,7 +106,8 @@ func Inputs(artifact string) ([]spec.Input, error) {
 	return out, nil
 }
 
-// Seen is what the sidecar beside path records of the live model whose program it is; nil where it records nothing of it.
+// Seen is what the sidecar beside path records of the live model whose program it is; nil where it
+// records nothing of it.
 func (s *Sidecar) Seen(path string, p *program.Program) (*fx.Seen, error) {
 	if s == nil || p == nil || p.Records != program.RecordsModules || s.Releases == nil {
 		return nil, nil
@@ -122,8 +128,8 @@ func (s *Sidecar) Seen(path string, p *program.Program) (*fx.Seen, error) {
 	return out, nil
 }
 
-// EagerModel reads the program that the live model runs, which the sidecar beside path holds, and what is recorded of the live
-// model. Runs of another program do without.
+// EagerModel reads the program that the live model runs, which the sidecar beside path holds, and
+// what is recorded of the live model. Runs of another program do without.
 func (s *Sidecar) EagerModel(path string) (*artifact.Artifact, *fx.Seen, error) {
 	a, err := artifact.Unpack(s.Eager.Program)
 	if err == nil && (a.Program == nil || a.Program.Records != program.RecordsModules) {

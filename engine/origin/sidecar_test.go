@@ -37,7 +37,8 @@ func besides(t *testing.T, model string, edit func(map[string]any)) string {
 	return to
 }
 
-// TestEagerProgram: eager runs are of the program in the sidecar, where it takes the inputs; else of the artifact's own, as far as that knows.
+// TestEagerProgram: eager runs are of the program in the sidecar, where it takes the inputs; else
+// of the artifact's own, as far as that knows.
 func TestEagerProgram(t *testing.T) {
 	all := func(map[string]any) {}
 	for _, tt := range []struct {
@@ -97,7 +98,8 @@ func TestModulesOfTheLiveModel(t *testing.T) {
 	assert.Equal(t, "model.encoder.layer.0.attention.self.query.weight", first("model.encoder.layer.0", "gone"), "one of them has children alone, one is none of the program's")
 }
 
-// TestOtherDTypes: a program has the dtypes of its export. In others it is what the live model runs only where the sidecar says that this was compared.
+// TestOtherDTypes: a program has the dtypes of its export. In others it is what the live model runs
+// only where the sidecar says that this was compared.
 func TestOtherDTypes(t *testing.T) {
 	differs := func(key string) func(map[string]any) {
 		return func(s map[string]any) {

@@ -13,11 +13,12 @@ import (
 	"github.com/memspec/memspec/engine/trace"
 )
 
-// An artifact is stale where what it was made from is not what is there now. Without Python that is known of the files, listings,
-// variables and releases that a recording or the sidecar of an archive has, and of the texts of functions that an archive's debug
-// records hold.
+// An artifact is stale where what it was made from is not what is there now. Without Python that is
+// known of the files, listings, variables and releases that a recording or the sidecar of an
+// archive has, and of the texts of functions that an archive's debug records hold.
 
-// Notes are the notes on what the artifact was made from: what has changed, and what could not be compared. It reads files.
+// Notes are the notes on what the artifact was made from: what has changed, and what could not be
+// compared. It reads files.
 func (o *Origin) Notes(c *spec.Case) ([]trace.Note, error) {
 	var out []trace.Note
 	add := func(id note.ID, undecided bool, subject string) {
@@ -75,7 +76,8 @@ func (o *Origin) changes(c *spec.Case) (changes []string, unchecked string, err 
 	return changes, unchecked, err
 }
 
-// place is where the artifact lies, with the folders that it may be compared with: the repositories of the artifact and of memspec.yaml.
+// place is where the artifact lies, with the folders that it may be compared with: the repositories
+// of the artifact and of memspec.yaml.
 func (o *Origin) place(c *spec.Case) recording.Place {
 	p := recording.Place{Folder: filepath.Dir(o.Path), Dir: c.Dir, Depends: c.Depends, Environ: o.Environ}
 	if p.Dir == "" {

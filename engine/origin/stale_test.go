@@ -20,8 +20,8 @@ import (
 	"github.com/memspec/memspec/engine/verdict"
 )
 
-// A recording that read a configuration and a variable, with two distributions, is stale where one of them is another one now. Its verdict is then
-// inconclusive and names it.
+// A recording that read a configuration and a variable, with two distributions, is stale where one
+// of them is another one now. Its verdict is then inconclusive and names it.
 func TestWhatARunReadMakesItStale(t *testing.T) {
 	const lock = "[[package]]\nname = \"transformers\"\nversion = \"5.22.0\"\n\n[[package]]\nname = \"torch\"\nversion = \"2.15.0\"\n"
 	environ := []string{"WIDTH=256"}

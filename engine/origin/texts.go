@@ -41,8 +41,8 @@ func changedText(p *program.Program, c *spec.Case) (string, error) {
 	return "", nil
 }
 
-// texts are the functions of a program that come from a source file, as the archive names it: by a path that ends as the source's
-// does, and not that of an installed package.
+// texts are the functions of a program that come from a source file, as the archive names it: by a
+// path that ends as the source's does, and not that of an installed package.
 func texts(p *program.Program, source string) []*program.SourceText {
 	var out []*program.SourceText
 	end := strings.TrimLeft(path.Clean(filepath.ToSlash(source)), "./")
@@ -59,7 +59,8 @@ func texts(p *program.Program, source string) []*program.SourceText {
 	return out
 }
 
-// trimmedLines are the lines of a text that say something, without the blanks around them: scripting moves comments to the right.
+// trimmedLines are the lines of a text that say something, without the blanks around them:
+// scripting moves comments to the right.
 func trimmedLines(text []byte) []string {
 	var out []string
 	for line := range bytes.Lines(text) {

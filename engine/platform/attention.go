@@ -55,8 +55,9 @@ func (s SDPABackends) Names() []string {
 // SDPAAllows says whether a run may choose a backend.
 func (p *Platform) SDPAAllows(b SDPABackend) bool { return p.Attention == 0 || p.Attention>>b&1 != 0 }
 
-// SDPAOrder is the order of trying those that a run may choose from; the first whose checks pass is taken, and math always passes. Where cuDNN is not
-// preferred it stands behind math, and is reached where that may not be chosen.
+// SDPAOrder is the order of trying those that a run may choose from; the first whose checks pass is
+// taken, and math always passes. Where cuDNN is not preferred it stands behind math, and is reached
+// where that may not be chosen.
 func (p *Platform) SDPAOrder() []SDPABackend {
 	order := p.allSDPA()
 	if p.Attention == 0 {
@@ -95,8 +96,8 @@ func (p *Platform) prefersCuDNNAttention() bool {
 	return false
 }
 
-// CuDNNAttentionRefusesDecode says that cuDNN's attention refuses a query of length 1: torch 2.14 and later on compute capability 10.x and
-// 11.x, with cuDNN 9.19 to 9.25.0 other than 9.24.1.
+// CuDNNAttentionRefusesDecode says that cuDNN's attention refuses a query of length 1: torch 2.14
+// and later on compute capability 10.x and 11.x, with cuDNN 9.19 to 9.25.0 other than 9.24.1.
 func (p *Platform) CuDNNAttentionRefusesDecode() bool {
 	v, c := p.CuDNN, p.Device.ComputeCapability
 	v.Build = 0

@@ -1,5 +1,6 @@
-// Package platform is what a run happens on and with: the device, the releases of torch and cuDNN, flags, allocator settings and the
-// workspace profile. A rule that depends on a release asks here and nowhere else; the answers come from one table (releases.go).
+// Package platform is what a run happens on and with: the device, the releases of torch and cuDNN,
+// flags, allocator settings and the workspace profile. A rule that depends on a release asks here
+// and nowhere else; the answers come from one table (releases.go).
 package platform
 
 import (
@@ -31,7 +32,8 @@ type Platform struct {
 	Workspace       *profile.Profile
 }
 
-// New is a platform with PyTorch's defaults: TF32 for convolutions, not for matmul, the cuDNN that the torch wheel pins.
+// New is a platform with PyTorch's defaults: TF32 for convolutions, not for matmul, the cuDNN that
+// the torch wheel pins.
 func New(d device.Device, torch Version) (Platform, error) {
 	if err := CheckTorch(torch); err != nil {
 		return Platform{}, err
@@ -82,8 +84,9 @@ const (
 	bigCublasWorkspace     = 8 * 4096 * units.KiB
 )
 
-// deterministicCublas is what CUBLAS_WORKSPACE_CONFIG is set to where nothing is said and algorithms are to be deterministic: without a setting
-// cuBLAS refuses to be, and this is the first that PyTorch's documentation names (torch.use_deterministic_algorithms).
+// deterministicCublas is what CUBLAS_WORKSPACE_CONFIG is set to where nothing is said and
+// algorithms are to be deterministic: without a setting cuBLAS refuses to be, and this is the first
+// that PyTorch's documentation names (torch.use_deterministic_algorithms).
 const deterministicCublas = ":4096:8"
 
 // CublasConfig is CUBLAS_WORKSPACE_CONFIG as a run has it; empty for PyTorch's default.
@@ -111,8 +114,9 @@ func (p *Platform) Cublas() Workspace {
 	return w
 }
 
-// CublasLt is the workspace of a cublasLt matmul. Where its Lifetime is Shared it has no own block and lies in the cuBLAS
-// block; LtTakesCublas reports whether a call creates that block in any case.
+// CublasLt is the workspace of a cublasLt matmul. Where its Lifetime is Shared it has no own block
+// and lies in the cuBLAS block; LtTakesCublas reports whether a call creates that block in any
+// case.
 func (p *Platform) CublasLt() Workspace {
 	if p.IsNone() {
 		return Workspace{}
@@ -156,7 +160,8 @@ func ParseCublasWorkspace(s string) (units.Bytes, error) {
 	return sum, nil
 }
 
-// MathSDPAUpcasts says that math attention computes half and bfloat16 in float32 copies (allow_fp16_bf16_reduction_math_sdp is off).
+// MathSDPAUpcasts says that math attention computes half and bfloat16 in float32 copies
+// (allow_fp16_bf16_reduction_math_sdp is off).
 func (p *Platform) MathSDPAUpcasts() bool { return p.Release().MathUpcast }
 
 // TF32Conv says that a float32 convolution may run on tensor cores.
@@ -169,9 +174,9 @@ func (p *Platform) ConvBeyondInt32() bool {
 	return p.Release().BigConvCuDNN && p.CuDNN.AtLeast(9, 3) && !p.CuDNNv7
 }
 
-// DepthwiseBeyondInt32 says that cuDNN takes depthwise convolutions whose input or weight has more than INT_MAX elements (ConvParams::
-// use_cudnn_depthwise of 2.9 and later; when it began is not settled). Channels last it is kept from cuDNN 9.10.1 and newer, from 2.10 on only
-// up to 9.14.
+// DepthwiseBeyondInt32 says that cuDNN takes depthwise convolutions whose input or weight has more
+// than INT_MAX elements (ConvParams:: use_cudnn_depthwise of 2.9 and later; when it began is not
+// settled). Channels last it is kept from cuDNN 9.10.1 and newer, from 2.10 on only up to 9.14.
 func (p *Platform) DepthwiseBeyondInt32(channelsLast bool) bool {
 	v := p.CuDNN
 	v.Build = 0
@@ -181,7 +186,8 @@ func (p *Platform) DepthwiseBeyondInt32(channelsLast bool) bool {
 	return p.Torch.AtLeast(2, 9) && v.AtLeast(9, 3) && !p.CuDNNv7
 }
 
-// Conv3dHalf says that cuDNN takes 3-d convolutions in half and bfloat16: 2.9.0 never, 2.9.1 only from cuDNN 9.15 on, others always.
+// Conv3dHalf says that cuDNN takes 3-d convolutions in half and bfloat16: 2.9.0 never, 2.9.1 only
+// from cuDNN 9.15 on, others always.
 func (p *Platform) Conv3dHalf() bool {
 	if p.Torch.Release() != (Version{Major: 2, Minor: 9}) {
 		return true
@@ -194,11 +200,13 @@ func (p *Platform) Answerer() profile.Answerer {
 	return profile.Answerer{Library: "cudnn", Version: fmt.Sprintf("%d.%d.%d", p.CuDNN.Major, p.CuDNN.Minor, p.CuDNN.Patch), Class: DeviceClass(p.Device)}
 }
 
-// AnswersDeviceless says that the platform's cuDNN can be asked about a device that is only described: 9.8 and later can.
+// AnswersDeviceless says that the platform's cuDNN can be asked about a device that is only
+// described: 9.8 and later can.
 func (p *Platform) AnswersDeviceless() bool { return p.CuDNN.AtLeast(9, 8) }
 
-// DeviceClass names the devices that cuDNN's heuristics treat alike: those of one SM version, save 7.5, which has two families by their
-// multiprocessors (8 to 56, as T4; 68 and more, as RTX 2080 Ti).
+// DeviceClass names the devices that cuDNN's heuristics treat alike: those of one SM version, save
+// 7.5, which has two families by their multiprocessors (8 to 56, as T4; 68 and more, as RTX 2080
+// Ti).
 func DeviceClass(d device.Device) string {
 	sm := fmt.Sprintf("sm%d", d.ComputeCapability.SM())
 	if sm != "sm75" {

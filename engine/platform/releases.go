@@ -47,8 +47,8 @@ const (
 	sdpaPreferMajor                    // first on majors 9 and 10, if cuDNN > 9.15.0
 )
 
-// Release is what one torch release does. Everything here is of the default Linux x86-64 wheel; its CUDA and cuDNN are the pins in the
-// wheel's metadata.
+// Release is what one torch release does. Everything here is of the default Linux x86-64 wheel; its
+// CUDA and cuDNN are the pins in the wheel's metadata.
 type Release struct {
 	Torch Version // major.minor
 	CUDA  string
@@ -78,7 +78,8 @@ type Release struct {
 	Source string
 }
 
-// releases is the table, oldest first. "wheel" means that the machine code, headers and strings of exactly that release were read.
+// releases is the table, oldest first. "wheel" means that the machine code, headers and strings of
+// exactly that release were read.
 var releases = []Release{
 	{Torch: Version{Major: 2, Minor: 0}, CUDA: "11.7", CuDNN: Version{8, 5, 0, 96}, Cublas: Kept, Lt: PerCall, LtBytes: units.MiB, LtTakesCublas: true, LtMinRows: 1,
 		Source: "behaviour as 2.4, not opened; pins from the wheel"},
@@ -131,8 +132,8 @@ func Newest() Version { return releases[len(releases)-1].Torch }
 // Oldest is the oldest release of the table.
 func Oldest() Version { return releases[0].Torch }
 
-// ReleaseOf finds the row that a version goes by. known is false for a version newer than the table, which goes by the newest row, and
-// for one older than it, which goes by the oldest.
+// ReleaseOf finds the row that a version goes by. known is false for a version newer than the
+// table, which goes by the newest row, and for one older than it, which goes by the oldest.
 func ReleaseOf(torch Version) (r Release, known bool) {
 	row := 0
 	for i := range releases {

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Version is a release of torch or cuDNN. It is read as text, so 2.10 is newer than 2.9. The zero value means not known.
+// Version is a release of torch or cuDNN. It is read as text, so 2.10 is newer than 2.9. The zero
+// value means not known.
 type Version struct{ Major, Minor, Patch, Build int }
 
 // ParseVersion reads "2.10", "2.10.0+cu128", "2.15.0a0", "9.10.2.21". What follows the numbers is not kept.
@@ -35,7 +36,8 @@ func ParseVersion(s string) (Version, error) {
 	return Version{n[0], n[1], n[2], n[3]}, nil
 }
 
-// Covers says whether a version as PyTorch prints it (2.15.0+cu130) is v's, which may name a release (2.15) or one of its patches (2.15.1).
+// Covers says whether a version as PyTorch prints it (2.15.0+cu130) is v's, which may name a
+// release (2.15) or one of its patches (2.15.1).
 func (v Version) Covers(printed string) bool {
 	number, _, _ := strings.Cut(printed, "+")
 	return number == v.String() || strings.HasPrefix(number, v.String()+".")

@@ -11,8 +11,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// This file checks what the package comment promises. A decoder calls CheckTables before it returns a program; each function is checked when it is
-// lowered; Check does all of it at once.
+// This file checks what the package comment promises. A decoder calls CheckTables before it returns
+// a program; each function is checked when it is lowered; Check does all of it at once.
 
 // Check lowers every function and returns all violations of the program's invariants at once, or nil.
 func Check(p *Program) error {
@@ -186,7 +186,8 @@ func (c *checker) object(o *Object) {
 	}
 }
 
-// literal refuses values of Go types that are no literals. It looks one level deep: containers are checked where they are used.
+// literal refuses values of Go types that are no literals. It looks one level deep: containers are
+// checked where they are used.
 func (c *checker) literal(v any) {
 	switch v := v.(type) {
 	case nil, bool, int64, float64, complex128, string, Size, Device, *State, *Object, *DictLit, EnumLit, *Opaque:

@@ -6,5 +6,6 @@ import (
 	"github.com/memspec/memspec/engine/internal/testing/conformance"
 )
 
-// TestDamaged holds what is said to exported programs of which one value is another or missing, and how they are printed.
+// TestDamaged holds what is said to exported programs of which one value is another or missing, and
+// how they are printed.
 func TestDamaged(t *testing.T) { conformance.Damaged(t, "../..") }

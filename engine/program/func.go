@@ -49,7 +49,8 @@ type Graph struct {
 	Library   bool        // one of PyTorch's own functions: a place in it is the user's line that called it
 }
 
-// ParamOf is which of f's parameters an argument of a call is for, -1 where it has none of that name; next counts those without a name.
+// ParamOf is which of f's parameters an argument of a call is for, -1 where it has none of that
+// name; next counts those without a name.
 func (f *Func) ParamOf(a *Arg, next *int) int {
 	if a.Name == "" {
 		*next++

@@ -36,7 +36,8 @@ type Block struct {
 	Outs   []Arg
 }
 
-// EachArg calls f for the arguments of each node, those of the blocks within it next, and last for the block's own results.
+// EachArg calls f for the arguments of each node, those of the blocks within it next, and last for
+// the block's own results.
 func (b *Block) EachArg(f func(*Arg)) {
 	for _, n := range b.Nodes {
 		for i := range n.Args {
@@ -95,8 +96,9 @@ type Operation struct {
 // NodeMeta is what some formats say of a node besides: apart from it, for the graphs of the others have many nodes.
 type NodeMeta struct {
 	Key string // of the overload, "aten::add.Tensor"; "" where that is not known
-	// Recorded is what the node gave when the program was made: a tensor a result of its operator, in their order, a list flattened; nil for a result
-	// that is none. The whole is nil where that is not known.
+	// Recorded is what the node gave when the program was made: a tensor a result of its operator,
+	// in their order, a list flattened; nil for a result that is none. The whole is nil where that
+	// is not known.
 	Recorded []*TensorMeta
 }
 
@@ -126,7 +128,8 @@ const (
 	Builtin                        // of a function that scripting puts in the place of an operator on a number and a tensor (1 - x)
 )
 
-// Upgrade says that an operator means what it did in an older release, by the name of PyTorch's upgrader (torch/csrc/jit/operator_upgraders).
+// Upgrade says that an operator means what it did in an older release, by the name of PyTorch's
+// upgrader (torch/csrc/jit/operator_upgraders).
 type Upgrade uint8
 
 // The upgraders. NoUpgrade is an operator that means what it does today.

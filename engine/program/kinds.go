@@ -15,7 +15,8 @@ func span(from, to int) string {
 // HigherOrder begins the names of operators that run graphs of the program: their node's blocks.
 const HigherOrder = "higher_order::"
 
-// The node kinds of what inductor writes, beside the operators that it falls back to. What a name holds ends where the code says so, or with the function.
+// The node kinds of what inductor writes, beside the operators that it falls back to. What a name
+// holds ends where the code says so, or with the function.
 const (
 	BufferEmpty = "inductor::empty_strided"      // a new storage, described by Recorded
 	BufferView  = "inductor::reinterpret_tensor" // Args[0], seen as Recorded; a view without a dtype keeps it

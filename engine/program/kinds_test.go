@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestEveryKindsShape: how many arguments, results, blocks and types each kind of node has, and what else it must report, as the package comment says.
+// TestEveryKindsShape: how many arguments, results, blocks and types each kind of node has, and
+// what else it must report, as the package comment says.
 func TestEveryKindsShape(t *testing.T) {
 	want := strings.Fields(`aten::ComplexImplicit:1,1 aten::FloatImplicit:1,1 aten::IntImplicit:1,1 aten::ScalarImplicit:1,1
 inductor::alias:1,1 inductor::assign:2,0 inductor::break:1,0,1blocks inductor::declare:0,1 inductor::empty_strided:0,1,recorded inductor::free:1,0
@@ -53,7 +54,8 @@ prim::Uninitialized:0,1 prim::fork:any,1,callee prim::isinstance:1,1,1types prim
 	assert.Equal(t, want, got)
 }
 
-// TestNodesAtTheirLimits: a node of each kind with as much as it may have is sound, and with one less or more of anything it is not.
+// TestNodesAtTheirLimits: a node of each kind with as much as it may have is sound, and with one
+// less or more of anything it is not.
 func TestNodesAtTheirLimits(t *testing.T) {
 	for op, s := range shapes {
 		if s.callee || op == "prim::If" || op == "prim::Loop" || op == "prim::Return" || strings.HasPrefix(op, "inductor::") && s.blocks > 0 {

@@ -7,19 +7,21 @@ type Objects struct {
 	Funcs   []*Func  // free functions, sorted by name; those that another function holds (see prim::fork) are not among them
 }
 
-// Object is an instance of a class: a module, or any other object the archive holds. Exec copies attributes before it changes them.
+// Object is an instance of a class: a module, or any other object the archive holds. Exec copies
+// attributes before it changes them.
 type Object struct {
 	Class *Class
 	FQN   string // for modules: the first path from the root
 	Attrs []any  // Literals in the order of Class.Attrs
-	// State is what the archive holds of an object whose class has __setstate__: that method's argument. Attrs then holds the class's
-	// constants only, until the method has run.
+	// State is what the archive holds of an object whose class has __setstate__: that method's
+	// argument. Attrs then holds the class's constants only, until the method has run.
 	State    any
 	HasState bool
 }
 
-// Literal values, as they stand in Attrs, Constants and Args: nil (None), bool, int64, float64, complex128, string, Device, *State (a tensor),
-// *Object, *ListLit, *TupleLit, *DictLit, EnumLit, *FuncRef.
+// Literal values, as they stand in Attrs, Constants and Args: nil (None), bool, int64, float64,
+// complex128, string, Device, *State (a tensor), *Object, *ListLit, *TupleLit, *DictLit, EnumLit,
+// *FuncRef.
 type (
 	// Device is a torch.device literal.
 	Device string
@@ -41,7 +43,8 @@ type (
 		Name  string
 		Value any
 	}
-	// Opaque is a custom-class object (packed parameters of quantized operators, say): its state is whatever the archive held.
+	// Opaque is a custom-class object (packed parameters of quantized operators, say): its state is
+	// whatever the archive held.
 	Opaque struct {
 		Class string
 		State any
@@ -83,7 +86,8 @@ type Attr struct {
 // many is from how many on a map finds names faster.
 const many = 24
 
-// Seal builds the look-up tables of a class with many attributes or methods; the decoder calls it once, when both are complete.
+// Seal builds the look-up tables of a class with many attributes or methods; the decoder calls it
+// once, when both are complete.
 func (c *Class) Seal() {
 	if len(c.Attrs) >= many {
 		c.attrIndex = make(map[string]int, len(c.Attrs))

@@ -304,7 +304,8 @@ func TestCheckOfBodies(t *testing.T) {
 	}
 }
 
-// What is checked goes through calls, each function once, and what is said of the caller after a call is said of the caller.
+// What is checked goes through calls, each function once, and what is said of the caller after a
+// call is said of the caller.
 func TestCheckFollowsCalls(t *testing.T) {
 	n := 0
 	bad := NewFunc(&Func{Name: "bad"}, func(*Func) (*Graph, error) { n++; return nil, errors.New("b.py:1:1: got x") })
@@ -350,7 +351,8 @@ func TestBindSymbolsOfInts(t *testing.T) {
 	assert.ErrorContains(t, err, "offset: got dim")
 }
 
-// The node kinds of the package comment: how many arguments, results, blocks and types each has, and whether it names something.
+// The node kinds of the package comment: how many arguments, results, blocks and types each has,
+// and whether it names something.
 func TestNodeKinds(t *testing.T) {
 	var got []string
 	for op, s := range shapes {

@@ -11,7 +11,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// plain is a program without objects, as torch.export makes them: one graph, whose nodes name their overload, what they gave, and where they stand.
+// plain is a program without objects, as torch.export makes them: one graph, whose nodes name their
+// overload, what they gave, and where they stand.
 func plain(t *testing.T) *Program {
 	meta := func(rows, columns string) *TensorMeta {
 		return &TensorMeta{DType: tensor.Float32, Sizes: sizes(t, rows, columns), Strides: sizes(t, columns, "1"), Device: "cuda"}

@@ -16,8 +16,8 @@ import (
 //	  y%3 = prim::CallMethod(conv%2, x%1).forward  # 1 net.py:12
 //	  prim::Return(y%3)  # 2 return net.py:13
 //
-// A value is its printed name, a percent sign and its number. After the number sign: the printed statement, the flags, and the place in
-// the user's own source.
+// A value is its printed name, a percent sign and its number. After the number sign: the printed
+// statement, the flags, and the place in the user's own source.
 
 // Write writes the whole program, every function lowered.
 func Write(w io.Writer, p *Program) error {

@@ -1,8 +1,9 @@
 // Package program is the typed graph of an artifact: what a decoder makes and exec runs.
 //
-// Nothing after this room knows which format a program came from. A Program is immutable once its decoder returned it, with one
-// exception: a Func may carry its body as a closure that is called once, at first use (Func.Graph), so that a check pays for the
-// functions it runs and not for those it merely finds in the archive.
+// Nothing after this room knows which format a program came from. A Program is immutable once its
+// decoder returned it, with one exception: a Func may carry its body as a closure that is called
+// once, at first use (Func.Graph), so that a check pays for the functions it runs and not for those
+// it merely finds in the archive.
 //
 // # Node kinds
 //
@@ -34,10 +35,11 @@
 //
 //	inductor::*               what compiled code does with its buffers: see BufferEmpty. Text is what the next kernel was made of
 //
-// A format whose nodes name their overload sets NodeMeta.Key, and nothing is resolved; one that recorded what a node gave sets NodeMeta.Recorded.
+// A format whose nodes name their overload sets NodeMeta.Key, and nothing is resolved; one that
+// recorded what a node gave sets NodeMeta.Recorded.
 //
-// An expression statement's node has no Outs, whatever its operator returns. An argument that is a list literal is a new list each time
-// it is read.
+// An expression statement's node has no Outs, whatever its operator returns. An argument that is a
+// list literal is a new list each time it is read.
 package program
 
 import "github.com/memspec/memspec/engine/tensor"
@@ -57,7 +59,8 @@ type Program struct {
 	Objects  // what the code works on, where the format has objects; else empty
 }
 
-// Records is what a program says of the Python that it was made from: by that a runtime that runs Python decides when values die.
+// Records is what a program says of the Python that it was made from: by that a runtime that runs
+// Python decides when values die.
 type Records uint8
 
 // What a program may report.

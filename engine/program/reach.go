@@ -1,7 +1,8 @@
 package program
 
-// Reach calls visit with every function that forward can reach and its graph, also with those that a run would not call. The
-// object of a method call is known at run time only: every method of that name is reached.
+// Reach calls visit with every function that forward can reach and its graph, also with those that
+// a run would not call. The object of a method call is known at run time only: every method of that
+// name is reached.
 func (p *Program) Reach(visit func(*Func, *Graph)) error {
 	r := reach{byMethod: map[string][]*Func{}, seen: map[*Func]bool{}}
 	for _, c := range p.Classes {

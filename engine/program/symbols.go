@@ -51,9 +51,10 @@ func (t *TensorMeta) Bind(symbols map[string]int64) (tensor.Meta, error) {
 	return m, m.Check()
 }
 
-// BindSymbols finds the symbols' values from the sizes of the tensors that the entry's parameters are given, by parameter, an int being one
-// size, nil for anything else. The error names every contradiction: a size that is another than recorded, one outside its range, a symbol that no parameter reports. Unbacked
-// symbols are not among the values.
+// BindSymbols finds the symbols' values from the sizes of the tensors that the entry's parameters
+// are given, by parameter, an int being one size, nil for anything else. The error names every
+// contradiction: a size that is another than recorded, one outside its range, a symbol that no
+// parameter reports. Unbacked symbols are not among the values.
 func (p *Program) BindSymbols(given [][]int64) (map[string]int64, error) {
 	b := binder{values: map[string]int64{}, from: map[string]string{}}
 	for i := range p.Entry.Params {
@@ -139,7 +140,8 @@ func (b *binder) param(p *Param, given []int64) {
 	}
 }
 
-// settle compares a size with what is known; one unknown symbol that it grows evenly with is solved for. It is false where more is unknown.
+// settle compares a size with what is known; one unknown symbol that it grows evenly with is solved
+// for. It is false where more is unknown.
 func (b *binder) settle(o *openSize) bool {
 	var unknown []string
 	for _, name := range o.size.Names() {

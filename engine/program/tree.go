@@ -32,7 +32,8 @@ func (t *Tree) Leaves() int {
 	return n
 }
 
-// Input is what a caller gives by one name: so many of the function's parameters, in their order, as its tree has leaves.
+// Input is what a caller gives by one name: so many of the function's parameters, in their order,
+// as its tree has leaves.
 type Input struct {
 	Name string
 	Tree *Tree

@@ -50,7 +50,8 @@ type Pos struct {
 	Line int
 }
 
-// Pos is the user's file and line: that of the text, else of the innermost frame outside torch's own files, else of the innermost frame.
+// Pos is the user's file and line: that of the text, else of the innermost frame outside torch's
+// own files, else of the innermost frame.
 func (w *Where) Pos() Pos {
 	if w.Stack != nil {
 		return w.Stack.pos()

@@ -11,7 +11,8 @@ import (
 	"github.com/memspec/memspec/engine/trace"
 )
 
-// TestDamagedRecords holds what is said to records with one value another or missing, and what is made of those that are read: testdata/damaged.
+// TestDamagedRecords holds what is said to records with one value another or missing, and what is
+// made of those that are read: testdata/damaged.
 func TestDamagedRecords(t *testing.T) {
 	golden.Run(t, filepath.Join("testdata", "damaged", "*.txtar"), func(a *golden.Archive) {
 		whole := string(text(a.T(), filepath.Base(a.T().Name())))

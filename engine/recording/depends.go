@@ -7,8 +7,9 @@ import (
 	"sync"
 )
 
-// Depends corrects what a case depends on beyond its model's code. Patterns are of paths relative to the memspec.yaml's folder, with slashes: * and ? stay
-// within a name, ** goes through folders, and what matches a folder matches all below it.
+// Depends corrects what a case depends on beyond its model's code. Patterns are of paths relative
+// to the memspec.yaml's folder, with slashes: * and ? stay within a name, ** goes through folders,
+// and what matches a folder matches all below it.
 type Depends struct {
 	Ignore []string `json:"ignore"` // files that do not count; $NAME is a variable
 	Also   []string `json:"also"`   // files that count, whether the run read them or not

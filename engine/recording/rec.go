@@ -79,7 +79,8 @@ func (r *Recording) Encode(w io.Writer) error {
 	return errors.Join(err, b.Flush(), z.Close())
 }
 
-// writeEvents writes a line for each event. before is the key of the event before the first; number has the actions' numbers.
+// writeEvents writes a line for each event. before is the key of the event before the first; number
+// has the actions' numbers.
 func writeEvents(w io.Writer, events []Event, before uint64, number []int64) error {
 	var line []byte
 	for i := range events {

@@ -1,17 +1,21 @@
-// Package recording reads runs as PyTorch's own allocator recorded them, on a GPU, a pretend GPU or, as storages only, on CPU tensors.
+// Package recording reads runs as PyTorch's own allocator recorded them, on a GPU, a pretend GPU
+// or, as storages only, on CPU tensors.
 //
-// A Recording says what was run on what, what each pass took by PyTorch's counters, and every event of the allocator with the place that asked
-// for it. Trace makes a trace.Trace of it, the value that exec makes of a program: a recording skips exec and enters there. Two forms are read:
+// A Recording says what was run on what, what each pass took by PyTorch's counters, and every event
+// of the allocator with the place that asked for it. Trace makes a trace.Trace of it, the value
+// that exec makes of a program: a recording skips exec and enters there. Two forms are read:
 //
 //	.json  a measurement record, one JSON object: pyshim/src/memshim/schemas/measurement.schema.json
 //	.rec   the same and more, compressed: lines of JSON, the first with everything but the rows that the others hold
 //
 // FORMAT.md has both, the sidecars of archives, and the folder .memspec.
 //
-// Both are read as a stream, every count is bounded, unknown keys are refused, and what is read has been checked: indices lie in their
-// tables, sizes are not negative, passes follow each other. Nothing is executed.
+// Both are read as a stream, every count is bounded, unknown keys are refused, and what is read has
+// been checked: indices lie in their tables, sizes are not negative, passes follow each other.
+// Nothing is executed.
 //
-// Not reported by a recording: what libraries take from the driver outside the allocator, except Context; the values of tensors.
+// Not reported by a recording: what libraries take from the driver outside the allocator, except
+// Context; the values of tensors.
 package recording
 
 import (
@@ -23,7 +27,8 @@ import (
 // Where says what a recording was made on.
 type Where string
 
-// The places. Numbers of a pretend GPU are PyTorch's own, but no GPU took them: they are never shown as measured on one.
+// The places. Numbers of a pretend GPU are PyTorch's own, but no GPU took them: they are never
+// shown as measured on one.
 const (
 	OnCUDA    Where = "cuda"
 	OnPretend Where = "pretend"
@@ -118,12 +123,13 @@ type Flags struct {
 	Benchmark     bool `json:"benchmark"`
 	Deterministic bool `json:"deterministic"`
 	CuDNNv7       bool `json:"cudnn_v7,omitempty"` // TORCH_CUDNN_V8_API_DISABLED=1
-	// Attention are the backends that scaled_dot_product_attention may choose from, by the names of torch.nn.attention.SDPBackend in lower case; none for all.
+	// Attention are the backends that scaled_dot_product_attention may choose from, by the names of
+	// torch.nn.attention.SDPBackend in lower case; none for all.
 	Attention []string `json:"attention,omitempty"`
 }
 
-// The names of passes. Baseline is what is held before the first: the model and its inputs. In training a pass is an iteration; all after the
-// first are Steady.
+// The names of passes. Baseline is what is held before the first: the model and its inputs. In
+// training a pass is an iteration; all after the first are Steady.
 const (
 	Baseline = "baseline"
 	First    = "first"
@@ -151,8 +157,8 @@ type Phase struct {
 	Events int    `json:"events"` // how many there were when it began
 }
 
-// OutOfMemory is the pass that the device had no memory for: the last of Passes, with the peaks that it reached. Records that do not record these
-// have it after the last.
+// OutOfMemory is the pass that the device had no memory for: the last of Passes, with the peaks
+// that it reached. Records that do not record these have it after the last.
 type OutOfMemory struct {
 	Pass      string       `json:"phase"`
 	Text      string       `json:"text"`
@@ -170,7 +176,8 @@ type Held struct {
 	Function string      `json:"function"`
 }
 
-// Note is something that makes the recording less than certain: a value that the run read and that no kernel computed (value-read).
+// Note is something that makes the recording less than certain: a value that the run read and that
+// no kernel computed (value-read).
 type Note struct {
 	ID   string `json:"id"`
 	Text string `json:"text"`

@@ -223,7 +223,8 @@ func TestEventsThatContradictEachOther(t *testing.T) {
 	}
 }
 
-// What comes before the first free of something that was there already, and what is no memory of this recording, a replay cannot follow.
+// What comes before the first free of something that was there already, and what is no memory of
+// this recording, a replay cannot follow.
 func TestReplayable(t *testing.T) {
 	r := record(t, "small")
 	before := []recording.Event{{Action: trace.FreeRequested, Key: 512, Size: 1}, {Action: trace.FreeCompleted, Key: 512, Size: 1}, {Action: trace.OOM, Key: 7, Size: 1},
@@ -370,7 +371,8 @@ func TestRec(t *testing.T) {
 	assert.False(t, recording.IsRec(text(t, "small")))
 }
 
-// A request that ended the run is asked for again on another device; a replay of what was recorded leaves it out, as one that a program survived.
+// A request that ended the run is asked for again on another device; a replay of what was recorded
+// leaves it out, as one that a program survived.
 func TestTheLastRequest(t *testing.T) {
 	r := record(t, "small")
 	n := len(r.Events)

@@ -8,8 +8,9 @@ import (
 	"github.com/memspec/memspec/engine/trace"
 )
 
-// Trace is the recording's events as the engine has them, so that they can be aligned with a prediction and replayed through the simulated
-// allocator. A storage that was there before the recording began and is freed in it has the number NoStorage.
+// Trace is the recording's events as the engine has them, so that they can be aligned with a
+// prediction and replayed through the simulated allocator. A storage that was there before the
+// recording began and is freed in it has the number NoStorage.
 func (r *Recording) Trace() (*trace.Trace, error) {
 	t := &tracer{r: r, t: &trace.Trace{Origin: "measurement of " + r.Case}, live: map[uint64]tensor.StorageID{}, sites: map[siteKey]trace.SiteID{}}
 	t.t.Events = make([]trace.Event, 0, len(r.Events))
@@ -81,7 +82,8 @@ func (t *tracer) event(i int) error {
 	return nil
 }
 
-// lastPass is the last pass that events may belong to: one after those that are reported where memory ran out in it, or where a run on CPU tensors ended early.
+// lastPass is the last pass that events may belong to: one after those that are reported where
+// memory ran out in it, or where a run on CPU tensors ended early.
 func (t *tracer) lastPass() int {
 	if n := len(t.r.Passes); n >= 3 && t.r.OOM == nil || t.r.Stopped(&t.r.Passes[n-1]) {
 		return n - 1
@@ -154,11 +156,12 @@ func (t *tracer) line(s *trace.Site, stack []int) {
 	}
 }
 
-// Replayable is Trace without the events that a replay cannot follow, and how many those are: frees of what was there before the recording
-// began, and everything but allocations, frees and segments.
+// Replayable is Trace without the events that a replay cannot follow, and how many those are: frees
+// of what was there before the recording began, and everything but allocations, frees and segments.
 func (r *Recording) Replayable() (*trace.Trace, int, error) { return r.replayable(false) }
 
-// Asked is Replayable for another device: where memory ran out and ended the run, that request is an allocation, which may fit there.
+// Asked is Replayable for another device: where memory ran out and ended the run, that request is
+// an allocation, which may fit there.
 func (r *Recording) Asked() (*trace.Trace, int, error) { return r.replayable(true) }
 
 func (r *Recording) replayable(asked bool) (*trace.Trace, int, error) {

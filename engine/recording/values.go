@@ -8,7 +8,8 @@ import (
 
 // Values is what the same run takes with other values in the place of those that it read and no kernel computed.
 type Values struct {
-	// Lines are those that read values before the first event that differs: all or some of them decide. None where all runs take the same.
+	// Lines are those that read values before the first event that differs: all or some of them
+	// decide. None where all runs take the same.
 	Lines []ValueLine `json:"lines"`
 	Runs  []ValueRun  `json:"runs"` // in the order in which they ran
 }

@@ -7,7 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// A Folder is the content of a folder as a file system: regular files and folders alone, none reached by a link that leads out of it.
+// A Folder is the content of a folder as a file system: regular files and folders alone, none
+// reached by a link that leads out of it.
 type Folder struct {
 	root   *os.Root
 	most   int64        // bytes of one file

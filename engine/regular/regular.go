@@ -1,5 +1,6 @@
-// Package regular opens the files that a command was given, or that one of them names. They may come from anybody: a link to a device, a pipe, a file
-// that grows. A file is opened once, without waiting, and is read only where it is a regular file and within a limit.
+// Package regular opens the files that a command was given, or that one of them names. They may
+// come from anybody: a link to a device, a pipe, a file that grows. A file is opened once, without
+// waiting, and is read only where it is a regular file and within a limit.
 package regular
 
 import (
@@ -89,7 +90,8 @@ func refused(path string, info fs.FileInfo) error {
 	return &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("got %s, %w", what, ErrNotRegular)}
 }
 
-// Plain returns err as "PATH: no such file or directory", without the system call that found it; any other error as it is.
+// Plain returns err as "PATH: no such file or directory", without the system call that found it;
+// any other error as it is.
 func Plain(err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) && err.Error() == pe.Error() {

@@ -94,8 +94,9 @@ func parentModule(m string) string {
 	return ""
 }
 
-// Gather sums holders by what by says: rows by Flat, largest first, then by name. Cum counts, for modules, what lies beneath them; other
-// rows have nothing beneath them, and there Cum is Flat. A module that holds nothing itself has a row where a module beneath it does.
+// Gather sums holders by what by says: rows by Flat, largest first, then by name. Cum counts, for
+// modules, what lies beneath them; other rows have nothing beneath them, and there Cum is Flat. A
+// module that holds nothing itself has a row where a module beneath it does.
 func Gather(hs []Holder, by By) []Row {
 	g := newGatherer()
 	for i := range hs {
@@ -126,8 +127,9 @@ func where(h *Holder, by By) string {
 	return h.Module
 }
 
-// Fold is the short account of a failing budget: parameters, buffers, constants and inputs are one row each; whatever else is held is
-// gathered by module one level below the deepest module that has all of it, as `layer1.*` where modules beneath that hold some.
+// Fold is the short account of a failing budget: parameters, buffers, constants and inputs are one
+// row each; whatever else is held is gathered by module one level below the deepest module that has
+// all of it, as `layer1.*` where modules beneath that hold some.
 func Fold(hs []Holder) []Row {
 	depth := foldDepth(hs)
 	g := newGatherer()
@@ -155,7 +157,8 @@ func Fold(hs []Holder) []Row {
 	return rows
 }
 
-// DefaultBy is what holders are gathered by unless something else is asked for: by line where lines are known and no module is.
+// DefaultBy is what holders are gathered by unless something else is asked for: by line where lines
+// are known and no module is.
 func DefaultBy(hs []Holder) By {
 	if !slices.ContainsFunc(hs, func(h Holder) bool { return h.Module != "" }) && slices.ContainsFunc(hs, func(h Holder) bool { return h.File != "" }) {
 		return ByLine

@@ -34,7 +34,8 @@ func TestSortHoldersFillsCum(t *testing.T) {
 	assert.Equal(t, "layer10", hs[1].Module)
 }
 
-// TestSiteIndex: a site has the number of its first asking, by whatever ID it is asked for; the phase distinguishes no sites.
+// TestSiteIndex: a site has the number of its first asking, by whatever ID it is asked for; the
+// phase distinguishes no sites.
 func TestSiteIndex(t *testing.T) {
 	a, b := trace.Site{Op: "a", Line: 1}, trace.Site{Op: "b", Line: 1}
 	later := a
@@ -122,7 +123,8 @@ func TestOrderOfHolders(t *testing.T) {
 	assert.Equal(t, want, got)
 }
 
-// TestFoldDepth: modules are reported to one more part than all that hold something of the run's own share, less a module's last part.
+// TestFoldDepth: modules are reported to one more part than all that hold something of the run's
+// own share, less a module's last part.
 func TestFoldDepth(t *testing.T) {
 	for _, tt := range []struct {
 		why     string

@@ -75,7 +75,8 @@ func Build(s Source) *Report {
 		r.Weights = weightsHeld(r.Holders)
 	}
 	if s.Upper != nil {
-		// other sizes split and fit other blocks, so that more workspace may end in less memory; the most is not below the prediction
+		// other sizes split and fit other blocks, so that more workspace may end in less memory;
+		// the most is not below the prediction
 		r.Upper = &Upper{Allocated: max(s.Upper.Allocated.Bytes, r.Peak.Allocated), Reserved: max(s.Upper.Reserved.Bytes, r.Peak.Reserved)}
 		if oom := s.Upper.OOM; oom != nil && tl.OOM == nil {
 			r.Upper.OOM = &NoRoom{Requested: oom.Requested, Limit: oom.Limit}
@@ -96,8 +97,8 @@ func Build(s Source) *Report {
 	return r
 }
 
-// passes are the peaks of each pass, those of one name (the steady iterations of a training run) as one. One without an event holds what was held
-// before it; none follows where memory ran out.
+// passes are the peaks of each pass, those of one name (the steady iterations of a training run) as
+// one. One without an event holds what was held before it; none follows where memory ran out.
 func passes(tl *allocator.Timeline, held Sizes) []Pass {
 	var out []Pass
 	for i := range tl.Trace.Passes {
@@ -117,8 +118,9 @@ func passes(tl *allocator.Timeline, held Sizes) []Pass {
 	return out
 }
 
-// ofLaterCalls sets the first call of a compiled model apart: what it takes for compiling and tuning comes once, and only reserved memory keeps it.
-// A run that ends in the first call has no other peak.
+// ofLaterCalls sets the first call of a compiled model apart: what it takes for compiling and
+// tuning comes once, and only reserved memory keeps it. A run that ends in the first call has no
+// other peak.
 func (r *Report) ofLaterCalls(tl *allocator.Timeline) {
 	first, ok := tl.Pass(1)
 	if !ok {
@@ -305,7 +307,8 @@ func (x *siteIndex) site(id trace.SiteID) trace.Site {
 	return site
 }
 
-// cached is what is reserved and free while the reserved peak lasts, when that is least: what the cache holds in vain even then.
+// cached is what is reserved and free while the reserved peak lasts, when that is least: what the
+// cache holds in vain even then.
 func cached(tl *allocator.Timeline) units.Bytes {
 	peak := tl.Peaks.Reserved
 	if peak.Event < 0 {

@@ -73,7 +73,8 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// Who holds what where a run does not fit is of that moment, which may come after the allocated peak: so do an optimizer's states.
+// Who holds what where a run does not fit is of that moment, which may come after the allocated
+// peak: so do an optimizer's states.
 func TestBuildOfWhatDoesNotFitAfterItsPeak(t *testing.T) {
 	const mib = units.MiB
 	r := build(t, `origin exec
@@ -174,7 +175,8 @@ free c
 	assert.Equal(t, "m.py:8", r.PeakAt.Source())
 }
 
-// A call that allocates nothing (a replayed CUDA graph) holds what was held, and a run that ends in its first call has no later ones.
+// A call that allocates nothing (a replayed CUDA graph) holds what was held, and a run that ends in
+// its first call has no later ones.
 func TestACompiledModelsLaterCallsMayBeNone(t *testing.T) {
 	const text = `origin exec
 passes first steady
@@ -325,7 +327,8 @@ f = alloc 512 activation aten::relu
 	assert.Equal(t, "aten::relu (forward, iteration 1 pass)", r.PeakAt.String())
 }
 
-// What nothing records of: a recording's storages without categories are untraced, and its weights are those that are reported beside it.
+// What nothing records of: a recording's storages without categories are untraced, and its weights
+// are those that are reported beside it.
 func TestBuildOfARecording(t *testing.T) {
 	tr, err := tracetext.Parse(strings.NewReader(twoPasses))
 	require.NoError(t, err)
@@ -346,7 +349,8 @@ func TestBuildOfARecording(t *testing.T) {
 	}
 }
 
-// Changes are reported by how much, the greatest first, whichever way; those of one size by module, category and operator.
+// Changes are reported by how much, the greatest first, whichever way; those of one size by module,
+// category and operator.
 func TestDiffOrder(t *testing.T) {
 	with := func(sizes map[string]units.Bytes) *report.Report {
 		r := &report.Report{}

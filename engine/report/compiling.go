@@ -11,7 +11,8 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// KindChange is what compiling a model changes of one kind of memory: what is held of it at the peak of each run, and where most of the increase is.
+// KindChange is what compiling a model changes of one kind of memory: what is held of it at the
+// peak of each run, and where most of the increase is.
 type KindChange struct {
 	Kind string      `json:"kind"`
 	Old  units.Bytes `json:"old"`
@@ -25,7 +26,8 @@ const (
 	allWeights   = "weights"
 )
 
-// compiling is the difference by kind of two runs, one of them compiled; nil of others. Where the compiled run is the old one, the figures are turned about.
+// compiling is the difference by kind of two runs, one of them compiled; nil of others. Where the
+// compiled run is the old one, the figures are turned about.
 func compiling(before, after *Report) []KindChange {
 	const compiled = "compiled"
 	if (before.Run.Runtime == compiled) == (after.Run.Runtime == compiled) {

@@ -11,7 +11,8 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// TestCompilingTakes: of an eager run and the compiled model's, whichever is the old one, a difference reports by kind what compiling adds, and the rest.
+// TestCompilingTakes: of an eager run and the compiled model's, whichever is the old one, a
+// difference reports by kind what compiling adds, and the rest.
 func TestCompilingTakes(t *testing.T) {
 	held := func(category, op string, bytes units.Bytes) report.Holder {
 		return report.Holder{Site: report.Site{Op: op}, Category: category, Flat: bytes, Count: 1}

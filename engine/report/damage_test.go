@@ -13,8 +13,8 @@ import (
 	"github.com/memspec/memspec/engine/report"
 )
 
-// TestDamaged holds what the reports of testdata say when one value of their JSON is another or missing, by themselves and beside what they were:
-// testdata/damaged, by the same names.
+// TestDamaged holds what the reports of testdata say when one value of their JSON is another or
+// missing, by themselves and beside what they were: testdata/damaged, by the same names.
 func TestDamaged(t *testing.T) {
 	golden.Run(t, filepath.Join("testdata", "damaged", "*.txtar"), func(a *golden.Archive) {
 		archive, err := txtar.ParseFile(filepath.Join("testdata", filepath.Base(a.T().Name())+".txtar"))

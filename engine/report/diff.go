@@ -29,8 +29,8 @@ type MetricChange struct {
 	New    *units.Bytes `json:"new"`
 }
 
-// HolderChange is what one module's storages of one category and operator hold at the peak of each report. Source lines are left out:
-// an edit above a line moves it without changing what it holds.
+// HolderChange is what one module's storages of one category and operator hold at the peak of each
+// report. Source lines are left out: an edit above a line moves it without changing what it holds.
 type HolderChange struct {
 	Op       string      `json:"op"`
 	Module   string      `json:"module"`
@@ -89,8 +89,8 @@ func Diff(before, after *Report) *Difference {
 // mostCauses is how many of the changes among holders a sentence names.
 const mostCauses = 3
 
-// Sentence reports the difference in a line: each metric that changed, and what made most of it; where only the place of the peak changed, that; "" where
-// nothing did.
+// Sentence reports the difference in a line: each metric that changed, and what made most of it;
+// where only the place of the peak changed, that; "" where nothing did.
 func (d *Difference) Sentence(was, is *Moment) string {
 	var metrics []string
 	for _, m := range d.Metrics {

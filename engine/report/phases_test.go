@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestPassesOfOneName: a pass that follows one of its name is a part of it, whose peaks are the largest of both, each by itself.
+// TestPassesOfOneName: a pass that follows one of its name is a part of it, whose peaks are the
+// largest of both, each by itself.
 func TestPassesOfOneName(t *testing.T) {
 	var all []Pass
 	for _, p := range []Pass{

@@ -1,7 +1,9 @@
-// Package report says what a run takes: it turns an allocator's timeline into peaks, who held them, and what was assumed.
+// Package report says what a run takes: it turns an allocator's timeline into peaks, who held them,
+// and what was assumed.
 //
-// A Report is a value: it names every size in bytes, holds no pointer into the rooms that made it, and its JSON (see Schema) is the contract
-// between the doors. Slices are in a documented order, so the same run prints the same bytes. It does not judge; that is verdict.
+// A Report is a value: it names every size in bytes, holds no pointer into the rooms that made it,
+// and its JSON (see Schema) is the contract between the doors. Slices are in a documented order, so
+// the same run prints the same bytes. It does not judge; that is verdict.
 package report
 
 import (
@@ -66,7 +68,8 @@ type Report struct {
 	OOM        *OutOfMemory `json:"oom,omitempty"`         // the run does not fit the device
 	Quality    Quality      `json:"quality"`
 
-	// OtherValues are runs with other values that take otherwise, of a run that read values which no kernel computed; none where all take the same.
+	// OtherValues are runs with other values that take otherwise, of a run that read values which
+	// no kernel computed; none where all take the same.
 	OtherValues []OtherValues `json:"other_values,omitempty"`
 
 	Workspace []Workspace `json:"workspace,omitempty"` // who answered for the workspace of library calls
@@ -129,7 +132,8 @@ type Peak struct {
 	Total     *units.Bytes `json:"total"` // nil where the device's context cost is not known, or within a range only
 }
 
-// Upper is the peak with all that is estimated at its most: library workspace, and locals of Python that the archive does not tell of.
+// Upper is the peak with all that is estimated at its most: library workspace, and locals of Python
+// that the archive does not tell of.
 type Upper struct {
 	Allocated units.Bytes `json:"allocated"`
 	Reserved  units.Bytes `json:"reserved"`
@@ -167,8 +171,9 @@ type OutOfMemory struct {
 	Holders   []Holder    `json:"holders,omitempty"`   // of Allocated, as Report.Holders are of the peak
 }
 
-// Decisive are the holders that say why a run takes what it takes, and when they held it: at the allocated peak, and where the run ended because it
-// did not fit, then, which may be another moment: optimizer state comes after the peak of the first iteration.
+// Decisive are the holders that say why a run takes what it takes, and when they held it: at the
+// allocated peak, and where the run ended because it did not fit, then, which may be another
+// moment: optimizer state comes after the peak of the first iteration.
 func (r *Report) Decisive() (when string, held []Holder) {
 	if r.OOM != nil && len(r.OOM.Holders) > 0 {
 		return "when it did not fit, " + r.OOM.Allocated.String(), r.OOM.Holders
@@ -238,7 +243,8 @@ func (n *Note) Lowers() bool {
 	return n.ID.Effect() != note.Exact
 }
 
-// Value is the predicted size of a metric; false where it is not known (total, where the context is not; weights of a memory snapshot).
+// Value is the predicted size of a metric; false where it is not known (total, where the context is
+// not; weights of a memory snapshot).
 func (r *Report) Value(m Metric) (units.Bytes, bool) {
 	if slices.Contains(r.Unknown, m) {
 		return 0, false
@@ -273,8 +279,8 @@ func (r *Report) TotalRange() (low, high units.Bytes, ok bool) {
 	return held.Add(r.Context.Low), held.Add(r.Context.High), true
 }
 
-// UpperValue is a metric with all that is estimated at its most; false where nothing was estimated, the metric is not known, or
-// such a run does not fit the device.
+// UpperValue is a metric with all that is estimated at its most; false where nothing was estimated,
+// the metric is not known, or such a run does not fit the device.
 func (r *Report) UpperValue(m Metric) (units.Bytes, bool) {
 	if r.Upper == nil || r.Upper.OOM != nil {
 		return 0, false

@@ -197,8 +197,9 @@ func libraryName(name string) string {
 	return name
 }
 
-// Lacking says why an account is incomplete, with the first few reasons: "no rule for aten::foo, aten::bar", or what it is in the model that cannot
-// be known: "aten::zeros of a value that depends on tensor data".
+// Lacking says why an account is incomplete, with the first few reasons: "no rule for aten::foo,
+// aten::bar", or what it is in the model that cannot be known: "aten::zeros of a value that depends
+// on tensor data".
 func Lacking(us []Unsupported) string {
 	const most = 5
 	var names, others []string
@@ -272,8 +273,9 @@ func (p Site) String() string {
 	return strings.Join(parts, "  ")
 }
 
-// Source is "models/unet.py:146": the file with its line, from the package on where it is an installed one's, else without its folder where it is an
-// absolute path, which is another on every machine; "" where it is not known.
+// Source is "models/unet.py:146": the file with its line, from the package on where it is an
+// installed one's, else without its folder where it is an absolute path, which is another on every
+// machine; "" where it is not known.
 func (p Site) Source() string {
 	if p.File == "" {
 		return ""
@@ -323,8 +325,8 @@ func WriteAccount(w io.Writer, r *Report, rows int) error {
 	return p.Err
 }
 
-// WriteAssumed writes who answered for the libraries' workspace, and the notes: those of one text in a line, with the first place and how many
-// there are.
+// WriteAssumed writes who answered for the libraries' workspace, and the notes: those of one text
+// in a line, with the first place and how many there are.
 func WriteAssumed(w io.Writer, r *Report) error {
 	p := layout.To(w)
 	name := "workspace"
@@ -386,7 +388,8 @@ func gatherNotes(notes []Note) []*noteGroup {
 	return out
 }
 
-// String is "workspace-estimate: a convolution's workspace is by formula; at 53 places, first at aten::conv2d  conv1  resnet.py:268".
+// String is "workspace-estimate: a convolution's workspace is by formula; at 53 places, first at
+// aten::conv2d  conv1  resnet.py:268".
 func (g *noteGroup) String() string {
 	k, _ := note.Of(g.ID)
 	s := string(g.ID) + ": " + g.Text + k.AssumeHint(g.assume...)
@@ -408,8 +411,8 @@ func Percent(part, whole units.Bytes) string {
 	return strconv.FormatFloat(100*float64(part)/float64(whole), 'f', 1, 64) + "%"
 }
 
-// WriteRows writes gathered holders as pprof's top does: flat, its share, the running share, place, what. Modules have what lies beneath them, too:
-// cum, and its share.
+// WriteRows writes gathered holders as pprof's top does: flat, its share, the running share, place,
+// what. Modules have what lies beneath them, too: cum, and its share.
 func WriteRows(w io.Writer, by By, rows []Row, most int) error {
 	kinds, head := "rrr", []string{"flat", "flat%", "sum%"}
 	if by == ByModule {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Unlike says in what two runs differ that decides memory as much as the model does; none where they can be compared. The artifact may be another, and
-// what made it.
+// Unlike says in what two runs differ that decides memory as much as the model does; none where
+// they can be compared. The artifact may be another, and what made it.
 func Unlike(a, b *Run) []string {
 	var out []string
 	differ := func(what, old, now string) {

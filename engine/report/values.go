@@ -40,8 +40,9 @@ func (o *OtherValues) value(m Metric) units.Bytes {
 	return o.Reserved
 }
 
-// Ends are the least and the most that a metric comes to, with the run's own values and with other ones. A total is that of the reserved memory, with the
-// least and the most that the context may take. It is false where the metric is not known.
+// Ends are the least and the most that a metric comes to, with the run's own values and with other
+// ones. A total is that of the reserved memory, with the least and the most that the context may
+// take. It is false where the metric is not known.
 func (r *Report) Ends(m Metric) (low, high units.Bytes, known bool) {
 	own := r.WithValues("")
 	low, high = own.value(m), own.value(m)
@@ -65,7 +66,8 @@ func (r *Report) Ends(m Metric) (low, high units.Bytes, known bool) {
 	return 0, 0, false
 }
 
-// Fitting says of how many of the runs, with the run's own values and with other ones, the device's memory is enough, and how many there are.
+// Fitting says of how many of the runs, with the run's own values and with other ones, the device's
+// memory is enough, and how many there are.
 func (r *Report) Fitting() (fit, runs int) {
 	runs = 1 + len(r.OtherValues)
 	if r.OOM == nil {

@@ -117,7 +117,8 @@ func TestQualityInWords(t *testing.T) {
 	}
 }
 
-// The quality of figures is that of the notes beside them; one of another release that this one does not know makes an estimate.
+// The quality of figures is that of the notes beside them; one of another release that this one
+// does not know makes an estimate.
 func TestQuality(t *testing.T) {
 	for _, c := range []struct {
 		r    Report
@@ -140,7 +141,8 @@ func TestQuality(t *testing.T) {
 	}
 }
 
-// A note names its place under assume: where something can be stated there, and the command where a library could be asked; one of each place is kept.
+// A note names its place under assume: where something can be stated there, and the command where a
+// library could be asked; one of each place is kept.
 func TestNotesOfATrace(t *testing.T) {
 	tr := &trace.Trace{Sites: []trace.Site{{Op: "aten::nonzero", File: "m.py", Line: 12}, {Op: "aten::conv2d", Module: "c"}, {Op: "aten::nonzero", File: "m.py", Line: 13}},
 		Notes: []trace.Note{

@@ -2,7 +2,8 @@
 //
 //	aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 //
-// with every alias form: Tensor(a), Tensor(a!), Tensor(a -> *), Tensor(a)[], t(*). The grammar is torch/csrc/jit/frontend/function_schema_parser.cpp's.
+// with every alias form: Tensor(a), Tensor(a!), Tensor(a -> *), Tensor(a)[], t(*). The grammar is
+// torch/csrc/jit/frontend/function_schema_parser.cpp's.
 package schema
 
 import "strings"

@@ -17,7 +17,8 @@ import (
 	"github.com/memspec/memspec/engine/spec"
 )
 
-// TestErrors runs testdata/errors/spec_*.txtar: a line with ### "COL: regexp" must fail there with that, and no other may.
+// TestErrors runs testdata/errors/spec_*.txtar: a line with ### "COL: regexp" must fail there with
+// that, and no other may.
 func TestErrors(t *testing.T) {
 	golden.Run(t, "../../testdata/errors/spec_*.txtar", func(a *golden.Archive) {
 		data := a.Input("memspec.yaml")

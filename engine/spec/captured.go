@@ -8,14 +8,16 @@ import (
 	"strings"
 )
 
-// CaptureFolder is the folder beside a memspec.yaml that holds the recordings of its cases that have a source and no artifact.
+// CaptureFolder is the folder beside a memspec.yaml that holds the recordings of its cases that
+// have a source and no artifact.
 const CaptureFolder = ".memspec"
 
 // captureVersion is in every key: a change of what the key is made of finds no older file.
 const captureVersion = 1
 
-// Captured is the path of the recording that a case with a source and without an artifact is predicted from, whether it is there or not; "" of
-// others. Its name holds a key of what the run depends on and the recording does not record itself (engine/recording/FORMAT.md).
+// Captured is the path of the recording that a case with a source and without an artifact is
+// predicted from, whether it is there or not; "" of others. Its name holds a key of what the run
+// depends on and the recording does not record itself (engine/recording/FORMAT.md).
 func (c *Case) Captured() string {
 	if c.Artifact != "" || c.Source == "" {
 		return ""
@@ -27,8 +29,8 @@ func (c *Case) Captured() string {
 	return filepath.Join(c.Dir, CaptureFolder, name+"-"+c.captureKey()+".rec")
 }
 
-// captureKey is 16 hexadecimal digits. Not in it are what a replay can choose: memory, allocator settings, the fraction; and what the recording
-// reports itself: the source's files.
+// captureKey is 16 hexadecimal digits. Not in it are what a replay can choose: memory, allocator
+// settings, the fraction; and what the recording reports itself: the source's files.
 func (c *Case) captureKey() string {
 	p := &c.Platform
 	h := sha256.New()

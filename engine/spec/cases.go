@@ -108,13 +108,15 @@ func (r *reader) assume(e entry) *[]assumeDecl {
 	return &out
 }
 
-// readsValues says whether a place is one where a run of a Python source may read a value: a line of a .py file, or a function of one.
+// readsValues says whether a place is one where a run of a Python source may read a value: a line
+// of a .py file, or a function of one.
 func readsValues(place string) bool {
 	file, at, ok := strings.Cut(place, ".py:")
 	return ok && file != "" && at != ""
 }
 
-// cases makes a case for each combination of dims and devices; the device changes fastest. s is the case's settings over the model's over the defaults; its dims are the case's own.
+// cases makes a case for each combination of dims and devices; the device changes fastest. s is the
+// case's settings over the model's over the defaults; its dims are the case's own.
 func (d *document) cases(m modelDecl, s settings) []Case {
 	dims, named := mergeDims(m.settings.dims, s.dims)
 	total := 1
@@ -161,8 +163,8 @@ func (d *document) cases(m modelDecl, s settings) []Case {
 	return out
 }
 
-// unusedDims refuses dims of a case that nothing of it names: misspelt, they would leave the model's in force unnoticed. Without inputs: they
-// come with the artifact.
+// unusedDims refuses dims of a case that nothing of it names: misspelt, they would leave the
+// model's in force unnoticed. Without inputs: they come with the artifact.
 func (d *document) unusedDims(s settings) {
 	if s.inputs == nil {
 		return
@@ -196,8 +198,8 @@ func usedDims(s settings) []string {
 	return used
 }
 
-// unusedModelDims refuses dims of a model that none of its cases names: a misspelt one would go unnoticed. Without inputs: they come
-// with the artifact.
+// unusedModelDims refuses dims of a model that none of its cases names: a misspelt one would go
+// unnoticed. Without inputs: they come with the artifact.
 func (d *document) unusedModelDims(dims []dimDecl, cases []settings) {
 	if len(d.errs) > 0 { // what cannot be read may name them
 		return
@@ -216,7 +218,8 @@ func (d *document) unusedModelDims(dims []dimDecl, cases []settings) {
 	}
 }
 
-// mergeDims lays a case's dims over the model's. named marks those that stand in the case's name: the case's own, and lists of the model's.
+// mergeDims lays a case's dims over the model's. named marks those that stand in the case's name:
+// the case's own, and lists of the model's.
 func mergeDims(model, own []dimDecl) (dims []dimDecl, named []bool) {
 	for _, m := range model {
 		taken := false
@@ -252,7 +255,8 @@ type naming struct {
 	device bool   // so does the device: device: is a list
 }
 
-// of is resnet50[B=8,device=t4]. A given name stands for all of it, and of several cases each adds what distinguishes them.
+// of is resnet50[B=8,device=t4]. A given name stands for all of it, and of several cases each adds
+// what distinguishes them.
 func (n *naming) of(dims []Dim, on *device.Device) string {
 	name := n.model
 	if n.given != nil {

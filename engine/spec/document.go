@@ -23,7 +23,8 @@ const WorkspaceFile = "memspec.workspace.json"
 // BaselineFile is the name of the baseline that is found beside a memspec.yaml by itself.
 const BaselineFile = "memspec.baseline.json"
 
-// Load reads a memspec.yaml. Paths in it are relative to its directory. A case that names no workspace profile has the one that lies there.
+// Load reads a memspec.yaml. Paths in it are relative to its directory. A case that names no
+// workspace profile has the one that lies there.
 func Load(path string) ([]Case, error) {
 	data, err := read(path)
 	if err != nil {
@@ -65,8 +66,9 @@ func read(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, MaxFile+1))
 }
 
-// Parse reads a memspec.yaml that is already in memory. name stands in the errors, and its directory is the one that paths start from.
-// The cases are in the order written. An error is of type Errors and has all that is wrong.
+// Parse reads a memspec.yaml that is already in memory. name stands in the errors, and its
+// directory is the one that paths start from. The cases are in the order written. An error is of
+// type Errors and has all that is wrong.
 func Parse(name string, data []byte) ([]Case, error) {
 	d := document{reader: newReader(name, data), dir: filepath.Dir(name), rules: map[string]keyRule{}}
 	for _, k := range keyRules() {
@@ -167,7 +169,8 @@ func (d *document) models(models entry, defaults settings) []Case {
 	return out
 }
 
-// model reads one model and makes its cases. One without cases: is one case, or one for each combination of its lists of dims.
+// model reads one model and makes its cases. One without cases: is one case, or one for each
+// combination of its lists of dims.
 func (d *document) model(e entry, defaults settings) []Case {
 	path := "models." + e.name
 	own := d.layer(e.val, inModel, path)

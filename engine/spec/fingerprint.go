@@ -10,8 +10,9 @@ import (
 	"github.com/memspec/memspec/engine/workspace/profile"
 )
 
-// WriteSaid writes all that memspec.yaml says of a case, wherever in the file it stands: two cases that write the same are judged alike. What the files
-// hold that it names is not in it, nor which baseline lies beside it.
+// WriteSaid writes all that memspec.yaml says of a case, wherever in the file it stands: two cases
+// that write the same are judged alike. What the files hold that it names is not in it, nor which
+// baseline lies beside it.
 //
 // It goes through every field there is, so that a new one counts until somebody says that it does not.
 func (c *Case) WriteSaid(w io.Writer) {
@@ -25,7 +26,8 @@ func (c *Case) WriteSaid(w io.Writer) {
 	fmt.Fprintf(w, "file=%q\n", c.Pos.File) // commands name it
 }
 
-// passed are types of which nothing is written: where something stands, what a case was made from, and what a file holds.
+// passed are types of which nothing is written: where something stands, what a case was made from,
+// and what a file holds.
 var passed = []reflect.Type{reflect.TypeFor[Pos](), reflect.TypeFor[*template](), reflect.TypeFor[*profile.Profile]()}
 
 func writeValue(w io.Writer, v reflect.Value) {

@@ -69,8 +69,9 @@ func TestWriteSaidSeesEveryField(t *testing.T) {
 	assert.Greater(t, seen, 60)
 }
 
-// A recording is found by what the run depends on and the recording does not record: all of a case's settings but what a replay can choose, what judges it,
-// and what is known of a device besides its name, capability and multiprocessors.
+// A recording is found by what the run depends on and the recording does not record: all of a
+// case's settings but what a replay can choose, what judges it, and what is known of a device
+// besides its name, capability and multiprocessors.
 func TestCapturedSeesWhatTheRecordingDoesNotTell(t *testing.T) {
 	hangs := regexp.MustCompile(`^(Model|Source|Dir|Mode|Runtime|Grad|DType|Inputs|Assume|Assume\.(Line|Size|Values)|Training.*|Artifact` +
 		`|Platform\.(Autocast|TF32Matmul|TF32CuDNN|Benchmark|Deterministic|CuDNNv7|Attention|CublasWorkspace.*|Torch\..*|Device\.(Name|ComputeCapability.*|SMs)))$`)
@@ -98,7 +99,8 @@ func TestCapturedSeesWhatTheRecordingDoesNotTell(t *testing.T) {
 	assert.Greater(t, seen, 60)
 }
 
-// eachChange calls check with the full case after each change of one value in it, but within those apart, and returns how many there are.
+// eachChange calls check with the full case after each change of one value in it, but within those
+// apart, and returns how many there are.
 func eachChange(t *testing.T, apart []string, check func(path string, c *spec.Case)) (seen int) {
 	var walk func(path string, at func(*spec.Case) reflect.Value)
 	walk = func(path string, at func(*spec.Case) reflect.Value) {

@@ -7,7 +7,8 @@ import (
 	"github.com/memspec/memspec/engine/verdict"
 )
 
-// CaseJSON is a case with all defaults filled in: what memspec cases --format json says, and what a run for real is reported.
+// CaseJSON is a case with all defaults filled in: what memspec cases --format json says, and what a
+// run for real is reported.
 type CaseJSON struct {
 	Name            string              `json:"name"`
 	Model           string              `json:"model"`

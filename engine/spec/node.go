@@ -63,7 +63,8 @@ func (r *reader) errorAt(p Pos, format string, args ...any) {
 	}
 }
 
-// errorIn reports something at a byte offset of a scalar's text. The column is right where the text stands on one line as it is.
+// errorIn reports something at a byte offset of a scalar's text. The column is right where the text
+// stands on one line as it is.
 func (r *reader) errorIn(n *yaml.Node, offset int, err error) {
 	p := r.at(n)
 	if n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 && offset <= len(n.Value) {
@@ -109,7 +110,8 @@ func (r *reader) root(data []byte) (root *yaml.Node) {
 
 var (
 	yamlMessage = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)^yaml: (?:line (\d+): )?(.*)$`) })
-	// The library counts its parser's lines from 0 (and reports none for the first), its scanner's from 1: these are the parser's.
+	// The library counts its parser's lines from 0 (and reports none for the first), its scanner's
+	// from 1: these are the parser's.
 	parserMessage = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(did not find expected (',' or '[]}]'|'-' indicator|<.*>|key|node content)|found (duplicate|incompatible|undefined) .*)$`)
 	})
@@ -173,7 +175,8 @@ func notUTF8(data []byte) (at struct{ Line, Col, offset int }, found bool) {
 
 var shapeInBraces = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{[^{}"']*?:\s*([a-z]+[0-9]*\[)`) })
 
-// bareShape is the first shape within braces that does not stand in quotes: YAML takes its brackets and commas for its own.
+// bareShape is the first shape within braces that does not stand in quotes: YAML takes its brackets
+// and commas for its own.
 func bareShape(data []byte) (Pos, bool) {
 	line := 0
 	for text := range bytes.Lines(data) {
@@ -237,8 +240,8 @@ type entry struct {
 	val  *yaml.Node
 }
 
-// mapping lists a mapping's entries in the order written; merged ones (<<) come where they stand and give way to own ones. what is
-// the word for the error.
+// mapping lists a mapping's entries in the order written; merged ones (<<) come where they stand
+// and give way to own ones. what is the word for the error.
 func (r *reader) mapping(n *yaml.Node, what string) []entry {
 	return r.mappingAt(n, what, 0)
 }
@@ -263,7 +266,8 @@ func (r *reader) mappingAt(n *yaml.Node, what string, depth int) []entry {
 	return r.withMerged(n, own, what, depth)
 }
 
-// ownEntries lists a mapping's entries without merged ones, and its merge keys; false where the budget of visits is spent.
+// ownEntries lists a mapping's entries without merged ones, and its merge keys; false where the
+// budget of visits is spent.
 func (r *reader) ownEntries(n *yaml.Node) (own []entry, merges []*yaml.Node, ok bool) {
 	own = make([]entry, 0, len(n.Content)/2)
 	seen := newEntries(&own)
@@ -291,7 +295,8 @@ func (r *reader) ownEntries(n *yaml.Node) (own []entry, merges []*yaml.Node, ok 
 	return own, merges, true
 }
 
-// entries is a list of entries that is searched: through an index once it is long, so that a hostile file costs no square.
+// entries is a list of entries that is searched: through an index once it is long, so that a
+// hostile file costs no square.
 type entries struct {
 	list  *[]entry
 	index map[string]int

@@ -45,7 +45,8 @@ func schemaSays(t *testing.T, s *jsonschema.Schema, data string) error {
 	return s.Validate(doc)
 }
 
-// TestSchemaAgreesWithTheReader on documents with at most one thing wrong. Where only the reader knows, unknowable says why.
+// TestSchemaAgreesWithTheReader on documents with at most one thing wrong. Where only the reader
+// knows, unknowable says why.
 func TestSchemaAgreesWithTheReader(t *testing.T) {
 	s := compiled(t)
 	const model = "artifact: a.pt, device: t4, budget: {reserved: 1GiB}"

@@ -31,8 +31,9 @@ func cutSource(s string) (where, name string, ok bool) {
 	return strings.Cut(s, ":")
 }
 
-// SourceFile is the file that holds the case's source, and its name as a path with slashes below one of Python's roots. Both are "" for a case
-// without a source, and for a module that the folder of memspec.yaml does not hold: Python finds it elsewhere (PYTHONPATH, an installed package).
+// SourceFile is the file that holds the case's source, and its name as a path with slashes below
+// one of Python's roots. Both are "" for a case without a source, and for a module that the folder
+// of memspec.yaml does not hold: Python finds it elsewhere (PYTHONPATH, an installed package).
 func (c *Case) SourceFile() (file, name string) {
 	where, _, ok := cutSource(c.Source)
 	if !ok {

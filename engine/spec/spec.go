@@ -1,7 +1,8 @@
 // Package spec reads memspec.yaml and turns it into cases.
 //
-// A Case is the same value whether it is written in YAML or in Go: one artifact, with bound inputs, on one platform, with its budgets.
-// Errors are typed, name file, line and column, and come all at once. Nothing is opened but the file itself.
+// A Case is the same value whether it is written in YAML or in Go: one artifact, with bound inputs,
+// on one platform, with its budgets. Errors are typed, name file, line and column, and come all at
+// once. Nothing is opened but the file itself.
 package spec
 
 import (
@@ -26,7 +27,8 @@ const Version = 1
 // Runtime is how an artifact will be run, which decides when its tensors die.
 type Runtime string
 
-// The runtimes. ByArtifact, the zero value, is eager, of compiled code compiled, and of a recorded run the one that was recorded.
+// The runtimes. ByArtifact, the zero value, is eager, of compiled code compiled, and of a recorded
+// run the one that was recorded.
 const (
 	ByArtifact  Runtime = ""
 	Eager       Runtime = "eager"
@@ -112,7 +114,8 @@ type Dim struct {
 	Value int64
 }
 
-// Assumption is what a case states of a number that depends on tensor data: a size, how often a loop runs, or a value that a run reads.
+// Assumption is what a case states of a number that depends on tensor data: a size, how often a
+// loop runs, or a value that a run reads.
 type Assumption struct {
 	Line   string // of the model's source, as the note has it: FILE:LINE; FILE.py:FUNCTION; or Routing
 	Size   int64

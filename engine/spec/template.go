@@ -17,8 +17,8 @@ type template struct {
 	naming   naming
 }
 
-// With is the case with other values for some of its dims: its inputs, its budgets and what it assumes are worked out anew. A case that was written in Go
-// has no dims to work out.
+// With is the case with other values for some of its dims: its inputs, its budgets and what it
+// assumes are worked out anew. A case that was written in Go has no dims to work out.
 func (c *Case) With(dims ...Dim) (Case, error) {
 	for _, d := range dims {
 		if !slices.ContainsFunc(c.Dims, func(own Dim) bool { return own.Name == d.Name }) {
@@ -31,12 +31,12 @@ func (c *Case) With(dims ...Dim) (Case, error) {
 	return c.again(c.made.settings, dims)
 }
 
-// FromFile says whether the case was read from a memspec.yaml, where a key that is not written states nothing; of a case that was
-// written in Go a field that is not set states nothing.
+// FromFile says whether the case was read from a memspec.yaml, where a key that is not written
+// states nothing; of a case that was written in Go a field that is not set states nothing.
 func (c *Case) FromFile() bool { return c.made != nil }
 
-// States says whether a key was written for the case, in defaults:, its model or itself; "flags tf32" is one of the flags. A case that
-// was written in Go states what its fields hold.
+// States says whether a key was written for the case, in defaults:, its model or itself; "flags
+// tf32" is one of the flags. A case that was written in Go states what its fields hold.
 func (c *Case) States(key string) bool {
 	if c.made == nil {
 		return true

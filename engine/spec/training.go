@@ -12,7 +12,8 @@ import (
 	"github.com/memspec/memspec/engine/recording"
 )
 
-// DefaultIterations are those of a training run where nothing else is said: the first, which makes the optimizer's state, and two steady ones.
+// DefaultIterations are those of a training run where nothing else is said: the first, which makes
+// the optimizer's state, and two steady ones.
 const DefaultIterations = 3
 
 // DefaultLoss is that of a step whose optimizer is stated.

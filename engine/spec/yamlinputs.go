@@ -52,8 +52,8 @@ func (r *reader) input(out []inputDecl, name string, n *yaml.Node) []inputDecl {
 	return append(out, inputDecl{Input{Name: name, Value: v, Pos: r.at(n)}, n, r.placed})
 }
 
-// value reads one value. A text is in the grammar of ParseValue; a list is a list; a mapping with dtype or shape is a tensor, any other
-// a dict.
+// value reads one value. A text is in the grammar of ParseValue; a list is a list; a mapping with
+// dtype or shape is a tensor, any other a dict.
 func (r *reader) value(n *yaml.Node, depth int) (Value, bool) {
 	if depth > maxInputDepth {
 		r.errorf(n, "got values nested deeper than %d", maxInputDepth)

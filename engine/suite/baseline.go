@@ -26,7 +26,8 @@ type Baseline struct {
 	Cases []BaselineCase // by name
 }
 
-// BaselineCase is what a case took: its run, its metrics, and who held the peak, without source lines, which every edit moves.
+// BaselineCase is what a case took: its run, its metrics, and who held the peak, without source
+// lines, which every edit moves.
 type BaselineCase struct {
 	Name string `json:"name"`
 	report.Run

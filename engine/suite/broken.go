@@ -12,8 +12,9 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// writeBroken writes the part of the account that the broken metric is about: weights by parameter, reserved memory by where it grew and what of it
-// is free, a total by its two parts. The holders of the allocated peak stand for the others.
+// writeBroken writes the part of the account that the broken metric is about: weights by parameter,
+// reserved memory by where it grew and what of it is free, a total by its two parts. The holders of
+// the allocated peak stand for the others.
 func (r *Result) writeBroken(w io.Writer, rows int) error {
 	p := layout.To(w)
 	f := r.worst()

@@ -13,8 +13,9 @@ import (
 	"github.com/memspec/memspec/engine/verdict"
 )
 
-// Compare compares a result with what its case took before: what changed is reported, and the case's regression: is judged as budgets. before is nil where
-// there is nothing to compare with; from names where it is from.
+// Compare compares a result with what its case took before: what changed is reported, and the
+// case's regression: is judged as budgets. before is nil where there is nothing to compare with;
+// from names where it is from.
 func (r *Result) Compare(before *report.Report, from string) {
 	if r.Report == nil {
 		return
@@ -64,7 +65,8 @@ func (r *Result) Incomparable(why string) {
 	}
 }
 
-// upperBefore is the upper figure of a metric before: of an exact report its figure; false where an estimate does not record it.
+// upperBefore is the upper figure of a metric before: of an exact report its figure; false where an
+// estimate does not record it.
 func upperBefore(before *report.Report, m report.Metric) (units.Bytes, bool) {
 	if up, ok := before.UpperValue(m); ok {
 		return up, true
@@ -99,7 +101,8 @@ func allowed(was units.Bytes, g spec.Regression) units.Bytes {
 	return was.Add(more)
 }
 
-// noBaseline is why a case with regression: cannot be compared where there is no baseline at all, with the command that writes one.
+// noBaseline is why a case with regression: cannot be compared where there is no baseline at all,
+// with the command that writes one.
 func noBaseline(c *spec.Case) string {
 	command := "memspec baseline"
 	if c.Pos.File != "" && c.Pos.File != "memspec.yaml" {

@@ -13,7 +13,8 @@ import (
 	"github.com/memspec/memspec/engine/verdict"
 )
 
-// A metric that the baseline does not have leaves the case inconclusive, whether another metric holds or not; one that is broken fails it.
+// A metric that the baseline does not have leaves the case inconclusive, whether another metric
+// holds or not; one that is broken fails it.
 func TestRegressionOfAMetricThatIsNotKnown(t *testing.T) {
 	for _, c := range []struct {
 		regression, budget string

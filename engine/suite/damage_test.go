@@ -15,8 +15,8 @@ import (
 	"github.com/memspec/memspec/engine/suite"
 )
 
-// TestJudged holds what is judged of cases and what is said of it, and how that changes with one word of memspec.yaml or one value of its baseline:
-// testdata/damaged.
+// TestJudged holds what is judged of cases and what is said of it, and how that changes with one
+// word of memspec.yaml or one value of its baseline: testdata/damaged.
 func TestJudged(t *testing.T) {
 	golden.Run(t, filepath.Join("testdata", "damaged", "*.txtar"), func(a *golden.Archive) {
 		var ms suite.Models // the archives are the same, each baseline has a separate folder

@@ -60,8 +60,9 @@ func baselineOf(t *testing.T, name string, before *report.Report) string {
 	return path
 }
 
-// regression: compares the plain figure with the plain figure before, and the upper figure with the upper one: an estimate that has
-// not changed passes, however far its upper figure lies above the limit of the plain one.
+// regression: compares the plain figure with the plain figure before, and the upper figure with the
+// upper one: an estimate that has not changed passes, however far its upper figure lies above the
+// limit of the plain one.
 func TestRegressionComparesLikeWithLike(t *testing.T) {
 	c := oneCase(t, `device: a10g, inputs: ["float32[8,3,64,64]"], regression: {reserved: 1%}`)
 	now, err := engine.Estimate(context.Background(), c)

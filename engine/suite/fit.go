@@ -31,10 +31,12 @@ type Fitted struct {
 	Quality report.Quality // of the figures at the largest value, or at 1 where none fits
 }
 
-// Largest searches the largest value up to most at which a case fits: its run ends within the device's memory, and no budget is broken or unknown.
+// Largest searches the largest value up to most at which a case fits: its run ends within the
+// device's memory, and no budget is broken or unknown.
 //
-// It doubles until a value does not fit and halves the gap. That is right where more never takes less. It is not taken for granted: values on
-// both sides of the answer are tried, and where one contradicts, every value up to the largest that may fit is.
+// It doubles until a value does not fit and halves the gap. That is right where more never takes
+// less. It is not taken for granted: values on both sides of the answer are tried, and where one
+// contradicts, every value up to the largest that may fit is.
 func (ms *Models) Largest(ctx context.Context, at At, most int64) (*Fitted, error) {
 	if most < 1 || most > EndValue {
 		return nil, fmt.Errorf("got a search up to %d, want one up to a number from 1 to %d", most, int64(EndValue))
@@ -139,8 +141,9 @@ func (s *search) contradicts(answer, most int64) bool {
 	return false
 }
 
-// scan finds the largest value that fits, from the first that cannot fit downward. That one is where more is asked for at once than the limits allow,
-// however it is laid out: what is asked for grows with a dim, whatever rounding, caching and splitting make of it.
+// scan finds the largest value that fits, from the first that cannot fit downward. That one is
+// where more is asked for at once than the limits allow, however it is laid out: what is asked for
+// grows with a dim, whatever rounding, caching and splitting make of it.
 func (s *search) scan(answer, most int64) int64 {
 	low, high := max(answer, 1), max(answer, 1)
 	for high <= most && !s.cannot(high) {

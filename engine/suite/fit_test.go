@@ -15,8 +15,9 @@ import (
 	"github.com/memspec/memspec/engine/verdict"
 )
 
-// The answer of a search is that of trying every value, for every limit on resnet50's reserved memory, which rises and falls with
-// the batch. The figure that decides is the upper one, and with judge: likely the likely one.
+// The answer of a search is that of trying every value, for every limit on resnet50's reserved
+// memory, which rises and falls with the batch. The figure that decides is the upper one, and with
+// judge: likely the likely one.
 func TestLargestIsThatOfTryingAll(t *testing.T) {
 	for _, basis := range []verdict.Basis{verdict.ByUpper, verdict.ByLikely} {
 		t.Run(string(basis), func(t *testing.T) { largestIsThatOfTryingAll(t, basis) })

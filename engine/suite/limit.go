@@ -31,8 +31,8 @@ func (l *Limit) String() string {
 	return s
 }
 
-// Limit is what a result breaks at a value; nil where it fits its budgets and its device. Where the device's memory ends, what was held
-// and asked for together did not fit.
+// Limit is what a result breaks at a value; nil where it fits its budgets and its device. Where the
+// device's memory ends, what was held and asked for together did not fit.
 func (r *Result) Limit(value int64) *Limit {
 	rep := r.Report
 	switch {

@@ -67,7 +67,8 @@ func (r *Result) RestsOn() string {
 	return verdict.GroundsText(r.Report.Quality, r.Verdict.Grounds)
 }
 
-// Caution says where the likely figure decides and the upper one would break a budget or not fit the device; "" where it would not.
+// Caution says where the likely figure decides and the upper one would break a budget or not fit
+// the device; "" where it would not.
 func (r *Result) Caution() string {
 	for _, f := range r.Verdict.Findings {
 		if f.Outcome == verdict.Pass && (f.Upper > 0 || f.NoRoom || f.Open) {

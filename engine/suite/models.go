@@ -9,7 +9,8 @@ import (
 	"github.com/memspec/memspec/engine/spec"
 )
 
-// Models are opened artifacts, each read once however many cases run it. The zero value is ready; several goroutines may use it.
+// Models are opened artifacts, each read once however many cases run it. The zero value is ready;
+// several goroutines may use it.
 type Models struct {
 	engine.Opener
 

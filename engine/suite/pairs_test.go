@@ -88,8 +88,8 @@ func saidOf(t *testing.T, c spec.Case) string {
 	return string(text)
 }
 
-// pairOutcome is what a pair of keys makes of a case: an error with its line, or its verdict. A key that is accepted and changes
-// nothing of the case fails the test: it would be ignored in silence.
+// pairOutcome is what a pair of keys makes of a case: an error with its line, or its verdict. A key
+// that is accepted and changes nothing of the case fails the test: it would be ignored in silence.
 func pairOutcome(t *testing.T, models *suite.Models, base pairBase, first, second string) string {
 	t.Helper()
 	c, err := pairCase(base, first, second)
@@ -126,8 +126,9 @@ func pairOutcome(t *testing.T, models *suite.Models, base pairBase, first, secon
 	return strings.Join(append([]string{r.Verdict.Outcome.String()}, r.Verdict.Why...), ": ")
 }
 
-// TestPairsOfKeys writes every two keys of a case together and compares what comes of it with testdata/pairs.txt; MEMSPEC_UPDATE=1
-// rewrites it. A new key of the schema must have a value in pairValues.
+// TestPairsOfKeys writes every two keys of a case together and compares what comes of it with
+// testdata/pairs.txt; MEMSPEC_UPDATE=1 rewrites it. A new key of the schema must have a value in
+// pairValues.
 func TestPairsOfKeys(t *testing.T) {
 	var schema struct {
 		Defs struct {
@@ -152,8 +153,8 @@ func TestPairsOfKeys(t *testing.T) {
 	assert.Equal(t, string(want), out.String())
 }
 
-// writePairs writes a table with a letter for each pair of keys, and below it what each letter stands for. The columns are the keys in
-// the order of the rows.
+// writePairs writes a table with a letter for each pair of keys, and below it what each letter
+// stands for. The columns are the keys in the order of the rows.
 func writePairs(out *strings.Builder, base pairBase, keys []string, outcome func(first, second string) string) {
 	const letters = ".abcdefghijklmnopqrstuvwxyz"
 	legend := []string{"pass"}

@@ -17,7 +17,8 @@ import (
 	"github.com/memspec/memspec/engine/spec"
 )
 
-// TestSearch: the largest value that fits, of those that are tried; what does not fit for a while is found by trying one after the other.
+// TestSearch: the largest value that fits, of those that are tried; what does not fit for a while
+// is found by trying one after the other.
 func TestSearch(t *testing.T) {
 	for _, tt := range []struct {
 		why     string
@@ -56,7 +57,8 @@ func searched(fits func(v int64) bool, most int64) *search {
 	return s
 }
 
-// TestContradicts: a value above the answer that fits, or one below that does not, beside it, further off, or among all that were tried.
+// TestContradicts: a value above the answer that fits, or one below that does not, beside it,
+// further off, or among all that were tried.
 func TestContradicts(t *testing.T) {
 	const most, answer = 64, 32
 	for odd := int64(1); odd <= most; odd++ {

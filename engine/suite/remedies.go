@@ -11,9 +11,11 @@ import (
 	"github.com/memspec/memspec/engine/verdict"
 )
 
-// Remedies are changes with which a result that fails would pass, each of them run: the largest value of each of its dims, another setting of the
-// allocator, another card. It is reported first what is smallest to change. None is guessed; a case without any has none. What takes more than before, or is not
-// for the values of fits:, has none either: there a smaller run is no answer, and the largest value that fits is reported as it is.
+// Remedies are changes with which a result that fails would pass, each of them run: the largest
+// value of each of its dims, another setting of the allocator, another card. It is reported first
+// what is smallest to change. None is guessed; a case without any has none. What takes more than
+// before, or is not for the values of fits:, has none either: there a smaller run is no answer, and
+// the largest value that fits is reported as it is.
 func (ms *Models) Remedies(ctx context.Context, r *Result) []string {
 	if r.Report == nil || r.Verdict.Outcome != verdict.Fail || verdict.Judge(r.Report, r.Case.Budgets, r.options).Outcome != verdict.Fail && r.Report.OOM == nil {
 		return nil

@@ -1,5 +1,6 @@
-// Package suite judges cases: many of them, each file read once, with what one case asks of several runs (fits:), what it took
-// before (regression:), how far a dim can go, and what a failing test prints.
+// Package suite judges cases: many of them, each file read once, with what one case asks of several
+// runs (fits:), what it took before (regression:), how far a dim can go, and what a failing test
+// prints.
 package suite
 
 import (
@@ -18,8 +19,8 @@ import (
 // Judge runs one case and compares it with its budgets, its fits: and its baseline.
 func Judge(ctx context.Context, c spec.Case) *Result { return new(Models).Judge(ctx, c) }
 
-// Judge runs a case and compares it with its budgets, its fits: and its baseline. Where a value of fits: does not fit, the largest that
-// does is searched.
+// Judge runs a case and compares it with its budgets, its fits: and its baseline. Where a value of
+// fits: does not fit, the largest that does is searched.
 func (ms *Models) Judge(ctx context.Context, c spec.Case) *Result {
 	r := ms.judge(ctx, c)
 	for _, f := range r.unfit {
@@ -34,8 +35,9 @@ func (ms *Models) Judge(ctx context.Context, c spec.Case) *Result {
 	return r
 }
 
-// JudgeAll judges cases on all processors and hands each result to each, in the order of the cases and on the caller's goroutine.
-// done, if not nil, is called once a case as it ends, from any goroutine.
+// JudgeAll judges cases on all processors and hands each result to each, in the order of the cases
+// and on the caller's goroutine. done, if not nil, is called once a case as it ends, from any
+// goroutine.
 func (ms *Models) JudgeAll(ctx context.Context, cases []spec.Case, done func(), each func(*Result)) {
 	results := make([]chan *Result, len(cases))
 	for i := range results {
@@ -71,8 +73,8 @@ func (ms *Models) JudgeAll(ctx context.Context, cases []spec.Case, done func(), 
 	}
 }
 
-// JudgeRecording compares a run of a case that was recorded just now with its budgets: what its file in .memspec would say, if it
-// were kept.
+// JudgeRecording compares a run of a case that was recorded just now with its budgets: what its
+// file in .memspec would say, if it were kept.
 func JudgeRecording(ctx context.Context, c spec.Case, r *recording.Recording) *Result {
 	m, err := engine.OfRecording(origin.Path(&c), r)
 	if err != nil {

@@ -31,7 +31,8 @@ func (ms *Models) Sweep(ctx context.Context, at At, values []int64) ([]*Result, 
 	return out, nil
 }
 
-// Affine is a + b·x where every one of the points lies on it to the byte; false where not, or with fewer than three points.
+// Affine is a + b·x where every one of the points lies on it to the byte; false where not, or with
+// fewer than three points.
 func Affine(xs []int64, ys []units.Bytes) (a, b units.Bytes, ok bool) {
 	if len(xs) < 3 || len(xs) != len(ys) || xs[0] == xs[1] {
 		return 0, 0, false

@@ -15,8 +15,9 @@ import (
 	"github.com/memspec/memspec/engine/suite"
 )
 
-// TestJudgeTells holds what is said of cases of every outcome, in full and with the first row of each table, and what would help: testdata/reported.
-// Their baseline is what the same cases take without its section, written and read again, except the lines of before.json.
+// TestJudgeTells holds what is said of cases of every outcome, in full and with the first row of
+// each table, and what would help: testdata/reported. Their baseline is what the same cases take
+// without its section, written and read again, except the lines of before.json.
 func TestJudgeTells(t *testing.T) {
 	golden.Run(t, filepath.Join("testdata", "told", "*.txtar"), func(a *golden.Archive) {
 		t := a.T()

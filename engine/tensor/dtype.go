@@ -1,7 +1,8 @@
-// Package tensor describes tensors without their data: dtype, sizes, strides, offset, device, and the storage they look at.
+// Package tensor describes tensors without their data: dtype, sizes, strides, offset, device, and
+// the storage they look at.
 //
-// Two Tensors with one *Storage are aliases. Nothing here holds tensor bytes; Data carries the values of small CPU tensors only,
-// because traced programs compute shapes with them.
+// Two Tensors with one *Storage are aliases. Nothing here holds tensor bytes; Data carries the
+// values of small CPU tensors only, because traced programs compute shapes with them.
 package tensor
 
 import (
@@ -9,7 +10,8 @@ import (
 	"strings"
 )
 
-// DType is PyTorch's c10::ScalarType with the same numbers (c10/core/ScalarType.h), which serialised TorchScript writes as plain ints.
+// DType is PyTorch's c10::ScalarType with the same numbers (c10/core/ScalarType.h), which
+// serialised TorchScript writes as plain ints.
 type DType uint8
 
 // The scalar types, numbered as in c10::ScalarType.
@@ -139,8 +141,8 @@ func (d DType) ToReal() DType {
 	return d
 }
 
-// ToComplex is the complex type whose parts are d. Of bfloat16 it is the next wider one, as in every release up to 2.14 or earlier; 2.15 has
-// bcomplex32, which hardly an operator takes yet.
+// ToComplex is the complex type whose parts are d. Of bfloat16 it is the next wider one, as in
+// every release up to 2.14 or earlier; 2.15 has bcomplex32, which hardly an operator takes yet.
 func (d DType) ToComplex() DType {
 	switch d {
 	case Float16:
@@ -156,7 +158,8 @@ func (d DType) ToComplex() DType {
 // Unsigned says whether d is an unsigned integer type.
 func (d DType) Unsigned() bool { return dtypeTable[d].kind == 'u' }
 
-// AccumulateType is the dtype that kernels on d add up in on a GPU: float32 for half and bfloat16 (ATen/AccumulateType.h).
+// AccumulateType is the dtype that kernels on d add up in on a GPU: float32 for half and bfloat16
+// (ATen/AccumulateType.h).
 func (d DType) AccumulateType() DType {
 	switch {
 	case d == Float16 || d == BFloat16:

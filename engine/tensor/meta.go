@@ -110,7 +110,8 @@ func FormatStrides(sizes []int64, f MemoryFormat) []int64 {
 	return ContiguousStrides(sizes)
 }
 
-// IsContiguous says whether the elements lie in row-major order without gaps (c10 compute_contiguous: sizes of 1 do not matter).
+// IsContiguous says whether the elements lie in row-major order without gaps (c10
+// compute_contiguous: sizes of 1 do not matter).
 func (m *Meta) IsContiguous() bool {
 	want := int64(1)
 	for i := len(m.Sizes) - 1; i >= 0; i-- {
@@ -156,7 +157,8 @@ func (m *Meta) isChannelsLast(order []int) bool {
 	return true
 }
 
-// StridesLike says whether the strides look channels-last (c10 is_channels_last_strides_2d_s4 and _3d_s5): what "suggests" a format.
+// StridesLike says whether the strides look channels-last (c10 is_channels_last_strides_2d_s4 and
+// _3d_s5): what "suggests" a format.
 func (m *Meta) StridesLike(f MemoryFormat) bool {
 	var order []int
 	switch {
@@ -198,7 +200,8 @@ func (m *Meta) SuggestFormat() MemoryFormat {
 	return Contiguous
 }
 
-// IsDense says whether the tensor is non-overlapping and dense: a permutation of a contiguous one (c10 compute_non_overlapping_and_dense).
+// IsDense says whether the tensor is non-overlapping and dense: a permutation of a contiguous one
+// (c10 compute_non_overlapping_and_dense).
 func (m *Meta) IsDense() bool {
 	if m.IsContiguous() {
 		return true

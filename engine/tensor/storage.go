@@ -25,8 +25,8 @@ type Tensor struct {
 // MaxData is the most elements whose values are carried.
 const MaxData = 64
 
-// Data holds the elements of a small CPU tensor in row-major order of its sizes: Ints for integral and bool dtypes, Floats otherwise.
-// It is immutable; an in-place write replaces it.
+// Data holds the elements of a small CPU tensor in row-major order of its sizes: Ints for integral
+// and bool dtypes, Floats otherwise. It is immutable; an in-place write replaces it.
 type Data struct {
 	Ints   []int64
 	Floats []float64

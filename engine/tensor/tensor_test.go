@@ -131,7 +131,8 @@ func TestDTypesOfPyTorch(t *testing.T) {
 	require.Error(t, err)
 }
 
-// Layouts as PyTorch has them (testdata/record.py): sizes from 0 to 3, strides contiguous, channels last, permuted and odd.
+// Layouts as PyTorch has them (testdata/record.py): sizes from 0 to 3, strides contiguous, channels
+// last, permuted and odd.
 func TestLayoutsOfPyTorch(t *testing.T) {
 	numbers := func(text string) []int64 {
 		var out []int64

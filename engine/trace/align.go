@@ -28,14 +28,16 @@ func (d *Divergence) Error() string {
 // Kind says which events Align compares.
 type Kind func(*Trace, *Event) bool
 
-// Memory selects allocations and frees of at least one byte: what both a prediction and a recording know. Completion of frees, segments and
-// marks are left out.
+// Memory selects allocations and frees of at least one byte: what both a prediction and a recording
+// know. Completion of frees, segments and marks are left out.
 func Memory(_ *Trace, e *Event) bool {
 	return (e.Action == Alloc || e.Action == FreeRequested) && e.Bytes > 0
 }
 
-// Align compares two traces event by event, want first, and returns the first divergence, or nil. Storages are matched by their order of birth, as
-// the numbers mean nothing; addresses, streams, passes and sites are not compared. A free of something neither trace allocated is matched by size.
+// Align compares two traces event by event, want first, and returns the first divergence, or nil.
+// Storages are matched by their order of birth, as the numbers mean nothing; addresses, streams,
+// passes and sites are not compared. A free of something neither trace allocated is matched by
+// size.
 func Align(want, got *Trace, select_ Kind) *Divergence {
 	a, b := side{t: want}, side{t: got}
 	a.init()

@@ -18,8 +18,9 @@ import (
 	"github.com/memspec/memspec/engine/internal/testing/golden"
 )
 
-// TestDamagedSnapshots holds what is said to a snapshot with one value another or missing: testdata/snapshot.txtar. The snapshot stands there as JSON,
-// in which a list stands for a tuple too, and is pickled as PyTorch does.
+// TestDamagedSnapshots holds what is said to a snapshot with one value another or missing:
+// testdata/snapshot.txtar. The snapshot stands there as JSON, in which a list stands for a tuple
+// too, and is pickled as PyTorch does.
 func TestDamagedSnapshots(t *testing.T) {
 	golden.Run(t, "testdata/snapshot.txtar", func(a *golden.Archive) {
 		a.Want("said", []byte(golden.DamageJSON(a.T(), string(a.Input("snapshot.json")), func(text string) (string, error) {

@@ -8,11 +8,14 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// A snapshot says what the allocator held at its end. Rewind walks the events backwards from there to what it held before the first.
+// A snapshot says what the allocator held at its end. Rewind walks the events backwards from there
+// to what it held before the first.
 //
-// One thing the events do not record: the size of the block of an allocation that was there before and is freed in the trace. The block is the
-// request rounded, or more, where what remained of the free block was too small to be split off. Such a remainder shows as a gap too small to exist
-// as a free block, up to the next block or to the place where another allocation began meanwhile, and is given back to its block.
+// One thing the events do not record: the size of the block of an allocation that was there before
+// and is freed in the trace. The block is the request rounded, or more, where what remained of the
+// free block was too small to be split off. Such a remainder shows as a gap too small to exist as a
+// free block, up to the next block or to the place where another allocation began meanwhile, and is
+// given back to its block.
 
 // Geometry is what Rewind must know of the allocator.
 type Geometry struct {
@@ -30,7 +33,8 @@ const (
 	largeBuffer units.Bytes = 20 << 20 // kLargeBuffer
 )
 
-// Rewind fills Trace.Heap and returns the number of events that contradict the segments: recorded before or after others were lost.
+// Rewind fills Trace.Heap and returns the number of events that contradict the segments: recorded
+// before or after others were lost.
 func (r *Recording) Rewind(g Geometry) int {
 	w := rewinder{g: g}
 	for _, s := range r.Final {

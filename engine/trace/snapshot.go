@@ -281,8 +281,9 @@ func items(v any) ([]any, bool) {
 	return nil, false
 }
 
-// UserFrame finds the line of a stack where one can act: the innermost frame of Python outside PyTorch's own files, else the innermost of Python.
-// file records the files of the n frames, the innermost first. The second result is the innermost of Python; both are -1 where there is none.
+// UserFrame finds the line of a stack where one can act: the innermost frame of Python outside
+// PyTorch's own files, else the innermost of Python. file records the files of the n frames, the
+// innermost first. The second result is the innermost of Python; both are -1 where there is none.
 func UserFrame(n int, file func(i int) string) (user, inner int) {
 	inner = -1
 	for i := range n {
@@ -307,8 +308,8 @@ type siteCache struct {
 	frames map[*pickle.Dict]SiteID
 }
 
-// of takes the innermost Python frame outside PyTorch, which is the user's; failing that, the innermost Python frame. The operator is what
-// the innermost frame calls itself.
+// of takes the innermost Python frame outside PyTorch, which is the user's; failing that, the
+// innermost Python frame. The operator is what the innermost frame calls itself.
 func (c *siteCache) of(v any) SiteID {
 	frames, _ := items(v)
 	at, first := UserFrame(len(frames), func(i int) string {

@@ -8,8 +8,9 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// The text form. One line an event; storages are letters, in base 26 after z. What a line does not say is as it was at the storage's birth (site,
-// bytes, stream and address of a free), or at the last `pass` line (pass and phase), or nothing.
+// The text form. One line an event; storages are letters, in base 26 after z. What a line does not
+// say is as it was at the storage's birth (site, bytes, stream and address of a free), or at the
+// last `pass` line (pass and phase), or nothing.
 //
 //	origin exec
 //	passes first steady
@@ -27,8 +28,9 @@ import (
 //	coverage 12 4 4 3
 //	unsupported no-rule my::op 2 activation my::op layer1 model.py:9
 //
-// A site is a category, an operator, a module and file:line; "-" stands for an empty one, what is empty at the end is left out, and a word with
-// spaces is quoted. Sites are numbered again in the order of first use when a text is parsed.
+// A site is a category, an operator, a module and file:line; "-" stands for an empty one, what is
+// empty at the end is left out, and a word with spaces is quoted. Sites are numbered again in the
+// order of first use when a text is parsed.
 
 // WriteTo prints the trace.
 func (t *Trace) WriteTo(w io.Writer) (int64, error) {

@@ -1,9 +1,10 @@
 // Package trace holds the allocations and frees of a run in order, with where each came from.
 //
-// A Trace is what exec produces from a program and what FromSnapshot reads from a memory snapshot of PyTorch: the same value, so that the
-// simulated allocator can be judged without the interpreter and the interpreter without the allocator. It can be printed and parsed back
-// (WriteTo, Parse), checked (Validate) and compared with another (Align). It says what was asked for; rounding, blocks and segments are the
-// allocator's.
+// A Trace is what exec produces from a program and what FromSnapshot reads from a memory snapshot
+// of PyTorch: the same value, so that the simulated allocator can be judged without the interpreter
+// and the interpreter without the allocator. It can be printed and parsed back (WriteTo, Parse),
+// checked (Validate) and compared with another (Align). It says what was asked for; rounding,
+// blocks and segments are the allocator's.
 package trace
 
 import (
@@ -80,8 +81,9 @@ const (
 // Action says what happened, in the words of PyTorch's TraceEntry where it has one.
 type Action uint8
 
-// The actions. A trace without any FreeCompleted comes from one stream: there a storage is free when FreeRequested says so. In a trace that
-// has some (a snapshot's), memory returns at FreeCompleted.
+// The actions. A trace without any FreeCompleted comes from one stream: there a storage is free
+// when FreeRequested says so. In a trace that has some (a snapshot's), memory returns at
+// FreeCompleted.
 const (
 	Alloc         Action = iota
 	FreeRequested        // the last tensor died

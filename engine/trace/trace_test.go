@@ -69,7 +69,8 @@ unsupported no-rule my::op 2 activation my::op layer1 model.py:9 phase=backward
 	assert.Empty(t, cmp.Diff(tr, again))
 }
 
-// TestTextOfAnything: random traces printed and parsed are themselves, except the numbering of sites, which is by first use.
+// TestTextOfAnything: random traces printed and parsed are themselves, except the numbering of
+// sites, which is by first use.
 func TestTextOfAnything(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	pick := func(words ...string) string { return words[r.IntN(len(words))] }
@@ -232,7 +233,8 @@ func BenchmarkText(b *testing.B) {
 	})
 }
 
-// TestCoverageIsWritten: an account of what was covered is written where any of its numbers is not nought, and read again.
+// TestCoverageIsWritten: an account of what was covered is written where any of its numbers is not
+// nought, and read again.
 func TestCoverageIsWritten(t *testing.T) {
 	for _, c := range []Coverage{{}, {Nodes: 1}, {TensorOutputs: 1}, {KnownDType: 1}, {Sized: 1}, {Nodes: 1, TensorOutputs: 2, KnownDType: 3, Sized: 4}} {
 		tr := &Trace{Coverage: c}

@@ -8,7 +8,8 @@ import (
 	"github.com/memspec/memspec/engine/trace"
 )
 
-// The user's frame is the innermost of Python that is not PyTorch's; where all are PyTorch's, it is the innermost of Python.
+// The user's frame is the innermost of Python that is not PyTorch's; where all are PyTorch's, it is
+// the innermost of Python.
 func TestUserFrame(t *testing.T) {
 	for _, c := range []struct {
 		why         string

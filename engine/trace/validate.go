@@ -8,8 +8,8 @@ import (
 // maxViolations is how many are reported.
 const maxViolations = 20
 
-// Validate reports every contradiction: frees without an allocation, storages allocated twice, negative sizes, sites that do not exist, a heap
-// whose blocks do not fill their segments.
+// Validate reports every contradiction: frees without an allocation, storages allocated twice,
+// negative sizes, sites that do not exist, a heap whose blocks do not fill their segments.
 func (t *Trace) Validate() error {
 	v := validator{t: t, state: make([]storageState, max(t.Storages(), 0))}
 	for i := range t.Heap {

@@ -8,7 +8,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// TestWords: a word is quoted where a reader of the text would take it apart, take it for something else, or not see it.
+// TestWords: a word is quoted where a reader of the text would take it apart, take it for something
+// else, or not see it.
 func TestWords(t *testing.T) {
 	for s, want := range map[string]string{
 		"":         `-`,

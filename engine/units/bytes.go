@@ -1,7 +1,8 @@
 // Package units holds sizes in bytes: read, printed and added without surprises.
 //
-// Only binary (IEC) units are read and printed. A size prints in one of three ways: String for people (`2.31 GiB`), Exact for the line that must
-// settle a question (`2480930816 B`), Compact for text that is parsed back (`4MiB`, `9408`).
+// Only binary (IEC) units are read and printed. A size prints in one of three ways: String for
+// people (`2.31 GiB`), Exact for the line that must settle a question (`2480930816 B`), Compact for
+// text that is parsed back (`4MiB`, `9408`).
 package units
 
 import (
@@ -35,7 +36,8 @@ type unit struct {
 
 var unitTable = []unit{{"TiB", TiB, 2}, {"GiB", GiB, 2}, {"MiB", MiB, 1}, {"KiB", KiB, 1}, {"B", 1, 0}}
 
-// Parse reads a size that is not negative: `6 GiB`, `512B`, `1.5GiB`, `123`. A fraction of a byte is rounded to the nearest.
+// Parse reads a size that is not negative: `6 GiB`, `512B`, `1.5GiB`, `123`. A fraction of a byte
+// is rounded to the nearest.
 func Parse(s string) (Bytes, error) {
 	text := strings.TrimSpace(s)
 	number := strings.TrimRight(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
@@ -132,7 +134,8 @@ func (b Bytes) Compact() string {
 	return strconv.FormatInt(int64(b), 10)
 }
 
-// RoundUp returns the least multiple of step that is not below b. A step of zero or less changes nothing; what does not fit is Max.
+// RoundUp returns the least multiple of step that is not below b. A step of zero or less changes
+// nothing; what does not fit is Max.
 func (b Bytes) RoundUp(step Bytes) Bytes {
 	if step <= 0 {
 		return b

@@ -45,7 +45,8 @@ var effects = map[note.ID]struct {
 	note.WorkspaceUnknown:   {note.Open, "part of a workspace is counted as 0"},
 }
 
-// TestEffectOfEveryNote: a figure that a note may make too low does not pass, unless the likely figure decides or allow: names the note.
+// TestEffectOfEveryNote: a figure that a note may make too low does not pass, unless the likely
+// figure decides or allow: names the note.
 func TestEffectOfEveryNote(t *testing.T) {
 	pass, fail, undecided := verdict.Pass, verdict.Fail, verdict.Inconclusive
 	want := map[note.Effect]struct{ keeps, breaks, likely, allowed verdict.Outcome }{
@@ -100,7 +101,8 @@ func TestEffectOfEveryNote(t *testing.T) {
 	assert.Equal(t, pass, verdict.Judge(later, one(report.Weights, 50), verdict.Options{}).Outcome, "weights are what they are")
 }
 
-// A figure that may be too low names the command that makes it exact. Beside judge: likely it is a caution and a ground.
+// A figure that may be too low names the command that makes it exact. Beside judge: likely it is a
+// caution and a ground.
 func TestFigureThatMayBeTooLow(t *testing.T) {
 	r := account(func(r *report.Report) {
 		r.Quality = report.Estimated

@@ -10,8 +10,8 @@ import (
 	"github.com/memspec/memspec/engine/report"
 )
 
-// A Ground is something that a verdict rests on beside its figures: a note that makes them less than exact, what the case states
-// or allows, sources that nothing can check.
+// A Ground is something that a verdict rests on beside its figures: a note that makes them less
+// than exact, what the case states or allows, sources that nothing can check.
 type Ground struct {
 	Kind   GroundKind `json:"kind"`
 	ID     note.ID    `json:"id,omitempty"`     // of a note, and of what allow: names
@@ -77,8 +77,9 @@ func grounds(r *report.Report, o Options) []Ground {
 	return out
 }
 
-// GroundsText is what a verdict rests on in a line, with the quality of its figures: "estimate by workspace-estimate (53 places);
-// assume net.py:3 = 40; allow op-missing; origin unknown". It is empty where the figures are exact and nothing is stated.
+// GroundsText is what a verdict rests on in a line, with the quality of its figures: "estimate by
+// workspace-estimate (53 places); assume net.py:3 = 40; allow op-missing; origin unknown". It is
+// empty where the figures are exact and nothing is stated.
 func GroundsText(q report.Quality, gs []Ground) string {
 	var notes, assumed, allowed, parts []string
 	for _, g := range gs {

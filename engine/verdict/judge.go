@@ -14,13 +14,16 @@ const NoBudget = "no budget was given"
 
 // Judge judges a report against budgets. The findings are in the order of the budgets.
 //
-// Rules, in order: a report with a note that leaves it undecided (a stale artifact, a recording of another card) is inconclusive.
-// A figure that values decide without a known end is inconclusive, and one with two ends is judged at both.
-// A run that does not fit its device fails. An incomplete report is inconclusive, whatever the sizes say. A budget on a size that
-// is not known is inconclusive. A bound that data-dependent sizes made is judged at both its ends, and inconclusive where they
-// disagree. Where the likely figure keeps a budget and the upper one does not, or the upper one does not fit the device, it is
-// inconclusive, unless the likely figure decides (ByLikely); so it is where a note says that a figure may be too low and nothing says
-// by how much. note.Effect has what each note does. What is left passes at or under the limit. A budget of level warn only ever warns.
+// Rules, in order: a report with a note that leaves it undecided (a stale artifact, a recording of
+// another card) is inconclusive. A figure that values decide without a known end is inconclusive,
+// and one with two ends is judged at both. A run that does not fit its device fails. An incomplete
+// report is inconclusive, whatever the sizes say. A budget on a size that is not known is
+// inconclusive. A bound that data-dependent sizes made is judged at both its ends, and inconclusive
+// where they disagree. Where the likely figure keeps a budget and the upper one does not, or the
+// upper one does not fit the device, it is inconclusive, unless the likely figure decides
+// (ByLikely); so it is where a note says that a figure may be too low and nothing says by how much.
+// note.Effect has what each note does. What is left passes at or under the limit. A budget of level
+// warn only ever warns.
 func Judge(r *report.Report, budgets []Budget, o Options) Verdict {
 	var v Verdict
 	for _, b := range budgets {
@@ -144,8 +147,9 @@ func (f *Finding) undecided(o Options, settle string) Outcome {
 	return Inconclusive
 }
 
-// tooLow is the first note that says that a figure may be too low without saying by how much; nil where there is none, or allow: names
-// it. Weights are what they are. A value that was read decides nothing more where runs with others have shown what it decides.
+// tooLow is the first note that says that a figure may be too low without saying by how much; nil
+// where there is none, or allow: names it. Weights are what they are. A value that was read decides
+// nothing more where runs with others have shown what it decides.
 func tooLow(r *report.Report, o Options, m report.Metric) *report.Note {
 	for i := range r.Notes {
 		n := &r.Notes[i]
@@ -199,7 +203,8 @@ func (f *Finding) decideTotal(r *report.Report, o Options) Outcome {
 	return Inconclusive
 }
 
-// dependsOnData says whether the account has two ends: a note that makes them was written and not allowed, or it is a bound without one.
+// dependsOnData says whether the account has two ends: a note that makes them was written and not
+// allowed, or it is a bound without one.
 func dependsOnData(r *report.Report, o Options) bool {
 	noted := false
 	for _, n := range r.Notes {

@@ -174,8 +174,9 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// An estimate whose likely run fits the device and whose upper one does not is undecided whatever the budget is, unless the likely
-// figure decides. A regression is undecided where the upper figure did fit before.
+// An estimate whose likely run fits the device and whose upper one does not is undecided whatever
+// the budget is, unless the likely figure decides. A regression is undecided where the upper figure
+// did fit before.
 func TestUpperThatDoesNotFit(t *testing.T) {
 	r := account(func(r *report.Report) {
 		r.Quality, r.Upper = report.Estimated, &report.Upper{Allocated: 150, Reserved: 260, OOM: &report.NoRoom{Requested: 90, Limit: 300}}
@@ -336,7 +337,8 @@ func TestWords(t *testing.T) {
 	assert.Equal(t, "warn", verdict.LevelWarn.String())
 }
 
-// What is said of an artifact that is another now is inconclusive whatever it is, with the words of the note; allowed, it is judged.
+// What is said of an artifact that is another now is inconclusive whatever it is, with the words of
+// the note; allowed, it is judged.
 func TestStaleArtifact(t *testing.T) {
 	const said = "models/zoo.py has changed"
 	r := account(func(r *report.Report) {

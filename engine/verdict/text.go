@@ -28,8 +28,8 @@ func (f *Finding) String() string {
 	return s
 }
 
-// Held is a budget that holds, in few words: "allocated 29.0 MiB of 40.0 MiB", of a regression "allocated 29.0 MiB of 29.5 MiB
-// (regression: 2% over 28.9 MiB before)".
+// Held is a budget that holds, in few words: "allocated 29.0 MiB of 40.0 MiB", of a regression
+// "allocated 29.0 MiB of 29.5 MiB (regression: 2% over 28.9 MiB before)".
 func (f *Finding) Held() string {
 	s := fmt.Sprintf("%s %s of %s", f.Metric, f.Predicted, f.Limit)
 	if f.Regression {

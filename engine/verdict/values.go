@@ -14,7 +14,8 @@ func valuesDecide(r *report.Report, o Options) bool {
 	return len(r.OtherValues) > 0 && !slices.Contains(o.Allow, string(note.ValueDecides))
 }
 
-// decideValues judges a figure that values decide at both its ends: it passes only where the most keeps the budget, and fails only where the least breaks it.
+// decideValues judges a figure that values decide at both its ends: it passes only where the most
+// keeps the budget, and fails only where the least breaks it.
 func (f *Finding) decideValues(r *report.Report, o Options) Outcome {
 	fit, runs := r.Fitting()
 	if r.OOM == nil && incomplete(r, o) {

@@ -1,7 +1,8 @@
 // Package verdict judges a report against budgets.
 //
-// It turns a report and the budgets of a case into one outcome with a finding per budget. Nothing passes by accident: the zero outcome is
-// Inconclusive, an account with missing sizes is inconclusive, and so is a case without a budget. It knows nothing of files or commands.
+// It turns a report and the budgets of a case into one outcome with a finding per budget. Nothing
+// passes by accident: the zero outcome is Inconclusive, an account with missing sizes is
+// inconclusive, and so is a case without a budget. It knows nothing of files or commands.
 package verdict
 
 import (
@@ -58,8 +59,9 @@ type Budget struct {
 	Path   string // where it is written: "models.resnet50.cases[1].budget.reserved"
 	Pos    Pos
 
-	// Regression says that Limit is what the same figure was before, with what it may take more: it is compared with the plain
-	// prediction alone, and the upper figure with UpperLimit, which is nil where the upper figure before is not known.
+	// Regression says that Limit is what the same figure was before, with what it may take more: it
+	// is compared with the plain prediction alone, and the upper figure with UpperLimit, which is
+	// nil where the upper figure before is not known.
 	Regression bool
 	UpperLimit *units.Bytes
 }
@@ -98,7 +100,8 @@ type Finding struct {
 	Why       string      // in words, where the sizes alone do not say it
 }
 
-// Undecided says whether the likely figure keeps the budget and the upper one breaks it, does not fit the device or is not known.
+// Undecided says whether the likely figure keeps the budget and the upper one breaks it, does not
+// fit the device or is not known.
 func (f *Finding) Undecided() bool {
 	return f.Outcome == Inconclusive && (f.Upper > 0 || f.NoRoom || f.Open)
 }
@@ -132,7 +135,8 @@ func Worst(outcomes ...Outcome) Outcome {
 	return Pass
 }
 
-// ExitCode is the exit code of many cases: 1 if any failed, else 2 if any is an error, else 3 if any is inconclusive, else 0.
+// ExitCode is the exit code of many cases: 1 if any failed, else 2 if any is an error, else 3 if
+// any is inconclusive, else 0.
 func ExitCode(outcomes []Outcome) int {
 	switch Worst(outcomes...) {
 	case Fail:

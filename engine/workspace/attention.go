@@ -10,7 +10,8 @@ import (
 
 // Attention by flash and memory-efficient kernels. Queries, keys and values are batch × heads × length × dim.
 
-// FlashAttention is the partial results of attention split along the keys (flash_attn/flash_api.cpp set_params_splitkv). Dropout keeps it whole.
+// FlashAttention is the partial results of attention split along the keys (flash_attn/flash_api.cpp
+// set_params_splitkv). Dropout keeps it whole.
 func FlashAttention(p *platform.Platform, q, k *tensor.Meta, dropout bool) []Request {
 	sms := int64(p.Device.SMs)
 	if dropout || sms == 0 {
@@ -34,7 +35,8 @@ func flashHead(d int64) int64 {
 	return divCeil(d, 64) * 64
 }
 
-// flashSplits is num_splits_heuristic: the fewest splits that fill 85 % as many multiprocessors as the best number of splits does.
+// flashSplits is num_splits_heuristic: the fewest splits that fill 85 % as many multiprocessors as
+// the best number of splits does.
 func flashSplits(work, keys, dim, sms int64) int64 {
 	if float64(work) >= 0.8*float64(sms) {
 		return 1
@@ -76,7 +78,8 @@ func FlashAttentionBackward(q *tensor.Meta) []Request {
 	return []Request{{Bytes: units.Bytes(4 * b * h * rows), Source: source}, {Bytes: units.Bytes(4 * b * h * rows * d), Source: source}}
 }
 
-// EfficientAttention is the accumulator in float32 that half precision needs for heads of more than 128 (native/transformers/cuda/attention.cu).
+// EfficientAttention is the accumulator in float32 that half precision needs for heads of more than
+// 128 (native/transformers/cuda/attention.cu).
 func EfficientAttention(q, v *tensor.Meta) []Request {
 	if max(q.Sizes[3], v.Sizes[3]) <= 128 || q.DType != tensor.Float16 && q.DType != tensor.BFloat16 {
 		return nil

@@ -18,8 +18,9 @@ type Attention struct {
 	Dropout           float64
 }
 
-// Backend is select_sdp_backend: the first backend in the release's order whose checks pass (native/transformers/cuda/sdp_utils.cpp). It is an error
-// where the run may choose from some alone and none of them takes the call.
+// Backend is select_sdp_backend: the first backend in the release's order whose checks pass
+// (native/transformers/cuda/sdp_utils.cpp). It is an error where the run may choose from some alone
+// and none of them takes the call.
 func (a *Attention) Backend(p *platform.Platform) (platform.SDPABackend, error) {
 	if !OnDevice(a.Query) || p.IsNone() {
 		return platform.SDPAMath, nil
@@ -51,12 +52,14 @@ func (a *Attention) Takes(p *platform.Platform, b platform.SDPABackend) bool {
 
 func halfType(d tensor.DType) bool { return d == tensor.Float16 || d == tensor.BFloat16 }
 
-// seenIn215 says that a release has what PyTorch 2.15 has and 2.11 has not: broadcast heads, limits of a kernel's grid, cuDNN's limits
-// (testdata/aten/<torch>/choices); which release between them brought it is not settled.
+// seenIn215 says that a release has what PyTorch 2.15 has and 2.11 has not: broadcast heads, limits
+// of a kernel's grid, cuDNN's limits (testdata/aten/<torch>/choices); which release between them
+// brought it is not settled.
 func seenIn215(p *platform.Platform) bool { return p.Release().Torch.AtLeast(2, 15) }
 
-// fourDims are the checks the fused backends share: batches alike, four dimensions, lengths and heads that are not empty, dense rows. A
-// mask, as it was given, has dense rows too: one that is expanded along them has not (sdp_utils_cpp.h check_last_dim_stride_equals_1).
+// fourDims are the checks the fused backends share: batches alike, four dimensions, lengths and
+// heads that are not empty, dense rows. A mask, as it was given, has dense rows too: one that is
+// expanded along them has not (sdp_utils_cpp.h check_last_dim_stride_equals_1).
 func (a *Attention) fourDims() bool {
 	q, k, v := a.Query, a.Key, a.Value
 	if m := a.Mask; m != nil && len(m.Sizes) > 0 && m.Strides[len(m.Strides)-1] != 1 {

@@ -10,7 +10,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// TestAttentionEdges: the letters of the fused backends whose checks pass (native/transformers/cuda/sdp_utils.cpp), each check at both of its ends.
+// TestAttentionEdges: the letters of the fused backends whose checks pass
+// (native/transformers/cuda/sdp_utils.cpp), each check at both of its ends.
 func TestAttentionEdges(t *testing.T) {
 	const f16, f32 = tensor.Float16, tensor.Float32
 	of := func(d tensor.DType, q, k, v []int64) func(*Attention, *platform.Platform) {

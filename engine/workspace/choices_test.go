@@ -79,7 +79,8 @@ func choices(t *testing.T, torch, name string) (cards []*platform.Platform, call
 	return cards, calls
 }
 
-// TestAttentionChoices compares the choice of a backend with PyTorch's own on a card of each compute capability, in three releases.
+// TestAttentionChoices compares the choice of a backend with PyTorch's own on a card of each
+// compute capability, in three releases.
 func TestAttentionChoices(t *testing.T) {
 	for _, torch := range []string{"2.10", "2.11", "2.15"} {
 		t.Run(torch, func(t *testing.T) {
@@ -100,7 +101,8 @@ func TestAttentionChoices(t *testing.T) {
 	}
 }
 
-// TestForcedAttention holds which backend runs a call where it alone may be chosen against PyTorch under torch.nn.attention.sdpa_kernel.
+// TestForcedAttention holds which backend runs a call where it alone may be chosen against PyTorch
+// under torch.nn.attention.sdpa_kernel.
 func TestForcedAttention(t *testing.T) {
 	cards, calls := choices(t, "2.15", "attention_forced")
 	for _, c := range calls {

@@ -40,8 +40,9 @@ const (
 	FusedConv                     // aten::cudnn_convolution_relu, aten::cudnn_convolution_add_relu
 )
 
-// Requests is what a convolution with a result of sizes out takes: copies of operands in the layout that the kernel wants, the library's workspace,
-// columns (native/Convolution.cpp, native/cudnn/ConvShared.cpp, Conv_v8.cpp).
+// Requests is what a convolution with a result of sizes out takes: copies of operands in the layout
+// that the kernel wants, the library's workspace, columns (native/Convolution.cpp,
+// native/cudnn/ConvShared.cpp, Conv_v8.cpp).
 func (v *Convolution) Requests(p *platform.Platform, out []int64, by ConvOperator) []Request {
 	if !OnDevice(v.Input) {
 		return nil
@@ -123,8 +124,8 @@ func (v *Convolution) isDepthwise() bool {
 	return !v.Transposed && (len(v.Input.Sizes) == 4 || len(v.Input.Sizes) == 5) && n == v.Groups && n > 1 && v.Weight.Sizes[0]%n == 0
 }
 
-// depthwiseOfCuDNN is check_cudnn_depthwise_workload_with_filter: half only, square filters of 1, 3 or 5; all that step by 1, and of those that
-// step by 2 what was found faster.
+// depthwiseOfCuDNN is check_cudnn_depthwise_workload_with_filter: half only, square filters of 1, 3
+// or 5; all that step by 1, and of those that step by 2 what was found faster.
 func (v *Convolution) depthwiseOfCuDNN() bool {
 	if v.Input.DType != tensor.Float16 || len(v.Input.Sizes) != 4 || v.Dilation[0] != 1 || v.Dilation[1] != 1 || v.Stride[0] != v.Stride[1] && v.Input.Sizes[2] != 1 {
 		return false
@@ -198,9 +199,10 @@ func (v *Convolution) copies(f tensor.MemoryFormat, source string) (out []Reques
 	return out
 }
 
-// NativeGradients is what kernels of PyTorch's own take for the gradients of input and weight, grad being the result's: contiguous operands, and
-// patches where the convolution is a product of matrices. A depthwise convolution of two dimensions runs once for each gradient; weight says
-// that the run is the weight's.
+// NativeGradients is what kernels of PyTorch's own take for the gradients of input and weight, grad
+// being the result's: contiguous operands, and patches where the convolution is a product of
+// matrices. A depthwise convolution of two dimensions runs once for each gradient; weight says that
+// the run is the weight's.
 func (v *Convolution) NativeGradients(p *platform.Platform, grad *tensor.Meta, weight bool) []Request {
 	if !OnDevice(v.Input) || v.Input.Numel() == 0 {
 		return nil

@@ -8,8 +8,9 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// A convolution as a product of matrices, for what cuDNN does not take: patches of one sample at a time, one group after the other
-// (native/Convolution.cpp, native/cuda/ConvolutionMM2d.cu, NaiveConvolutionTranspose2d.cu, NaiveConvolutionTranspose3d.cu, NaiveDilatedConvolution.cu).
+// A convolution as a product of matrices, for what cuDNN does not take: patches of one sample at a
+// time, one group after the other (native/Convolution.cpp, native/cuda/ConvolutionMM2d.cu,
+// NaiveConvolutionTranspose2d.cu, NaiveConvolutionTranspose3d.cu, NaiveDilatedConvolution.cu).
 
 const columnsSource = "native/cuda/ConvolutionMM2d.cu"
 
@@ -70,7 +71,8 @@ func (v *Convolution) products(p *platform.Platform, out []int64, result Request
 	return slices.Concat(all, patches, InTurn(CuBLAS(p), times), slices.Repeat([]Request{Drop(1)}, len(patches)))
 }
 
-// patches are those of one sample. A kernel of one element that steps by 1 over an input without padding reads the input itself, in two dimensions.
+// patches are those of one sample. A kernel of one element that steps by 1 over an input without
+// padding reads the input itself, in two dimensions.
 func (v *Convolution) patches(out []int64) []Request {
 	plain := func(ns []int64, n int64) bool { return !slices.ContainsFunc(ns, func(m int64) bool { return m != n }) }
 	if len(out) == 4 && !v.Transposed && plain(v.Weight.Sizes[2:], 1) && plain(v.Stride, 1) && plain(v.Dilation, 1) && plain(v.Padding, 0) {

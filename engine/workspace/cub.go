@@ -7,8 +7,9 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// The temporary storage of CUB, NVIDIA's library of parallel primitives (github.com/NVIDIA/cccl, cub/device/dispatch). How many elements a block takes is its
-// tuning for a compute capability. The figures are those of PyTorch 2.10, 2.11 and 2.15 on described GPUs of 7.5 to 12.0
+// The temporary storage of CUB, NVIDIA's library of parallel primitives (github.com/NVIDIA/cccl,
+// cub/device/dispatch). How many elements a block takes is its tuning for a compute capability. The
+// figures are those of PyTorch 2.10, 2.11 and 2.15 on described GPUs of 7.5 to 12.0
 // (testdata/aten/2.15/devices and TestCUB); other releases may differ, and say so.
 
 // cubPart is what a part of a temporary storage is aligned to.
@@ -32,8 +33,9 @@ func cubRequest(p *platform.Platform, bytes int64, source string) Request {
 	return r
 }
 
-// tileStates are the words by which blocks exchange their sums, with 32 more in front: a value and its state in one word where the machine
-// can write both at once, else three arrays. From CUDA 13 on there is one part more.
+// tileStates are the words by which blocks exchange their sums, with 32 more in front: a value and
+// its state in one word where the machine can write both at once, else three arrays. From CUDA 13
+// on there is one part more.
 func tileStates(p *platform.Platform, tiles, item int64, oneWord bool) []int64 {
 	tiles += 32
 	switch {
@@ -53,7 +55,8 @@ func cubScan(p *platform.Platform, n int64, d tensor.DType) int64 {
 	return cubStorage(tileStates(p, divCeil(n, tile), item, oneWord)...)
 }
 
-// cubReduce is a sum of n elements into an int: nothing (a byte) for one block, else a partial sum for each block that runs at once, five times.
+// cubReduce is a sum of n elements into an int: nothing (a byte) for one block, else a partial sum
+// for each block that runs at once, five times.
 func cubReduce(p *platform.Platform, n int64) int64 {
 	if n <= 4096 {
 		return 1
@@ -87,8 +90,9 @@ type radixSort struct {
 	value  int64 // bytes, 0: 8
 }
 
-// bytes is one block's for few elements. Keys of less than 4 bytes before 9.0 are counted by a grid of blocks, all others sorted in one sweep for each 8 bits.
-// More than one sweep needs keys and values twice.
+// bytes is one block's for few elements. Keys of less than 4 bytes before 9.0 are counted by a grid
+// of blocks, all others sorted in one sweep for each 8 bits. More than one sweep needs keys and
+// values twice.
 func (s radixSort) bytes(p *platform.Platform) int64 {
 	value := s.value
 	if value == 0 {

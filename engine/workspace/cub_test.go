@@ -10,8 +10,9 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// What torch.cumsum, torch.sort and torch.nonzero asked the allocator for on memshim's pretend GPUs, for the capabilities that testdata/aten/2.15/devices
-// does not have, and for torch 2.10, which differs:
+// What torch.cumsum, torch.sort and torch.nonzero asked the allocator for on memshim's pretend
+// GPUs, for the capabilities that testdata/aten/2.15/devices does not have, and for torch 2.10,
+// which differs:
 //
 //	python -c "import memshim; memshim.pretend('b200'); import torch; torch.cuda.memory._record_memory_history(context=None)
 //	torch.sort(torch.empty(1<<20, device='cuda')); print([e['size'] for e in torch.cuda.memory._snapshot()['device_traces'][0]])"

@@ -10,7 +10,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// What addmm asks for by release: what stays has its key. The releases' figures and their sources are in platform's table.
+// What addmm asks for by release: what stays has its key. The releases' figures and their sources
+// are in platform's table.
 func TestAddmmByRelease(t *testing.T) {
 	const f = tensor.Float32
 	row, square := dense(f, tensor.Contiguous, 16), dense(f, tensor.Contiguous, 1, 16)

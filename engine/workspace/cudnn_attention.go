@@ -9,9 +9,11 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// The workspace of cuDNN's attention (native/cudnn/MHA.cpp). Its kernels are compiled at run time, and without a driver cuDNN reports nobody what
-// they take: a profile does not ask for them. Asked with a driver library that has no device (testdata/workspace/attention.json), cuDNN
-// 9.19.0 to 9.26.0 answered alike: to queries of more than one row always the same, on 9.0 as on 10.0; to one row on 9.0 by the rule below.
+// The workspace of cuDNN's attention (native/cudnn/MHA.cpp). Its kernels are compiled at run time,
+// and without a driver cuDNN reports nobody what they take: a profile does not ask for them. Asked
+// with a driver library that has no device (testdata/workspace/attention.json), cuDNN 9.19.0 to
+// 9.26.0 answered alike: to queries of more than one row always the same, on 9.0 as on 10.0; to one
+// row on 9.0 by the rule below.
 
 // CuDNN is what cuDNN's kernel takes.
 func (a *Attention) CuDNN(p *platform.Platform) Request {
@@ -41,8 +43,9 @@ func attentionAsked(p *platform.Platform) bool {
 
 const mostSplits = 64
 
-// splits is into how many parts the keys of a single query are split on 9.0, so that two blocks of threads run on each multiprocessor:
-// a power of two of at least 4, each part of 128 keys or more. Without a split it is 0.
+// splits is into how many parts the keys of a single query are split on 9.0, so that two blocks of
+// threads run on each multiprocessor: a power of two of at least 4, each part of 128 keys or more.
+// Without a split it is 0.
 func (a *Attention) splits(sms int) int64 {
 	keys, work := a.Key.Sizes[2], max(a.Query.Sizes[0]*a.Key.Sizes[1], 1)
 	n := int64(1)

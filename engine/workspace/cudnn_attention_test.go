@@ -25,7 +25,8 @@ type attentionAnswer struct {
 	Bytes                 units.Bytes
 }
 
-// TestAttentionWorkspaces compares the rule with every answer: to the byte, except single queries on 10.0, which stay below the upper figure.
+// TestAttentionWorkspaces compares the rule with every answer: to the byte, except single queries
+// on 10.0, which stay below the upper figure.
 func TestAttentionWorkspaces(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("..", "..", "testdata", "workspace", "attention.json"))
 	require.NoError(t, err)

@@ -10,8 +10,10 @@ import (
 	"github.com/memspec/memspec/engine/workspace/profile"
 )
 
-// CuDNN is the workspace that cuDNN asks for: its own answer where the profile has it, else a rule by the class of call. A profile answers for the v8
-// interface, for operands that lie as the allocator's blocks do, and not for a fused call (with bias and activation), which is another question.
+// CuDNN is the workspace that cuDNN asks for: its own answer where the profile has it, else a rule
+// by the class of call. A profile answers for the v8 interface, for operands that lie as the
+// allocator's blocks do, and not for a fused call (with bias and activation), which is another
+// question.
 func (v *Convolution) CuDNN(p *platform.Platform, out []int64, fused bool) []Request {
 	n := convBytes{int64(v.Input.NBytes()), int64(v.Weight.NBytes()), tensor.Numel(out) * v.Input.DType.ItemSize()}
 	r := Request{
@@ -52,8 +54,8 @@ func (v *Convolution) CuDNN(p *platform.Platform, out []int64, fused bool) []Req
 	return benchmark(r, call, units.Bytes(all*3/2+16), units.Bytes(all*4+16))
 }
 
-// misaligned says that an operand which is not copied starts at less than 16 bytes' alignment: other plans then come first. From 16 to 256
-// bytes alignment changes nothing.
+// misaligned says that an operand which is not copied starts at less than 16 bytes' alignment:
+// other plans then come first. From 16 to 256 bytes alignment changes nothing.
 func (v *Convolution) misaligned() bool {
 	f := v.Format()
 	for _, m := range v.operands() {
@@ -68,10 +70,11 @@ func answererText(by profile.Answerer) string {
 	return "cuDNN " + by.Version + " for " + by.Class
 }
 
-// benchmark is a call with torch.backends.cudnn.benchmark: all plans are timed once, with the largest workspace of them; then the cache is
-// emptied and the fastest is run, which only a device knows (Conv_v8.cpp generate_and_filter_plans, get_plans_from_find). Nobody having
-// answered, the largest is by formula: over 72 convolutions of torchvision models it is 1.5 times input, weight and output (the median of most
-// classes of call), and up to 4 times in nine of ten.
+// benchmark is a call with torch.backends.cudnn.benchmark: all plans are timed once, with the
+// largest workspace of them; then the cache is emptied and the fastest is run, which only a device
+// knows (Conv_v8.cpp generate_and_filter_plans, get_plans_from_find). Nobody having answered, the
+// largest is by formula: over 72 convolutions of torchvision models it is 1.5 times input, weight
+// and output (the median of most classes of call), and up to 4 times in nine of ten.
 func benchmark(r Request, call *profile.Call, most, upper units.Bytes) []Request {
 	trial := r
 	trial.Trial = "cudnn " + call.Key()
@@ -83,7 +86,8 @@ func benchmark(r Request, call *profile.Call, most, upper units.Bytes) []Request
 	return []Request{trial, run}
 }
 
-// Call is the convolution as cuDNN sees it. A transposed one is the gradient of one whose input its result takes the place of.
+// Call is the convolution as cuDNN sees it. A transposed one is the gradient of one whose input its
+// result takes the place of.
 func (v *Convolution) Call(p *platform.Platform, out []int64) *profile.Call {
 	f := v.Format()
 	k := &profile.Call{

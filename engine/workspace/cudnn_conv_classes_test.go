@@ -10,7 +10,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// TestClassesOfConvolutions holds the rule of each class of call by itself, which a count of answers hardly sees. Operands are distinguished by their bytes.
+// TestClassesOfConvolutions holds the rule of each class of call by itself, which a count of
+// answers hardly sees. Operands are distinguished by their bytes.
 func TestClassesOfConvolutions(t *testing.T) {
 	const in, weight, out = 1000000, 10000, 100
 	const f32, f16, f64 = tensor.Float32, tensor.Float16, tensor.Float64
@@ -138,8 +139,9 @@ func TestWinograd(t *testing.T) {
 	}
 }
 
-// TestUppersOfConvolutions holds the figures that no answer exceeded, in quarters of input and result together and of the weight. Each was fitted to the answers
-// that its comment counts, most of which are not in the repository: who changes one has asked again.
+// TestUppersOfConvolutions holds the figures that no answer exceeded, in quarters of input and
+// result together and of the weight. Each was fitted to the answers that its comment counts, most
+// of which are not in the repository: who changes one has asked again.
 func TestUppersOfConvolutions(t *testing.T) {
 	const million = 1000000
 	for _, tt := range []struct {

@@ -7,15 +7,18 @@ import (
 
 // The workspace of a cuDNN convolution where nobody asked the library.
 
-// convBytes are the bytes of what a convolution is called with: of an input's gradient, in is the result's gradient; of a weight's, out is.
+// convBytes are the bytes of what a convolution is called with: of an input's gradient, in is the
+// result's gradient; of a weight's, out is.
 type convBytes struct{ in, weight, out int64 }
 
-// most is what no answer exceeded, in quarters of what a convolution's input and result take together, and of its weight, as kernels lay them out:
-// channels in eights, four bytes each. Some kernels convert all three, Winograd's (engine 12) make 25 or 36 numbers of a filter's 9.
+// most is what no answer exceeded, in quarters of what a convolution's input and result take
+// together, and of its weight, as kernels lay them out: channels in eights, four bytes each. Some
+// kernels convert all three, Winograd's (engine 12) make 25 or 36 numbers of a filter's 9.
 type most struct{ ends, weight int64 }
 
-// mostForward is by capability: below 8, below 9, and from there on. It bounds 12,156 answers, mostly of whole models' convolutions (cuDNN 9.10 to
-// 9.26, sm 70 to 120, batches of 1 to 8); an input's gradient 1,961, and a weight's 1,928.
+// mostForward is by capability: below 8, below 9, and from there on. It bounds 12,156 answers,
+// mostly of whole models' convolutions (cuDNN 9.10 to 9.26, sm 70 to 120, batches of 1 to 8); an
+// input's gradient 1,961, and a weight's 1,928.
 var (
 	mostForward = map[bool]map[bool][3]most{ // half precision, channels last
 		false: {false: {{4, 12}, {6, 28}, {7, 10}}, true: {{4, 18}, {4, 12}, {4, 4}}},
@@ -70,7 +73,8 @@ func (v *Convolution) upperByRule(p *platform.Platform, n convBytes, out []int64
 	return (q.ends*ends+q.weight*weight)/4 + splits + upperTables
 }
 
-// inEights is the number of elements where the channels, one dimension or the first two of a weight, are a multiple of eight.
+// inEights is the number of elements where the channels, one dimension or the first two of a
+// weight, are a multiple of eight.
 func inEights(sizes []int64, channels int) int64 {
 	n := int64(1)
 	for i, s := range sizes {
@@ -82,8 +86,9 @@ func inEights(sizes []int64, channels int) int64 {
 	return n
 }
 
-// winograd is what the transformed filters of the Winograd kernel take (engine 12), which the heuristics prefer for 3×3 in float32 on plain
-// cores: with cuDNN 9.10.2 and 9.26.0 for most such convolutions of 46 torchvision models on sm 75 to 89, with 9.10.2 on sm 70 too.
+// winograd is what the transformed filters of the Winograd kernel take (engine 12), which the
+// heuristics prefer for 3×3 in float32 on plain cores: with cuDNN 9.10.2 and 9.26.0 for most such
+// convolutions of 46 torchvision models on sm 75 to 89, with 9.10.2 on sm 70 too.
 func (v *Convolution) winograd(p *platform.Platform) int64 {
 	c := p.Device.ComputeCapability
 	square := len(v.Weight.Sizes) == 4 && v.Weight.Sizes[2] == 3 && v.Weight.Sizes[3] == 3 && tensor.Numel(v.Stride)*tensor.Numel(v.Dilation) == 1
@@ -96,8 +101,8 @@ func (v *Convolution) winograd(p *platform.Platform) int64 {
 	return 100*v.Weight.Sizes[0]*v.Weight.Sizes[1] + 4*v.Weight.Sizes[0]
 }
 
-// byRule is the commonest workspace of cuDNN's first configuration by class of call, over 78 convolutions of five torchvision models
-// on sm 80, 86, 89 and 90 with cuDNN 9.10.2 and 9.26.0.
+// byRule is the commonest workspace of cuDNN's first configuration by class of call, over 78
+// convolutions of five torchvision models on sm 80, 86, 89 and 90 with cuDNN 9.10.2 and 9.26.0.
 func (v *Convolution) byRule(p *platform.Platform, n convBytes) int64 {
 	switch {
 	case v.Grad != nil:
@@ -133,8 +138,9 @@ func (v *Convolution) byRule(p *platform.Platform, n convBytes) int64 {
 	return n.in + n.weight + 16
 }
 
-// inputGradientByRule is the commonest workspace of a transposed convolution and of an input's gradient, over the same convolutions with
-// cuDNN 9.26.0: in is the gradient of what the convolution gives.
+// inputGradientByRule is the commonest workspace of a transposed convolution and of an input's
+// gradient, over the same convolutions with cuDNN 9.26.0: in is the gradient of what the
+// convolution gives.
 func (v *Convolution) inputGradientByRule(p *platform.Platform, n convBytes) int64 {
 	last := v.Format() != tensor.Contiguous
 	switch {
@@ -154,7 +160,8 @@ func (v *Convolution) inputGradientByRule(p *platform.Platform, n convBytes) int
 	return n.in + n.weight + 16
 }
 
-// weightGradientByRule is the commonest workspace of a weight's gradient over the same: out is the gradient of what the convolution gives.
+// weightGradientByRule is the commonest workspace of a weight's gradient over the same: out is the
+// gradient of what the convolution gives.
 func (v *Convolution) weightGradientByRule(p *platform.Platform, n convBytes) int64 {
 	last := v.Format() != tensor.Contiguous
 	half := v.Input.DType.ItemSize() == 2

@@ -54,8 +54,9 @@ func rowConv(t *testing.T, line string, d tensor.DType, f tensor.MemoryFormat) *
 	}
 }
 
-// TestRowsByRule holds what is done without a profile against every answer: which convolutions reach cuDNN at all, how often the rule is the
-// answer to a percent, and how often the upper figure holds. The figures are as measured.
+// TestRowsByRule holds what is done without a profile against every answer: which convolutions
+// reach cuDNN at all, how often the rule is the answer to a percent, and how often the upper figure
+// holds. The figures are as measured.
 func TestRowsByRule(t *testing.T) {
 	rows := readRows(t)
 	releases := map[string]string{"9.10.2": "2.10", "9.26.0": "2.15"}
@@ -126,7 +127,8 @@ func TestRowsByRule(t *testing.T) {
 	}, got)
 }
 
-// towards is the call for a gradient of a convolution whose result is of these sizes, and the sizes of what it makes or, for a weight's, is given.
+// towards is the call for a gradient of a convolution whose result is of these sizes, and the sizes
+// of what it makes or, for a weight's, is given.
 func (v *Convolution) towards(direction string, out []int64) (*Convolution, []int64) {
 	g := dense(v.Input.DType, v.Format(), out...)
 	u := *v

@@ -62,7 +62,8 @@ func TestConvKey(t *testing.T) {
 	assert.Equal(t, "conv forward float32 2,3,8,8 192,64,8,1 4,3,3,3 27,9,3,1 1,1 1,1 1,1 1 deterministic benchmark", v.Call(p, []int64{2, 4, 8, 8}).Key())
 }
 
-// TestConvBackend is which convolutions reach cuDNN at all (native/Convolution.cpp _select_conv_backend, use_cudnn_depthwise).
+// TestConvBackend is which convolutions reach cuDNN at all (native/Convolution.cpp
+// _select_conv_backend, use_cudnn_depthwise).
 func TestConvBackend(t *testing.T) {
 	const f32, f16, bf16 = tensor.Float32, tensor.Float16, tensor.BFloat16
 	last, plain := tensor.ChannelsLast, tensor.Contiguous
@@ -221,7 +222,8 @@ func TestConvWinogradByRule(t *testing.T) {
 	}
 }
 
-// With benchmark the plans are timed first, with the largest workspace of them; which is run after that only a device knows.
+// With benchmark the plans are timed first, with the largest workspace of them; which is run after
+// that only a device knows.
 func TestConvBenchmark(t *testing.T) {
 	v := aConv(dense(tensor.Float32, tensor.Contiguous, 2, 3, 8, 8), dense(tensor.Float32, tensor.Contiguous, 4, 3, 3, 3))
 	out := []int64{2, 4, 8, 8}

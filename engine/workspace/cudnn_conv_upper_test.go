@@ -13,8 +13,9 @@ import (
 	"github.com/memspec/memspec/engine/workspace/profile"
 )
 
-// TestAnswersWithinUpper holds that no answer of cuDNN's in the repository's profiles is above what a report without a profile has for its most:
-// T4's Winograd kernels, whose filters are four times the weight, and 3-d convolutions are among them. TestRowsByRule has other answers.
+// TestAnswersWithinUpper holds that no answer of cuDNN's in the repository's profiles is above what
+// a report without a profile has for its most: T4's Winograd kernels, whose filters are four times
+// the weight, and 3-d convolutions are among them. TestRowsByRule has other answers.
 func TestAnswersWithinUpper(t *testing.T) {
 	devices := map[string]string{"sm70": "v100-16gb", "sm75-small": "t4", "sm80": "a100-sxm-80gb", "sm86": "rtx-3090", "sm89": "rtx-4090", "sm90": "h100-sxm-80gb"}
 	dtypes := map[string]tensor.DType{"float32": tensor.Float32, "float16": tensor.Float16, "bfloat16": tensor.BFloat16}

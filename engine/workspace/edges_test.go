@@ -24,7 +24,8 @@ func TestSeveralBlocks(t *testing.T) {
 	}
 }
 
-// TestSortRequests holds what a sort and the greatest of many take, in the order of native/cuda/Sort.cpp and TensorTopK.cpp.
+// TestSortRequests holds what a sort and the greatest of many take, in the order of
+// native/cuda/Sort.cpp and TensorTopK.cpp.
 func TestSortRequests(t *testing.T) {
 	const f = tensor.Float32
 	p, hopper := on(t, "a100-sxm-80gb", "2.15"), on(t, "h100-sxm-80gb", "2.15")
@@ -82,7 +83,8 @@ func TestSortRequests(t *testing.T) {
 		assert.Equal(t, tt.want, asked(tt.got), tt.why)
 	}
 	assert.Equal(t, int64(16*3073+1<<20), int64(SortedIndices(3073, "")[4].Upper), "the double buffers may take a MiB more")
-	// tile of 256 threads with four to 64 elements: 108 multiprocessors × 6 blocks × 256 threads × 65 elements are more than 64 each
+	// tile of 256 threads with four to 64 elements: 108 multiprocessors × 6 blocks × 256 threads ×
+	// 65 elements are more than 64 each
 	long := TopK(p, meta(1, 108*6*256*65), 1, 3)
 	assert.Equal(t, int64(4*divCeil(108*6*256*65, 256*64)), int64(long[5].Bytes), "no thread takes more than 64")
 	middle := TopK(p, meta(1, 108*6*256*20), 1, 3)
@@ -249,7 +251,8 @@ func TestLayerRequests(t *testing.T) {
 	assert.Empty(t, rnn.CuDNN())
 }
 
-// TestColumnRequests: a convolution as products of matrices, of one group, of several, of a transposed one in three dimensions.
+// TestColumnRequests: a convolution as products of matrices, of one group, of several, of a
+// transposed one in three dimensions.
 func TestColumnRequests(t *testing.T) {
 	const f = tensor.Float32
 	p := on(t, "a100-sxm-80gb", "2.15")
@@ -261,7 +264,8 @@ func TestColumnRequests(t *testing.T) {
 	v = aConv(dense(f, tensor.ChannelsLast, 3, 4, 9, 8), dense(f, tensor.ChannelsLast, 6, 4, 3, 2))
 	assert.Equal(t, fmt.Sprintf("%d %d 0 %d %s -1", 4*3*4*9*8, 4*6*4*3*2, 4*4*3*2*9*9, turn(3)), asked(v.Columns(p, []int64{3, 6, 9, 9})), "operands that do not lie row by row are copied")
 
-	// two groups: a slice of the channels of several samples is copied, each group's result lives to the end, where they are joined
+	// two groups: a slice of the channels of several samples is copied, each group's result lives
+	// to the end, where they are joined
 	v = aConv(dense(f, tensor.Contiguous, 3, 4, 9, 8), dense(f, tensor.Contiguous, 6, 2, 3, 2))
 	group := fmt.Sprintf("%d %d %d %s -1 -1 past 1", 4*3*2*9*8, 4*3*3*9*9, 4*2*3*2*9*9, turn(3))
 	assert.Equal(t, group+" "+group+" 0 -1 past 1 -1", asked(v.Columns(p, []int64{3, 6, 9, 9})))

@@ -8,20 +8,24 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// The gradients of memory-efficient attention (native/transformers/cuda/attention_backward.cu _efficient_attention_backward): delta, the sum of output
-// times its gradient a row, and room where blocks of one gradient are added up (mem_eff_attention/kernel_backward.h workspace_size).
+// The gradients of memory-efficient attention (native/transformers/cuda/attention_backward.cu
+// _efficient_attention_backward): delta, the sum of output times its gradient a row, and room where
+// blocks of one gradient are added up (mem_eff_attention/kernel_backward.h workspace_size).
 
-// backwardKernel is a row of PyTorch's list of kernels (mem_eff_attention/kernels/cutlassB.h): its block of queries and of keys, and the most that a head may have.
+// backwardKernel is a row of PyTorch's list of kernels (mem_eff_attention/kernels/cutlassB.h): its
+// block of queries and of keys, and the most that a head may have.
 type backwardKernel struct{ rows, columns, most int64 }
 
 // wholeHead takes heads of any size.
 const wholeHead = 65536
 
-// backwardKernelFor is the first kernel of the list that takes heads of a size and that the device's shared memory holds.
+// backwardKernelFor is the first kernel of the list that takes heads of a size and that the
+// device's shared memory holds.
 func backwardKernelFor(c device.Capability, d tensor.DType, head int64, dropout bool) backwardKernel {
 	half := d != tensor.Float32
 	ampere := c.AtLeast(8, 0)
-	// kernels of 128 queries in float32, and of 128 by 128, want more shared memory than a multiprocessor of the smaller classes has
+	// kernels of 128 queries in float32, and of 128 by 128, want more shared memory than a
+	// multiprocessor of the smaller classes has
 	small := ampere && (c.Major == 12 || c.Major == 8 && (c.Minor == 6 || c.Minor == 9))
 	switch {
 	case head <= 32:
@@ -42,8 +46,9 @@ func backwardKernelFor(c device.Capability, d tensor.DType, head int64, dropout 
 	return backwardKernel{64, 64, wholeHead}
 }
 
-// EfficientBackward is a gradient in another layout than batch × length × heads × dim once more, delta, and the room for sums. a's tensors are
-// batch × heads × length × dim, as grad is, the output's gradient.
+// EfficientBackward is a gradient in another layout than batch × length × heads × dim once more,
+// delta, and the room for sums. a's tensors are batch × heads × length × dim, as grad is, the
+// output's gradient.
 func (a *Attention) EfficientBackward(p *platform.Platform, grad *tensor.Meta) []Request {
 	q, k, v := a.Query, a.Key, a.Value
 	if !OnDevice(q) || len(q.Sizes) != 4 || len(k.Sizes) != 4 || len(v.Sizes) != 4 || len(grad.Sizes) != 4 {

@@ -16,7 +16,8 @@ func bmhk(d tensor.DType, b, h, m, k int64) *tensor.Meta {
 	return &tensor.Meta{DType: d, Device: "cuda", Sizes: []int64{b, h, m, k}, Strides: []int64{m * h * k, k, h * k, 1}}
 }
 
-// What aten::_scaled_dot_product_efficient_attention_backward asked for on memshim's pretend GPUs beside its three gradients, torch 2.15.
+// What aten::_scaled_dot_product_efficient_attention_backward asked for on memshim's pretend GPUs
+// beside its three gradients, torch 2.15.
 func TestEfficientBackward(t *testing.T) {
 	for _, tt := range []struct {
 		device                  string
@@ -69,7 +70,8 @@ func TestEfficientBackward(t *testing.T) {
 	assert.Equal(t, note.WorkspaceEstimate, got[2].Note, "no pretend GPU was asked")
 }
 
-// TestBackwardKernels: the first kernel of cutlassB.h's list that takes a head, at both ends of each, by what the shared memory of a class holds.
+// TestBackwardKernels: the first kernel of cutlassB.h's list that takes a head, at both ends of
+// each, by what the shared memory of a class holds.
 func TestBackwardKernels(t *testing.T) {
 	const f, h = tensor.Float32, tensor.Float16
 	for _, tt := range []struct {

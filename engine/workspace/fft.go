@@ -5,8 +5,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// CuFFT is the copy of the input that a complex-to-real transform overwrites (native/cuda/SpectralOps.cpp _fft_c2r_cufft). cuFFT's own work area is
-// not known.
+// CuFFT is the copy of the input that a complex-to-real transform overwrites
+// (native/cuda/SpectralOps.cpp _fft_c2r_cufft). cuFFT's own work area is not known.
 func CuFFT(x *tensor.Meta, complexToReal bool) []Request {
 	if !OnDevice(x) || x.Numel() == 0 {
 		return nil

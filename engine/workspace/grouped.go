@@ -15,9 +15,10 @@ type GroupedMatMul struct {
 	Result tensor.DType
 }
 
-// Requests are what CUTLASS's grouped kernel takes for bfloat16 on 9.0 and 10.0: addresses, strides and sizes of the groups, and a part for each
-// multiprocessor (native/cuda/GroupMM.cu). Elsewhere the groups are a batched product, or one product after the other (native/GroupedMMUtils.h). On 10.0 the
-// part depends on the kernel, which PyTorch chooses by the sizes of the products.
+// Requests are what CUTLASS's grouped kernel takes for bfloat16 on 9.0 and 10.0: addresses, strides
+// and sizes of the groups, and a part for each multiprocessor (native/cuda/GroupMM.cu). Elsewhere
+// the groups are a batched product, or one product after the other (native/GroupedMMUtils.h). On
+// 10.0 the part depends on the kernel, which PyTorch chooses by the sizes of the products.
 func (g GroupedMatMul) Requests(p *platform.Platform) []Request {
 	const source = "native/cuda/GroupMM.cu"
 	c := p.Device.ComputeCapability

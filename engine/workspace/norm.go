@@ -14,9 +14,10 @@ type GroupNorm struct {
 	Affine                  bool // it has a weight or a bias
 }
 
-// Requests are a copy of an input of mixed layout, of half types the statistics in float, and the scale and shift of each sample's channels where
-// there are weights or the input may be read as channels last (native/group_norm.cpp, native/cuda/group_norm_kernel.cu). With one element a channel, read
-// row by row, the kernel needs no scale and shift.
+// Requests are a copy of an input of mixed layout, of half types the statistics in float, and the
+// scale and shift of each sample's channels where there are weights or the input may be read as
+// channels last (native/group_norm.cpp, native/cuda/group_norm_kernel.cu). With one element a
+// channel, read row by row, the kernel needs no scale and shift.
 func (g GroupNorm) Requests() []Request {
 	x := g.Input
 	if !OnDevice(x) || x.Numel() == 0 {
@@ -39,9 +40,11 @@ func (g GroupNorm) Requests() []Request {
 	return append(out, r, r)
 }
 
-// CuDNNBatchNorm is what native/cudnn/BatchNorm.cpp asks for beside the results: in inference nothing; in training a workspace and a reserve,
-// whose sizes cuDNN reports only to a handle of a device. Recordings of three models on GPUs (200 calls, float32, contiguous) have neither. Channels
-// last takes another kernel (CUDNN_BATCHNORM_SPATIAL_PERSISTENT), of which there is no recording.
+// CuDNNBatchNorm is what native/cudnn/BatchNorm.cpp asks for beside the results: in inference
+// nothing; in training a workspace and a reserve, whose sizes cuDNN reports only to a handle of a
+// device. Recordings of three models on GPUs (200 calls, float32, contiguous) have neither.
+// Channels last takes another kernel (CUDNN_BATCHNORM_SPATIAL_PERSISTENT), of which there is no
+// recording.
 func CuDNNBatchNorm(x *tensor.Meta, training bool) []Request {
 	if !training || x.SuggestFormat() == tensor.Contiguous || !OnDevice(x) {
 		return nil

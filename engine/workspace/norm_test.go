@@ -10,7 +10,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// Batch norm through cuDNN takes nothing beside its results, as recorded; where there is no recording the figure is an estimate and says so.
+// Batch norm through cuDNN takes nothing beside its results, as recorded; where there is no
+// recording the figure is an estimate and says so.
 func TestCuDNNBatchNorm(t *testing.T) {
 	for _, c := range []struct {
 		why      string

@@ -58,7 +58,8 @@ func Reduction(p *platform.Platform, x *tensor.Meta, dims []int, acc Accumulator
 	return []Request{{Bytes: units.Bytes(buffer), Source: reduceSource}, {Bytes: units.Bytes(semaphores), Source: reduceSource}}
 }
 
-// reduceShape is a reduction as TensorIterator sees it: reduced dimensions first, each group in the order of strides, neighbours merged.
+// reduceShape is a reduction as TensorIterator sees it: reduced dimensions first, each group in the
+// order of strides, neighbours merged.
 type reduceShape struct {
 	inputs, outputs int64
 	sizes, strides  []int64 // strides in elements

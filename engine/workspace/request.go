@@ -1,8 +1,10 @@
-// Package workspace says what libraries and kernels ask the allocator for beside an operator's results: functions of shapes, strides, dtypes and
-// the platform, which a rule, a test and a table can call alike.
+// Package workspace says what libraries and kernels ask the allocator for beside an operator's
+// results: functions of shapes, strides, dtypes and the platform, which a rule, a test and a table
+// can call alike.
 //
-// Sizes are what PyTorch's code or the library asks for, in bytes, before the allocator rounds them. Where neither reports, the request says so: it
-// has a note, and an upper figure. A profile (package profile) holds what a library itself answered.
+// Sizes are what PyTorch's code or the library asks for, in bytes, before the allocator rounds
+// them. Where neither reports, the request says so: it has a note, and an upper figure. A profile
+// (package profile) holds what a library itself answered.
 //
 // Operands are given as metadata. What is on the host, or nothing at all (nil), takes nothing.
 package workspace
@@ -14,8 +16,9 @@ import (
 	"github.com/memspec/memspec/engine/workspace/profile"
 )
 
-// Request is memory that a library or kernel takes from the allocator. Requests of one operator are made in their order and given back at its end in
-// the opposite one, except those that a later one drops. The results are made after the requests that come Before them, or where Result says.
+// Request is memory that a library or kernel takes from the allocator. Requests of one operator are
+// made in their order and given back at its end in the opposite one, except those that a later one
+// drops. The results are made after the requests that come Before them, or where Result says.
 type Request struct {
 	Bytes, Upper units.Bytes // Upper where Bytes is an estimate, else 0
 	Keep         string      // "": freed when the operator returns; else it stays, once a key (a library handle and stream)
@@ -67,7 +70,8 @@ func DropOldest(n int) (out []Request) {
 // Make is where result i is made, counted from 0. Results that no request makes come last.
 func Make(i int) Request { return Request{Result: i + 1} }
 
-// maxInTurn is how many rounds are known of what is asked for and given back again and again: after the first it changes nothing any more.
+// maxInTurn is how many rounds are known of what is asked for and given back again and again: after
+// the first it changes nothing any more.
 const maxInTurn = 1024
 
 // InTurn is what one of n rounds takes, given back before the next.

@@ -12,7 +12,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// asked writes requests in their order: bytes, with a bang those that come before the results; "-n" gives n back, "-1 past k" one behind k others.
+// asked writes requests in their order: bytes, with a bang those that come before the results; "-n"
+// gives n back, "-1 past k" one behind k others.
 func asked(rs []Request) string {
 	var out []string
 	for _, r := range rs {
@@ -31,7 +32,8 @@ func asked(rs []Request) string {
 	return strings.Join(out, " ")
 }
 
-// TestRequests holds what kernels ask for by functions of shapes alone. The sizes of a case all differ, so that none stands for another.
+// TestRequests holds what kernels ask for by functions of shapes alone. The sizes of a case all
+// differ, so that none stands for another.
 func TestRequests(t *testing.T) {
 	const f, h = tensor.Float32, tensor.Float16
 	meta := func(d tensor.DType, sizes ...int64) *tensor.Meta { return dense(d, tensor.Contiguous, sizes...) }
@@ -192,8 +194,8 @@ func TestAttentionSplits(t *testing.T) {
 	}
 }
 
-// TestReduceStagingEdges: buffer and semaphores of the blocks that a sum is split into, at the edges of setReduceConfig, as PyTorch's own sum takes them on a
-// pretend A100.
+// TestReduceStagingEdges: buffer and semaphores of the blocks that a sum is split into, at the
+// edges of setReduceConfig, as PyTorch's own sum takes them on a pretend A100.
 func TestReduceStagingEdges(t *testing.T) {
 	for _, tt := range []struct {
 		why                string
@@ -219,7 +221,8 @@ func TestReduceStagingEdges(t *testing.T) {
 	}
 }
 
-// TestNativeGradients: operands of the forward call are laid out before the gradients exist, the result's gradient after, and the patches last.
+// TestNativeGradients: operands of the forward call are laid out before the gradients exist, the
+// result's gradient after, and the patches last.
 func TestNativeGradients(t *testing.T) {
 	p := on(t, "a100-sxm-80gb", "2.15")
 	x, w, g := dense(tensor.Float32, tensor.ChannelsLast, 2, 3, 9, 8), dense(tensor.Float32, tensor.ChannelsLast, 4, 3, 3, 2), dense(tensor.Float32, tensor.ChannelsLast, 2, 4, 9, 9)

@@ -16,9 +16,11 @@ type RecurrentLayers struct {
 	Layers             int64
 }
 
-// CuDNN is a contiguous input, the weights in one buffer where they do not lie in one storage already, and the workspace. cuDNN reports its
-// size only to a handle of a device (cudnnGetRNNTempSpaceSizes; without a device there is no handle), and no recording has one: it is taken
-// as none and at the most as the gates of all layers, time steps and directions. Training's reserve is not asked for either.
+// CuDNN is a contiguous input, the weights in one buffer where they do not lie in one storage
+// already, and the workspace. cuDNN reports its size only to a handle of a device
+// (cudnnGetRNNTempSpaceSizes; without a device there is no handle), and no recording has one: it is
+// taken as none and at the most as the gates of all layers, time steps and directions. Training's
+// reserve is not asked for either.
 func (l RecurrentLayers) CuDNN() []Request {
 	x := l.Input
 	if !OnDevice(x) {

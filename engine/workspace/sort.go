@@ -12,9 +12,10 @@ import (
 
 // Sorting and selecting, which CUB does with its own storage.
 
-// Sort is what a sort along a dimension takes (native/cuda/Sort.cpp sort_cuda_kernel, Sort.cu): the places in a slice, and for more than 4096 of them
-// copies where the dimension is not innermost, and CUB's storage: for each slice where there is one or they are long; for few slices one sort of all and a
-// stable one by slice; else one of all slices apart.
+// Sort is what a sort along a dimension takes (native/cuda/Sort.cpp sort_cuda_kernel, Sort.cu): the
+// places in a slice, and for more than 4096 of them copies where the dimension is not innermost,
+// and CUB's storage: for each slice where there is one or they are long; for few slices one sort of
+// all and a stable one by slice; else one of all slices apart.
 func Sort(p *platform.Platform, x *tensor.Meta, dim int) []Request {
 	n := x.Numel()
 	if !OnDevice(x) || len(x.Sizes) == 0 || n == 0 {
@@ -47,8 +48,9 @@ func Sort(p *platform.Platform, x *tensor.Meta, dim int) []Request {
 	return append(out, all, cubRequest(p, cubStorage(key*n, 8*n), source))
 }
 
-// TopK is a contiguous input, and where slices are long what several blocks of threads share for one of them: values, counts and places by block and digit.
-// More than 4096 results are sorted and put in that order (native/cuda/TensorTopK.cu, TensorTopK.cpp).
+// TopK is a contiguous input, and where slices are long what several blocks of threads share for
+// one of them: values, counts and places by block and digit. More than 4096 results are sorted and
+// put in that order (native/cuda/TensorTopK.cu, TensorTopK.cpp).
 func TopK(p *platform.Platform, x *tensor.Meta, dim int, k int64) []Request {
 	if !OnDevice(x) || len(x.Sizes) == 0 || x.Numel() == 0 {
 		return nil
@@ -100,13 +102,15 @@ func severalBlocks(rows, length int64) bool {
 	return length >= 400
 }
 
-// SortedIndices is what a kernel takes that sorts n indices first: four int64 vectors and the radix sort's double buffers.
+// SortedIndices is what a kernel takes that sorts n indices first: four int64 vectors and the radix
+// sort's double buffers.
 func SortedIndices(n int64, source string) []Request {
 	v := Request{Bytes: units.Bytes(8 * n), Source: source, Note: note.WorkspaceEstimate}
 	return append(slices.Repeat([]Request{v}, 4), Request{Bytes: units.Bytes(16 * n), Upper: units.Bytes(16*n + 1<<20), Source: source, Note: note.WorkspaceEstimate})
 }
 
-// EmbeddingBackward is the sort of the indices, which few of them do without (native/cuda/Embedding.cu embedding_dense_backward_cuda).
+// EmbeddingBackward is the sort of the indices, which few of them do without
+// (native/cuda/Embedding.cu embedding_dense_backward_cuda).
 func EmbeddingBackward(indices *tensor.Meta, scaleByFrequency bool) []Request {
 	const unsorted = 3072
 	if !OnDevice(indices) || indices.Numel() <= unsorted && !scaleByFrequency {
@@ -146,7 +150,8 @@ func Mask(p *platform.Platform, mask *tensor.Meta, chosen int64) []Request {
 	)
 }
 
-// MaskedScatter are the places in the source, the mask in the result's shape, and CUB's storage of adding it up (native/cuda/IndexKernel.cpp masked_scatter__cuda).
+// MaskedScatter are the places in the source, the mask in the result's shape, and CUB's storage of
+// adding it up (native/cuda/IndexKernel.cpp masked_scatter__cuda).
 func MaskedScatter(p *platform.Platform, mask *tensor.Meta, out []int64) []Request {
 	const source = "native/cuda/IndexKernel.cpp masked_scatter__cuda"
 	n := tensor.Numel(out)

@@ -6,7 +6,8 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// NMS is the sorted scores with their order, the sorted boxes and a bit for each pair of boxes (torchvision/csrc/ops/cuda/nms_kernel.cu).
+// NMS is the sorted scores with their order, the sorted boxes and a bit for each pair of boxes
+// (torchvision/csrc/ops/cuda/nms_kernel.cu).
 func NMS(boxes, scores *tensor.Meta) []Request {
 	if !OnDevice(boxes) || boxes.Numel() == 0 {
 		return nil
@@ -21,7 +22,8 @@ func NMS(boxes, scores *tensor.Meta) []Request {
 	)
 }
 
-// DeformConv2d is the result without its bias, the same in the order of the columns, and the columns of up to 32 images at once, out being the sizes of the result
+// DeformConv2d is the result without its bias, the same in the order of the columns, and the
+// columns of up to 32 images at once, out being the sizes of the result
 // (torchvision/csrc/ops/cuda/deform_conv2d_kernel.cu).
 func DeformConv2d(p *platform.Platform, x, weight *tensor.Meta, out []int64) []Request {
 	if !OnDevice(x) || x.Numel() == 0 {
@@ -41,8 +43,8 @@ func DeformConv2d(p *platform.Platform, x, weight *tensor.Meta, out []int64) []R
 	return Before(append([]Request{result, result, {Bytes: units.Bytes(columns * x.DType.ItemSize()), Source: source}}, product...)...)
 }
 
-// Upsample are the contiguous copies of result, of sizes out, and input, that a kernel makes of other layouts. From minChannels on it works on channels
-// last itself.
+// Upsample are the contiguous copies of result, of sizes out, and input, that a kernel makes of
+// other layouts. From minChannels on it works on channels last itself.
 func Upsample(x *tensor.Meta, out []int64, minChannels int64) []Request {
 	if !OnDevice(x) || x.IsContiguous() {
 		return nil

@@ -10,7 +10,8 @@ import (
 	"github.com/memspec/memspec/engine/spec"
 )
 
-// selectCases marks the case of exactly that name, else all whose names match with * and ? as the only special characters.
+// selectCases marks the case of exactly that name, else all whose names match with * and ? as the
+// only special characters.
 func selectCases(cases []spec.Case, pattern string, keep []bool) bool {
 	found := false
 	for i := range cases {

@@ -15,8 +15,8 @@ import (
 	"github.com/memspec/memspec/engine/spec"
 )
 
-// Shard keeps the cases of one of several parts, such as 2/8: which part a case is in depends on its name and its file alone, so that another case that comes
-// or goes moves none.
+// Shard keeps the cases of one of several parts, such as 2/8: which part a case is in depends on
+// its name and its file alone, so that another case that comes or goes moves none.
 func Shard(cases []spec.Case, text string) ([]spec.Case, error) {
 	first, last, ok := strings.Cut(text, "/")
 	part, err1 := strconv.ParseUint(first, 10, 32)
@@ -35,9 +35,10 @@ func Shard(cases []spec.Case, text string) ([]spec.Case, error) {
 	return out, nil
 }
 
-// ChangedSince keeps the cases that something changed for since a commit: their artifact with what lies beside it, their recording
-// and the files it was made from, their profile or baseline, the file of their source (any Python file where the source is all
-// there is), or what memspec.yaml says of them.
+// ChangedSince keeps the cases that something changed for since a commit: their artifact with what
+// lies beside it, their recording and the files it was made from, their profile or baseline, the
+// file of their source (any Python file where the source is all there is), or what memspec.yaml
+// says of them.
 func ChangedSince(ctx context.Context, cases []spec.Case, ref string) ([]spec.Case, error) {
 	c, err := OpenCommit(ctx, "--changed-since", ref)
 	if err != nil {
@@ -65,7 +66,8 @@ func ChangedSince(ctx context.Context, cases []spec.Case, ref string) ([]spec.Ca
 	return out, nil
 }
 
-// changed are the files that differ from the commit, below the repository: of the working tree, also those that git does not know yet.
+// changed are the files that differ from the commit, below the repository: of the working tree,
+// also those that git does not know yet.
 func (c *Commit) changed(ctx context.Context) (map[string]bool, error) {
 	own, err := withoutPrograms(ctx, c.root)
 	if err != nil {
@@ -88,8 +90,8 @@ func (c *Commit) changed(ctx context.Context) (map[string]bool, error) {
 	return out, nil
 }
 
-// CasesOf are the cases of a memspec.yaml as they were, each as text; nil where the file has not changed. One that was not there, or could not be read, had
-// none.
+// CasesOf are the cases of a memspec.yaml as they were, each as text; nil where the file has not
+// changed. One that was not there, or could not be read, had none.
 func (c *Commit) casesOf(ctx context.Context, file string, changed map[string]bool) (map[string]string, error) {
 	below, err := c.below(file)
 	if err != nil || !changed[below] {
@@ -142,7 +144,8 @@ func (c *Commit) touched(k *spec.Case, changed map[string]bool) bool {
 	return slices.ContainsFunc(keys(changed), func(name string) bool { return path.Ext(name) == ".py" })
 }
 
-// madeOf returns the files that a case's recording was made from; none where it has no recording, or one that cannot be read: the check says so.
+// madeOf returns the files that a case's recording was made from; none where it has no recording,
+// or one that cannot be read: the check says so.
 func madeOf(k *spec.Case) []string {
 	recorded := k.Captured()
 	if recorded == "" {

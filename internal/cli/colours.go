@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// colours writes lines that begin with an outcome with that word in colour. It stands behind everything else that is done to a text, so that no name
-// can colour anything.
+// colours writes lines that begin with an outcome with that word in colour. It stands behind
+// everything else that is done to a text, so that no name can colour anything.
 type colours struct {
 	w      io.Writer
 	inLine bool // the last write ended within a line

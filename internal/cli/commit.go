@@ -12,7 +12,8 @@ import (
 	"github.com/memspec/memspec/engine/spec"
 )
 
-// A commit is another state of the repository, read from git's objects: nothing is checked out and nothing of it is run.
+// A commit is another state of the repository, read from git's objects: nothing is checked out and
+// nothing of it is run.
 type Commit struct {
 	root string // of the repository
 	ref  string // as it was given

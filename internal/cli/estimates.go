@@ -122,8 +122,9 @@ func (c *Commit) estimate(ctx context.Context, r *suite.Result, folder string) (
 	return estimateThere{report: RepositoryPaths().Report(r.Report)}, nil
 }
 
-// stale returns which file of the commit differs from the one that a recording in folder was made from; "" where none does.
-// A file that the commit does not have, as git does not know it, is the one of the working tree.
+// stale returns which file of the commit differs from the one that a recording in folder was made
+// from; "" where none does. A file that the commit does not have, as git does not know it, is the
+// one of the working tree.
 func (c *Commit) stale(ctx context.Context, made *recording.Made, folder string) (string, error) {
 	if made == nil {
 		return "it does not say what it was made from", nil

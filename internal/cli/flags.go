@@ -68,7 +68,8 @@ func (r *repeated) Set(value string) error {
 // Type is by name that of pflag's own: completion knows by it that the flag may come again.
 func (r *repeated) Type() string { return "stringArray" }
 
-// RepeatedFlag adds a flag whose values come to list. pflag's own writes each default as CSV, with a buffer of 4 KiB, whenever the command starts.
+// RepeatedFlag adds a flag whose values come to list. pflag's own writes each default as CSV, with
+// a buffer of 4 KiB, whenever the command starts.
 func RepeatedFlag(fs *pflag.FlagSet, list *[]string, name, shorthand, usage string) {
 	fs.VarP((*repeated)(list), name, shorthand, usage)
 }
@@ -225,7 +226,8 @@ func (f *RunFlags) Platform(artifact string) (platform.Platform, error) {
 	return p, p.Check()
 }
 
-// recording is the header of an artifact that is a recording with one; nil where it is none, or cannot be read: opening it says why.
+// recording is the header of an artifact that is a recording with one; nil where it is none, or
+// cannot be read: opening it says why.
 func (f *RunFlags) recording(artifact string) *recording.Header {
 	if ext := filepath.Ext(artifact); ext != ".rec" && ext != ".json" {
 		return nil
@@ -243,7 +245,8 @@ func (f *RunFlags) recording(artifact string) *recording.Header {
 	return h
 }
 
-// ParseInputs reads --input; where there is none, the inputs that were written beside the artifact when it was exported.
+// ParseInputs reads --input; where there is none, the inputs that were written beside the artifact
+// when it was exported.
 func (f *RunFlags) ParseInputs(artifact string) ([]spec.Input, error) {
 	if len(f.Inputs) == 0 {
 		return origin.Inputs(artifact)
@@ -291,7 +294,8 @@ func ParseDims(texts []string) ([]DimValues, error) {
 	return out, nil
 }
 
-// WantValues refuses flags that are given nothing, as by a variable of the shell that is not set: it would be as if they were not given at all.
+// WantValues refuses flags that are given nothing, as by a variable of the shell that is not set:
+// it would be as if they were not given at all.
 func WantValues(cmd *cobra.Command, names ...string) error {
 	for _, name := range names {
 		if f := cmd.Flags().Lookup(name); f.Changed && f.Value.String() == "" {

@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// neutral are the settings under which git runs no program and opens no connection, whatever the checkout's own configuration says. A folder of
-// the checkout that only looks like a bare repository is no repository.
+// neutral are the settings under which git runs no program and opens no connection, whatever the
+// checkout's own configuration says. A folder of the checkout that only looks like a bare
+// repository is no repository.
 var neutral = []string{"--no-optional-locks", "-c", "safe.bareRepository=explicit", "-c", "protocol.allow=never", "-c", "core.fsmonitor=false",
 	"-c", "core.hooksPath=" + os.DevNull}
 
@@ -39,8 +40,8 @@ func git(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// withoutPrograms are arguments of git that take the programs out of the checkout's own configuration. Those that the user configured stay: Git LFS
-// is such a filter.
+// withoutPrograms are arguments of git that take the programs out of the checkout's own
+// configuration. Those that the user configured stay: Git LFS is such a filter.
 func withoutPrograms(ctx context.Context, dir string) ([]string, error) {
 	listed, err := git(ctx, dir, "config", "--list", "--show-scope", "--name-only", "-z")
 	if err != nil {

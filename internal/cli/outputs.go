@@ -14,7 +14,8 @@ import (
 	"github.com/memspec/memspec/engine/regular"
 )
 
-// Outputs are where a command's results go: in one format to standard output, and to any number of files, whose endings choose theirs.
+// Outputs are where a command's results go: in one format to standard output, and to any number of
+// files, whose endings choose theirs.
 type Outputs struct {
 	cmd     *cobra.Command
 	offered []format.Format
@@ -198,7 +199,8 @@ func (o *Outputs) Add(c *format.Case) error {
 	return nil
 }
 
-// End writes the end of every document and puts the files in their places. Standard output comes last, so that what it says is there.
+// End writes the end of every document and puts the files in their places. Standard output comes
+// last, so that what it says is there.
 func (o *Outputs) End(sum *format.Summary) error {
 	for i := len(o.sinks) - 1; i >= 0; i-- {
 		s := o.sinks[i]

@@ -9,8 +9,9 @@ import (
 	"github.com/memspec/memspec/engine/layout"
 )
 
-// Printable is one of the command's own streams. It writes text without control characters (names come from archives, and an escape sequence among
-// them would reach the terminal) and knows how wide the text should be: as COLUMNS says, else as the terminal is, else 80.
+// Printable is one of the command's own streams. It writes text without control characters (names
+// come from archives, and an escape sequence among them would reach the terminal) and knows how
+// wide the text should be: as COLUMNS says, else as the terminal is, else 80.
 type Printable struct {
 	w       io.Writer
 	raw     io.Writer // without colours
@@ -68,7 +69,8 @@ func (p Printable) write(b []byte) (int, error) {
 // actionsCommand begins a command of the runner of GitHub Actions (ActionCommand.TryParse).
 const actionsCommand = "##["
 
-// hidden says whether a letter is not seen: a control character other than those that end lines and columns, or a blank of no width.
+// hidden says whether a letter is not seen: a control character other than those that end lines and
+// columns, or a blank of no width.
 func hidden(c rune) bool {
 	return c == '\u200b' || c < ' ' && c != '\n' && c != '\t' || c == 0x7f || c >= 0x80 && c < 0xa0
 }

@@ -16,8 +16,9 @@ import (
 	"github.com/memspec/memspec/engine/workspace/profile"
 )
 
-// A query is how another program has a library asked about the sizes that a command looks at: --missing lists the calls without an answer,
-// --answers brings the answers. `python -m memshim` runs a command so until no call is missing.
+// A query is how another program has a library asked about the sizes that a command looks at:
+// --missing lists the calls without an answer, --answers brings the answers. `python -m memshim`
+// runs a command so until no call is missing.
 type Query struct {
 	answers, Missing string
 
@@ -61,7 +62,8 @@ func (q *Query) Models() (*suite.Models, error) {
 	return ms, nil
 }
 
-// Unanswered writes what is missing, and is then the error that ends the command; nil where nothing is, or where nobody asked.
+// Unanswered writes what is missing, and is then the error that ends the command; nil where nothing
+// is, or where nobody asked.
 func (q *Query) Unanswered() error {
 	if q.Missing == "" || len(q.calls.Groups) == 0 {
 		return nil

@@ -8,7 +8,8 @@ import (
 	"github.com/memspec/memspec/engine/format"
 )
 
-// RepositoryPaths are the paths of the repository that the working directory lies in, else of the working directory itself.
+// RepositoryPaths are the paths of the repository that the working directory lies in, else of the
+// working directory itself.
 var RepositoryPaths = sync.OnceValue(func() format.Paths {
 	dir, err := os.Getwd()
 	if err != nil {

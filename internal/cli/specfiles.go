@@ -16,8 +16,9 @@ import (
 // specNames are what a file of cases is called, the first by default.
 var specNames = []string{"memspec.yaml", "memspec.yml"}
 
-// SpecFiles are the files of cases that arguments name: files, folders with all beneath them, and patterns that no shell has taken. Without an argument it
-// is the working directory's, or that of the nearest folder above it within the repository.
+// SpecFiles are the files of cases that arguments name: files, folders with all beneath them, and
+// patterns that no shell has taken. Without an argument it is the working directory's, or that of
+// the nearest folder above it within the repository.
 func SpecFiles(args []string) ([]string, error) {
 	if len(args) == 0 {
 		path, err := nearestSpec()
@@ -91,7 +92,8 @@ func specsOf(arg string) ([]string, error) {
 	return out, nil
 }
 
-// specsBeneath are the files of cases in a folder and beneath it, by path. Hidden folders are left out, and what package managers fill.
+// specsBeneath are the files of cases in a folder and beneath it, by path. Hidden folders are left
+// out, and what package managers fill.
 func specsBeneath(folder string) ([]string, error) {
 	var out []string
 	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {

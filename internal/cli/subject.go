@@ -18,7 +18,8 @@ import (
 	"github.com/memspec/memspec/engine/suite"
 )
 
-// A subject is what fit and sweep run again and again: a case of a memspec.yaml, or an artifact, with the dims that are open.
+// A subject is what fit and sweep run again and again: a case of a memspec.yaml, or an artifact,
+// with the dims that are open.
 type Subject struct {
 	Base  spec.Case
 	Open  []string // dims to search
@@ -78,7 +79,8 @@ func NewSubject(cmd *cobra.Command, f *RunFlags, args []string, basis *Choice) (
 	return s, err
 }
 
-// isArtifact says whether the one argument is a file rather than the name of a case; one that is not there is known by its ending.
+// isArtifact says whether the one argument is a file rather than the name of a case; one that is
+// not there is known by its ending.
 func isArtifact(args []string) bool {
 	if len(args) != 1 {
 		return false
@@ -151,7 +153,8 @@ func (s *Subject) One(name string) suite.At {
 	return func(v int64) (spec.Case, error) { return at(v) }
 }
 
-// Unsearchable adds to an error of fit and sweep what makes the subject run at other values of its dims, where the subject cannot.
+// Unsearchable adds to an error of fit and sweep what makes the subject run at other values of its
+// dims, where the subject cannot.
 func (s *Subject) Unsearchable(err error) error {
 	var missing *origin.Uncaptured
 	var input *exec.InputError
@@ -173,8 +176,8 @@ func (s *Subject) Unsearchable(err error) error {
 	return err
 }
 
-// unrecorded says which recording a search would need, and how it comes to be: a source is recorded at the values and on the devices that
-// memspec.yaml lists, and is not run here.
+// unrecorded says which recording a search would need, and how it comes to be: a source is recorded
+// at the values and on the devices that memspec.yaml lists, and is not run here.
 func (s *Subject) unrecorded(missing *origin.Uncaptured) error {
 	file := s.Base.Pos.File
 	command := "python -m memshim capture " + layout.ShellQuote(file)

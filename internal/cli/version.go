@@ -5,10 +5,12 @@ import (
 	"strings"
 )
 
-// release is the version of the distribution that this is a part of; the linker sets it (-X github.com/memspec/memspec/internal/cli.release).
+// release is the version of the distribution that this is a part of; the linker sets it (-X
+// github.com/memspec/memspec/internal/cli.release).
 var release string
 
-// Version is that of the release, else the module's as the Go command stamped it, with the revision where it was built from a checkout.
+// Version is that of the release, else the module's as the Go command stamped it, with the revision
+// where it was built from a checkout.
 func Version() string {
 	if release != "" {
 		return release

@@ -67,8 +67,8 @@ func (r *rounds) called(call *ast.CallExpr) *types.Func {
 	return f
 }
 
-// onlyAsks says whether a function of the package changes nothing but its own variables, and calls none that does; one that calls itself asks no more than
-// it asks else.
+// onlyAsks says whether a function of the package changes nothing but its own variables, and calls
+// none that does; one that calls itself asks no more than it asks else.
 func (r *rounds) onlyAsks(d *ast.FuncDecl) bool {
 	if pure, seen := r.s.asking[d]; seen {
 		return pure

@@ -116,8 +116,9 @@ func (c *collector) parent(n int) ast.Node {
 	return c.stack[len(c.stack)-1-n]
 }
 
-// skipped says whether nothing under a node is changed: lengths of array types, which the compiler compares with the rest, capacities, the bits of a float
-// to be read, which are 64 unless they are 32, and the sign of an infinity, which any number above 0 says.
+// skipped says whether nothing under a node is changed: lengths of array types, which the compiler
+// compares with the rest, capacities, the bits of a float to be read, which are 64 unless they are
+// 32, and the sign of an infinity, which any number above 0 says.
 func (c *collector) skipped(n ast.Node) bool {
 	switch p := c.parent(1).(type) {
 	case *ast.ArrayType:

@@ -16,7 +16,8 @@ type equivalents struct {
 // reasonMark stands between a mutant's name and its reason.
 const reasonMark = "  -- "
 
-// readEquivalents reads a file of one mutant a line: its name as a run prints it, then two dashes and the reason. A line without a reason is an error.
+// readEquivalents reads a file of one mutant a line: its name as a run prints it, then two dashes
+// and the reason. A line without a reason is an error.
 func readEquivalents(path string) (*equivalents, error) {
 	e := &equivalents{path: path, line: map[string]int{}}
 	data, err := os.ReadFile(path)

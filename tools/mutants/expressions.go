@@ -90,7 +90,8 @@ func (c *collector) literal(x *ast.BasicLit) {
 	}
 }
 
-// call offers two neighbouring arguments of one type in the other order, an append that appends nothing, and the other of min and max.
+// call offers two neighbouring arguments of one type in the other order, an append that appends
+// nothing, and the other of min and max.
 func (c *collector) call(x *ast.CallExpr) {
 	switch name := c.builtin(x); name {
 	case "append":
@@ -133,7 +134,8 @@ func (c *collector) isFormat(x ast.Expr) bool {
 	return v != nil && v.Kind() == constant.String && strings.Contains(constant.StringVal(v), "%")
 }
 
-// asked says whether the expression at hand is a question whose answer decides: a condition, a part of one, or a result.
+// asked says whether the expression at hand is a question whose answer decides: a condition, a part
+// of one, or a result.
 func (c *collector) asked(x ast.Expr) bool {
 	switch p := c.parent(1).(type) {
 	case *ast.IfStmt:

@@ -42,7 +42,8 @@ type sourceFile struct {
 	tree *ast.File
 }
 
-// helpFile is added to a package while its mutants are tested: which mutant is on, and what goes through a slice from its end.
+// helpFile is added to a package while its mutants are tested: which mutant is on, and what goes
+// through a slice from its end.
 const helpFile = "zz_mutant.go"
 
 // mutantVariable is the environment variable that says which mutant of a test binary is on.

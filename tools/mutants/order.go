@@ -8,10 +8,11 @@ import (
 	"strings"
 )
 
-// rounds says of a loop over a slice whether its rounds may come in any order, so that going through it from the end changes nothing. It is so where
-// a round only asks, and what it does is the same for any order: a sum, a largest, a mark that is always the same, the member of the round's own
-// number, or an end with always the same answer. It asks the language, the standard library, and functions of the package that change nothing. Two names
-// are taken for two things.
+// rounds says of a loop over a slice whether its rounds may come in any order, so that going
+// through it from the end changes nothing. It is so where a round only asks, and what it does is
+// the same for any order: a sum, a largest, a mark that is always the same, the member of the
+// round's own number, or an end with always the same answer. It asks the language, the standard
+// library, and functions of the package that change nothing. Two names are taken for two things.
 type rounds struct {
 	*collector
 	loop    *ast.RangeStmt
@@ -211,7 +212,8 @@ func (r *rounds) isKey(x ast.Expr) bool {
 	return ok && named && r.s.info.ObjectOf(id) == r.s.info.ObjectOf(key)
 }
 
-// asks says whether an expression changes nothing: it calls conversions, questions of the language and of the standard library.
+// asks says whether an expression changes nothing: it calls conversions, questions of the language
+// and of the standard library.
 func (r *rounds) asks(x ast.Expr) bool {
 	if x == nil {
 		return true
@@ -231,7 +233,8 @@ func (r *rounds) asks(x ast.Expr) bool {
 	return only
 }
 
-// asking are packages of the standard library whose functions change nothing that they are given; of slices and maps some do.
+// asking are packages of the standard library whose functions change nothing that they are given;
+// of slices and maps some do.
 var asking = []string{"strings", "unicode", "unicode/utf8", "math", "math/bits", "cmp", "strconv", "path", "errors"}
 
 func (r *rounds) question(call *ast.CallExpr) bool {
@@ -287,7 +290,8 @@ func (r *rounds) reads() bool {
 	return found
 }
 
-// written says whether an expression stands where it is written to: on the left of an assignment, as the map there, or as what a largest is compared with.
+// written says whether an expression stands where it is written to: on the left of an assignment,
+// as the map there, or as what a largest is compared with.
 func written(x ast.Expr, parents []ast.Node) bool {
 	for i := len(parents) - 2; i >= 0 && i >= len(parents)-4; i-- {
 		switch p := parents[i].(type) {

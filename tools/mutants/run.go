@@ -63,7 +63,8 @@ func newRunner(root string) (*runner, error) {
 
 func (r *runner) close() { os.RemoveAll(r.dir) }
 
-// The limits of a mutant's tests: processor time is some times what they take without it, address space more than any of them needs.
+// The limits of a mutant's tests: processor time is some times what they take without it, address
+// space more than any of them needs.
 const (
 	leastTime   = 5 * time.Second
 	timesAsLong = 4

@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// module writes a module with a package whose tests see some bugs, one without tests, and one that serves tests and has no mutants.
+// module writes a module with a package whose tests see some bugs, one without tests, and one that
+// serves tests and has no mutants.
 func module(t *testing.T) string {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

@@ -9,8 +9,8 @@ import (
 	"strconv"
 )
 
-// draw takes n mutations that compile, one an expression or statement; 0 takes every mutation that matches. The second result is how many were
-// passed over because they do not compile.
+// draw takes n mutations that compile, one an expression or statement; 0 takes every mutation that
+// matches. The second result is how many were passed over because they do not compile.
 func draw(all []*mutation, n int, seed int64, match *regexp.Regexp) ([]*mutation, int) {
 	bySite := map[string][]*mutation{}
 	for _, m := range all {

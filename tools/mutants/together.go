@@ -8,11 +8,13 @@ import (
 	"strings"
 )
 
-// Mutants of functions are compiled together: each is a copy of its function with the change in it, and the function begins by asking whether one
-// of its copies is on. A test binary then holds all mutants of a package, and one of them is tested by a run of it. What cannot be copied so is
+// Mutants of functions are compiled together: each is a copy of its function with the change in it,
+// and the function begins by asking whether one of its copies is on. A test binary then holds all
+// mutants of a package, and one of them is tested by a run of it. What cannot be copied so is
 // compiled alone: values of variables, init, functions that do not name all their parameters.
 
-// together returns the files of a package with the mutants of its functions in them, by file, and says which mutants those are.
+// together returns the files of a package with the mutants of its functions in them, by file, and
+// says which mutants those are.
 func together(s *source, ms []*mutation) (map[int][]byte, []*mutation) {
 	type edit struct {
 		at   int
@@ -55,7 +57,8 @@ func (m *mutation) name() string { return strconv.Itoa(m.number) }
 // suffix is what the copy's name has behind its function's.
 func (m *mutation) suffix() string { return "_mutant" + m.name() }
 
-// call is a statement that calls a mutant's copy with what its function was given and returns; false where there is none.
+// call is a statement that calls a mutant's copy with what its function was given and returns;
+// false where there is none.
 func (m *mutation) call() (string, bool) {
 	d := m.decl
 	if d == nil || d.Recv == nil && (d.Name.Name == "init" || d.Name.Name == "main") {

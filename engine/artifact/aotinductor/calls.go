@@ -299,7 +299,8 @@ func (r *cppReader) inferred(x *term, name string, args []*term, outs []string) 
 // alone is the count of an argument that C gives in one.
 const alone = -1
 
-// argument reads an argument of an operator; count is the length of a list and 0 of a device, which C gives another argument, else alone.
+// argument reads an argument of an operator; count is the length of a list and 0 of a device, which
+// C gives another argument, else alone.
 func (r *cppReader) argument(x *term) (a program.Arg, count int, err error) {
 	for x.addressed() != nil || (x.text == "temporary_reference" || x.text == "static_cast") && len(x.args) == 1 {
 		x = x.args[0]

@@ -8,9 +8,10 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// Code that chooses, loops and reads values (torch/_inductor/codegen/cpp_wrapper_cpu.py and wrapper.py codegen_switch, codegen_while_loop,
-// codegen_dynamic_scalar). A name that stands outside of a block keeps its place in the program there: code in the block gives it another content
-// (program.BufferAssign), so that what follows finds it whichever way was gone.
+// Code that chooses, loops and reads values (torch/_inductor/codegen/cpp_wrapper_cpu.py and
+// wrapper.py codegen_switch, codegen_while_loop, codegen_dynamic_scalar). A name that stands
+// outside of a block keeps its place in the program there: code in the block gives it another
+// content (program.BufferAssign), so that what follows finds it whichever way was gone.
 
 // declare makes a name that names nothing yet.
 func (g *graph) declare(name string, where place) { g.name(name, g.node(program.BufferDeclare, where)) }

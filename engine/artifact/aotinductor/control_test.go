@@ -50,7 +50,8 @@ while (1) {
 output_handles[0] = buf1.release();
 `
 
-// TestControl: what choices, loops and values become: testdata/control. A name that stands outside of a block keeps its place in the program.
+// TestControl: what choices, loops and values become: testdata/control. A name that stands outside
+// of a block keeps its place in the program.
 func TestControl(t *testing.T) {
 	golden.Run(t, filepath.Join("testdata", "control", "*.txtar"), func(a *golden.Archive) {
 		p, err := decodeCPP(wrapper(cppControl), "w.cpp")

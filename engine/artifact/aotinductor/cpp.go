@@ -7,7 +7,8 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// cppReader reads the statements of AOTInductorModel::run_impl (torch/_inductor/codegen/cpp_wrapper_cpu.py, cpp_wrapper_gpu.py).
+// cppReader reads the statements of AOTInductorModel::run_impl
+// (torch/_inductor/codegen/cpp_wrapper_cpu.py, cpp_wrapper_gpu.py).
 type cppReader struct {
 	*graph
 	states   []*program.State

@@ -9,7 +9,8 @@ import (
 // numberTypes are those of numbers that are declared before they are read.
 var numberTypes = map[string]bool{"int64_t": true, "int32_t": true, "double": true, "float": true, "bool": true, "auto": true, "int16_t": true, "int8_t": true, "uint8_t": true}
 
-// control reads if (buf1_scalar == 0) {…} else {…}, if (!(u0 <= 8L)) { throw …; } and while (1) {… if (!buf1_scalar) break; …}.
+// control reads if (buf1_scalar == 0) {…} else {…}, if (!(u0 <= 8L)) { throw …; } and while (1) {…
+// if (!buf1_scalar) break; …}.
 func (r *cppReader) control(s *statement) error {
 	switch {
 	case s.again:

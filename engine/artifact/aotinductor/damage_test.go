@@ -99,8 +99,9 @@ func damagedText(name string) (string, golden.Reader) {
 	}
 }
 
-// TestKinds holds what is said to wrappers in which one word is of another kind: a name is a text or a call, a call a name, a text a name, a number a
-// text or a fraction. What is written alike does not stand for the same: testdata/kinds.
+// TestKinds holds what is said to wrappers in which one word is of another kind: a name is a text
+// or a call, a call a name, a text a name, a number a text or a fraction. What is written alike
+// does not stand for the same: testdata/kinds.
 func TestKinds(t *testing.T) {
 	golden.Run(t, filepath.Join("testdata", "kinds", "*.txtar"), func(a *golden.Archive) {
 		text, read := damagedText(filepath.Base(a.T().Name()))

@@ -151,8 +151,9 @@ func (g *graph) describe(n *program.Node) {
 	}
 }
 
-// copied is the library's operator for which a kernel copies an operand into the layout that the library is to have it in (torch/_inductor/ir.py
-// ExternKernel.require_strides); "" where it does other things. Inductor leaves the operator to the library: a separate kernel that is made of it
+// copied is the library's operator for which a kernel copies an operand into the layout that the
+// library is to have it in (torch/_inductor/ir.py ExternKernel.require_strides); "" where it does
+// other things. Inductor leaves the operator to the library: a separate kernel that is made of it
 // alone, or that reads a weight and nothing else, is that copy.
 func copied(n *program.Node, origin string) string {
 	if n.Op != program.FusedKernel {
@@ -180,7 +181,8 @@ var libraries = map[string]bool{
 	"aten::convolution": true, "aten::convolution_backward": true, "aten::mm": true, "aten::addmm": true, "aten::bmm": true, "aten::baddbmm": true,
 }
 
-// note reads "Topologically Sorted Source Nodes: [linear, gelu], Original ATen: [aten.addmm, aten.gelu]", and the handle of a kernel.
+// note reads "Topologically Sorted Source Nodes: [linear, gelu], Original ATen: [aten.addmm,
+// aten.gelu]", and the handle of a kernel.
 func (g *graph) note(text string) {
 	if _, handle, ok := strings.Cut(text, handles); ok {
 		g.at = g.places[strings.TrimSpace(handle)]

@@ -34,7 +34,8 @@ func placeOf(text string, at int) place {
 	return place{int32(1 + strings.Count(before, "\n")), int32(at - strings.LastIndexByte(before, '\n'))}
 }
 
-// Bounds of a text. The wrapper of the largest published model (a mixture of experts of 60 layers) has 6 MB and 900,000 tokens.
+// Bounds of a text. The wrapper of the largest published model (a mixture of experts of 60 layers)
+// has 6 MB and 900,000 tokens.
 const (
 	maxText   = 256 << 20
 	maxTokens = 16 << 20

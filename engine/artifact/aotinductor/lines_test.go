@@ -23,7 +23,8 @@ func TestKernelLines(t *testing.T) {
 	assert.Nil(t, got["none:2"])
 }
 
-// TestKernelOfSeveralLines: a buffer that a kernel of several lines makes is reported by all of them, at the place of its result.
+// TestKernelOfSeveralLines: a buffer that a kernel of several lines makes is reported by all of
+// them, at the place of its result.
 func TestKernelOfSeveralLines(t *testing.T) {
 	const code = buffer + `// Topologically Sorted Source Nodes: [y, z], Original ATen: [aten.sin, aten.gelu]
 // [Provenance debug handles] triton_a:1

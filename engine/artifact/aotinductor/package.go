@@ -1,8 +1,9 @@
 // Package aotinductor turns the wrapper of an AOTInductor package, in C++, into a program.
 //
-// A wrapper says each buffer that it makes, uses again and ends, with sizes and strides, each separate kernel, and each operator that it falls back
-// to. It is read as text, statement by statement; one that is not known is an error with its line, so that nothing is passed over. No compiled code
-// of a package is looked at.
+// A wrapper says each buffer that it makes, uses again and ends, with sizes and strides, each
+// separate kernel, and each operator that it falls back to. It is read as text, statement by
+// statement; one that is not known is an error with its line, so that nothing is passed over. No
+// compiled code of a package is looked at.
 package aotinductor
 
 import (
@@ -34,7 +35,8 @@ func Sniff(f fs.FS) bool {
 	return err == nil
 }
 
-// Decode reads a package, presented as its top folder: the model of that name, "" for the one that is loaded where no other is asked for.
+// Decode reads a package, presented as its top folder: the model of that name, "" for the one that
+// is loaded where no other is asked for.
 func Decode(f fs.FS, model string) (*program.Program, error) {
 	record, err := wrapperOf(f, model)
 	if err != nil {
@@ -71,10 +73,12 @@ func Decode(f fs.FS, model string) (*program.Program, error) {
 	return p, program.CheckTables(p)
 }
 
-// loadedModel is the model that torch._inductor.aoti_load_package loads where it is not known another (torch/_inductor/package/package.py load_package).
+// loadedModel is the model that torch._inductor.aoti_load_package loads where it is not known
+// another (torch/_inductor/package/package.py load_package).
 const loadedModel = "model"
 
-// wrapperOf is the record of a model's wrapper: of the one that is named, else of the only one in the package, or of the one that is loaded of several.
+// wrapperOf is the record of a model's wrapper: of the one that is named, else of the only one in
+// the package, or of the one that is loaded of several.
 func wrapperOf(f fs.FS, model string) (string, error) {
 	models, err := fs.ReadDir(f, Folder)
 	if err != nil {
@@ -237,8 +241,9 @@ func (r *cppReader) inputMeta(head string, in *input) (*program.TensorMeta, erro
 	return r.meta(d, in.sizes, in.strides)
 }
 
-// limits are what a wrapper checks a symbol's size for: if (arg0_1_size[0] < 2), if (arg0_1_size[0] > 64). A least of 2 is torch.export's for every
-// open size, which compares none of less with an input (torch/_export/utils.py), as the wrapper does not unless AOTI_RUNTIME_CHECK_INPUTS is set.
+// limits are what a wrapper checks a symbol's size for: if (arg0_1_size[0] < 2), if (arg0_1_size[0]
+// > 64). A least of 2 is torch.export's for every open size, which compares none of less with an
+// input (torch/_export/utils.py), as the wrapper does not unless AOTI_RUNTIME_CHECK_INPUTS is set.
 func limits(head, name string, dim int, s *program.Symbol) {
 	if n, ok := limit(head, fmt.Sprintf("if (%s_size[%d] < ", name, dim)); ok && n > 2 {
 		s.Min = max(s.Min, n)

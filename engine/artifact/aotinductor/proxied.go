@@ -11,8 +11,8 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// proxied reads a call of an operator that has no C function: its tensors, results among them, are in a list, and the package's
-// record of such calls reports its name and arguments.
+// proxied reads a call of an operator that has no C function: its tensors, results among them, are
+// in a list, and the package's record of such calls reports its name and arguments.
 func (r *cppReader) proxied(x *term) error {
 	n := r.node(program.Proxied, x.where)
 	n.Text, n.Meta = "an operator of the package's own", &program.NodeMeta{}
@@ -70,7 +70,8 @@ func readOwn(f fs.FS, record string) ([]ownCall, error) {
 
 var target = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_]\w*::[A-Za-z_]\w*(\.[A-Za-z_]\w*)?$`) })
 
-// describe gives a node the operator's name, and its arguments where each of them is of a form that is known; else it has none.
+// describe gives a node the operator's name, and its arguments where each of them is of a form that
+// is known; else it has none.
 func (c *ownCall) describe(g *graph, n *program.Node) {
 	key := strings.TrimSuffix(c.Node.Target, ".default")
 	if !target().MatchString(key) {

@@ -18,8 +18,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// TestSnippets: what pieces of a wrapper become, or why they are not read: testdata/snippets. A piece follows a line == REASON; what follows its line
-// -- stands behind the function.
+// TestSnippets: what pieces of a wrapper become, or why they are not read: testdata/snippets. A
+// piece follows a line == REASON; what follows its line -- stands behind the function.
 func TestSnippets(t *testing.T) {
 	golden.Run(t, filepath.Join("testdata", "snippets", "*.txtar"), func(a *golden.Archive) {
 		var out strings.Builder
@@ -47,7 +47,8 @@ func TestSnippets(t *testing.T) {
 	})
 }
 
-// TestOwnArguments: what the record of a package's own operators says of an argument, and what is of no known form: then the operator has no arguments.
+// TestOwnArguments: what the record of a package's own operators says of an argument, and what is
+// of no known form: then the operator has no arguments.
 func TestOwnArguments(t *testing.T) {
 	g := &graph{names: map[string]program.Arg{"x": {Value: &program.Value{Name: "x"}}, "w": {Const: &program.State{Name: "w"}}, "new": {Value: &program.Value{Name: "new"}}}, none: map[*program.Value]bool{}}
 	g.none[g.names["new"].Value] = true

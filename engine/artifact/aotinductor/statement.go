@@ -145,7 +145,8 @@ func (p *parser) condition() (*term, error) {
 	return first, nil
 }
 
-// left reads what stands before = or, of a declaration without one, the type: "static constexpr int64_t x[] =", "auto x =", "RAIIAtenTensorHandle" before x(…).
+// left reads what stands before = or, of a declaration without one, the type: "static constexpr
+// int64_t x[] =", "auto x =", "RAIIAtenTensorHandle" before x(…).
 func (p *parser) left(s *statement) error {
 	for p.take("[") { // [[maybe_unused]]
 		for !p.take("]") {

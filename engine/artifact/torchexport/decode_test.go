@@ -187,7 +187,8 @@ func TestFakeWeights(t *testing.T) {
 	assert.Equal(t, p.States[0].Storage, p.States[1].Storage, "weights with bytes in one record are tied")
 }
 
-// FuzzDecode: no model makes the decoder panic, hang or exhaust memory, and what it accepts is a sound program that can be written.
+// FuzzDecode: no model makes the decoder panic, hang or exhaust memory, and what it accepts is a
+// sound program that can be written.
 func FuzzDecode(f *testing.F) {
 	paths, err := filepath.Glob(filepath.Join(exported, "*.pt2"))
 	require.NoError(f, err)

@@ -8,11 +8,12 @@ import (
 	"github.com/memspec/memspec/engine/internal/jsonscan"
 )
 
-// This file reads the model's JSON (torch/_export/serde/schema.py) as it stands: names are not resolved, members that memspec does not use are
-// passed over. Texts are parts of the document.
+// This file reads the model's JSON (torch/_export/serde/schema.py) as it stands: names are not
+// resolved, members that memspec does not use are passed over. Texts are parts of the document.
 
-// The schema versions that are read: the oldest that a public file was found with (torch 2.3), and the newest that torch 2.15 writes. A newer minor version adds members, which
-// are passed over; a newer major one may mean anything.
+// The schema versions that are read: the oldest that a public file was found with (torch 2.3), and
+// the newest that torch 2.15 writes. A newer minor version adds members, which are passed over; a
+// newer major one may mean anything.
 const (
 	oldestSchema = 2
 	newestSchema = 8
@@ -173,7 +174,8 @@ func add[T any](r reader, list []T, v T) []T {
 	return append(list, v)
 }
 
-// readDocument reads a model's JSON. A schema that is not known is refused by its number, whatever else may be odd about it.
+// readDocument reads a model's JSON. A schema that is not known is refused by its number, whatever
+// else may be odd about it.
 func readDocument(data []byte) (*document, error) {
 	d := &document{torch: "2.4 or before"}
 	r := newReader(data)

@@ -11,7 +11,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// TestArguments reads each kind of argument that the schema has (torch/_export/serde/schema.py), members that nobody asks for among them.
+// TestArguments reads each kind of argument that the schema has (torch/_export/serde/schema.py),
+// members that nobody asks for among them.
 func TestArguments(t *testing.T) {
 	tensorOf := func(name string) argument { return argument{kind: tensorArg, text: name} }
 	number := func(n int64) argument { return argument{kind: intArg, n: n} }

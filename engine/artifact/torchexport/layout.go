@@ -1,11 +1,14 @@
 // Package torchexport turns a torch.export program, what torch.export.save writes, into a program.
 //
-// Three layouts are read: the plain zip of torch 2.7 and before, the package of 2.8 whose weights are one file of torch.save, and that of 2.9 and
-// later whose weights are their own records. The graph and what describes the weights are JSON; no weight is read, and a program that was exported
-// on fake or meta tensors, whose weights have no bytes, is as good as one with them. The schemas of majors 2 to 8 are read.
+// Three layouts are read: the plain zip of torch 2.7 and before, the package of 2.8 whose weights
+// are one file of torch.save, and that of 2.9 and later whose weights are their own records. The
+// graph and what describes the weights are JSON; no weight is read, and a program that was exported
+// on fake or meta tensors, whose weights have no bytes, is as good as one with them. The schemas of
+// majors 2 to 8 are read.
 //
-// Operators keep the overload that the file names. Graphs that operators run are blocks of their node. What the program writes back to buffers and
-// inputs at its end is written by copies, as ExportedProgram.module does (torch/export/_unlift.py).
+// Operators keep the overload that the file names. Graphs that operators run are blocks of their
+// node. What the program writes back to buffers and inputs at its end is written by copies, as
+// ExportedProgram.module does (torch/export/_unlift.py).
 package torchexport
 
 import (
@@ -98,7 +101,8 @@ type payload struct {
 	saved   *savedTensor // where a file of torch.save reports
 }
 
-// payloads are what an archive says of weights and constants, in its order; none where their record is a file of torch.save.
+// payloads are what an archive says of weights and constants, in its order; none where their record
+// is a file of torch.save.
 type payloads struct {
 	list   []payload
 	byName map[string]*payload

@@ -119,7 +119,8 @@ func (l *lowerer) subgraph(g *graph, outer *scope) (*program.Block, error) {
 	return b, nil
 }
 
-// operator is the name and overload of "torch.ops.aten.add.Tensor", and what Python's functions of numbers are called as operators.
+// operator is the name and overload of "torch.ops.aten.add.Tensor", and what Python's functions of
+// numbers are called as operators.
 func operator(target string) (op, key string) {
 	rest, ok := strings.CutPrefix(target, "torch.ops.")
 	if !ok {
@@ -208,7 +209,8 @@ var elemTypes = map[kindOfArgument]*program.Type{
 	tensorArg: tensorType, intArg: intType, floatArg: {Kind: program.FloatType}, boolArg: {Kind: program.BoolType}, stringArg: {Kind: program.StrType},
 }
 
-// memoryFormats and layouts are numbered by the schema; to operators they are c10's (c10/core/MemoryFormat.h, c10/core/Layout.h).
+// memoryFormats and layouts are numbered by the schema; to operators they are c10's
+// (c10/core/MemoryFormat.h, c10/core/Layout.h).
 var (
 	memoryFormats = map[int64]tensor.MemoryFormat{1: tensor.Contiguous, 2: tensor.ChannelsLast, 3: tensor.ChannelsLast3d, 4: tensor.Preserve}
 	layouts       = map[int64]int64{1: 1, 2: 2, 3: 5, 4: 6, 5: 7, 6: 3, 7: 0}

@@ -14,8 +14,10 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// A file of torch.save within the archive: all weights of a program through torch 2.8, and since 2.9 a weight that is a tensor subclass, such as
-// torchao's quantised ones. It is read for which storage each tensor lies in, and for the tensors that a subclass is made of; nothing of it is executed.
+// A file of torch.save within the archive: all weights of a program through torch 2.8, and since
+// 2.9 a weight that is a tensor subclass, such as torchao's quantised ones. It is read for which
+// storage each tensor lies in, and for the tensors that a subclass is made of; nothing of it is
+// executed.
 
 // savedTensor is a tensor of such a file.
 type savedTensor struct {
@@ -279,7 +281,8 @@ func (l *states) unwrap(name string, t *savedTensor, class tensor.Category, reco
 	return out
 }
 
-// takeApart makes what reads a tensor out of a subclass an alias of that tensor; a subclass that another operator takes is one more tensor.
+// takeApart makes what reads a tensor out of a subclass an alias of that tensor; a subclass that
+// another operator takes is one more tensor.
 func (l *lowerer) takeApart(n *program.Node) {
 	for i := range n.Args {
 		st, _ := n.Args[i].Const.(*program.State)

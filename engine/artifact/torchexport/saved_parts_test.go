@@ -125,7 +125,8 @@ func TestSavedTensors(t *testing.T) {
 	}
 }
 
-// TestTakeApart: only what reads a tensor out of a subclass becomes that tensor; a subclass that another operator takes counts as one more.
+// TestTakeApart: only what reads a tensor out of a subclass becomes that tensor; a subclass that
+// another operator takes counts as one more.
 func TestTakeApart(t *testing.T) {
 	const access = "export::access_subclass_inner_tensor"
 	for _, tt := range []struct {
@@ -182,7 +183,8 @@ func TestDTypeNumbers(t *testing.T) {
 	}
 }
 
-// TestUnwrap: a subclass is the tensors that it is made of, however deep, each once, under its name and their attributes.
+// TestUnwrap: a subclass is the tensors that it is made of, however deep, each once, under its name
+// and their attributes.
 func TestUnwrap(t *testing.T) {
 	leaf := func(storage string) *savedTensor { return &savedTensor{storage: storage, bytes: 8} }
 	inside := &savedTensor{inner: []innerTensor{{"a", leaf("0")}, {"b", leaf("1")}}}
@@ -197,7 +199,8 @@ func TestUnwrap(t *testing.T) {
 	assert.Len(t, l.byName, 6)
 }
 
-// TestConfigs: weights and constants are reported each by a separate file, either of which may be missing; what is wrong in one is reported by its name.
+// TestConfigs: weights and constants are reported each by a separate file, either of which may be
+// missing; what is wrong in one is reported by its name.
 func TestConfigs(t *testing.T) {
 	config := func(name, record string) *fstest.MapFile {
 		return &fstest.MapFile{Data: []byte(`{"other": 3, "config": {"` + name + `": {"path_name": "` + record + `", "use_pickle": true}}}`)}

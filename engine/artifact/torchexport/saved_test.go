@@ -68,7 +68,8 @@ func TestSavedRefused(t *testing.T) {
 	}
 }
 
-// TestSubclassesCountAsWhatTheyHold: torchao's weights are the tensors that they are made of, those that the program does not read among them.
+// TestSubclassesCountAsWhatTheyHold: torchao's weights are the tensors that they are made of, those
+// that the program does not read among them.
 func TestSubclassesCountAsWhatTheyHold(t *testing.T) {
 	for name, want := range map[string]int64{
 		"ao_int8": 2*256*512 + 4*(512+256) + (512 + 256) + 2*(512+256), // bytes, scales in float32, zero points in int8, biases in bfloat16

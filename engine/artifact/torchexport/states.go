@@ -127,7 +127,8 @@ func (s *size) fixed(err error) (int64, error) {
 	return s.n, err
 }
 
-// loadOrder is the order in which torch.export.load makes the tensors: that of the archive, then what the archive does not list.
+// loadOrder is the order in which torch.export.load makes the tensors: that of the archive, then
+// what the archive does not list.
 func (l *lowerer) loadOrder() []*program.State {
 	out := make([]*program.State, 0, len(l.order))
 	seen := map[*program.State]bool{}

@@ -9,9 +9,10 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// Since 2.6 sizes are written as sympy.srepr writes them: Add(Mul(Integer(2), Symbol('s77', positive=True, integer=True)), Integer(1)). Before it was
-// plain text, "2*s0 + 1". The functions are sympy's and torch's own (torch/utils/_sympy/functions.py), of which some take floats on the way from one
-// whole number to another.
+// Since 2.6 sizes are written as sympy.srepr writes them: Add(Mul(Integer(2), Symbol('s77',
+// positive=True, integer=True)), Integer(1)). Before it was plain text, "2*s0 + 1". The functions
+// are sympy's and torch's own (torch/utils/_sympy/functions.py), of which some take floats on the
+// way from one whole number to another.
 
 // parseSize reads either form.
 func parseSize(text string) (program.Size, error) {

@@ -8,7 +8,8 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// treespec is how torch.utils._pytree writes a structure: [1, {"type": …, "context": …, "children_spec": […]}], the type null of a leaf.
+// treespec is how torch.utils._pytree writes a structure: [1, {"type": …, "context": …,
+// "children_spec": […]}], the type null of a leaf.
 type treespec struct {
 	Type     *string         `json:"type"`
 	Context  json.RawMessage `json:"context"` // JSON as a string; of a defaultdict an object
@@ -105,8 +106,9 @@ func (s *treespec) names() []string {
 	return names
 }
 
-// inputs are what a caller gives by name: the members of the tuple of positional arguments, then those of the dict of keyword arguments. nil is
-// what the file does not record, or what does not fit the parameters.
+// inputs are what a caller gives by name: the members of the tuple of positional arguments, then
+// those of the dict of keyword arguments. nil is what the file does not record, or what does not
+// fit the parameters.
 func (d *document) callerInputs(params []program.Param) ([]program.Input, error) {
 	t, err := readTree(d.inTree)
 	if err != nil || t == nil {

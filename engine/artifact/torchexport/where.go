@@ -90,7 +90,8 @@ func frameLine(line string) (program.Frame, bool) {
 	return program.Frame{File: file, Line: n, Function: function}, true
 }
 
-// call reads the calls of modules that a node is in: "L__self__,,net.Net;L__self___c,c,torch.nn.modules.conv.Conv2d", the outermost first. A module
+// call reads the calls of modules that a node is in:
+// "L__self__,,net.Net;L__self___c,c,torch.nn.modules.conv.Conv2d", the outermost first. A module
 // that is called again has a number behind its name, "c@1".
 func (p *places) call(raw []byte) *program.ModuleCall {
 	if len(raw) == 0 || bytes.Count(raw, []byte(";")) > maxCalls || string(raw) == noModules {

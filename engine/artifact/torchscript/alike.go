@@ -7,8 +7,9 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// Scripting makes a separate class of each module whose attributes differ in type or value, under another name: the 53 convolutions of resnet50 are
-// of 23 classes, which have the same two methods. Such functions have one graph: a body says nothing of its class, for which method a call means
+// Scripting makes a separate class of each module whose attributes differ in type or value, under
+// another name: the 53 convolutions of resnet50 are of 23 classes, which have the same two methods.
+// Such functions have one graph: a body says nothing of its class, for which method a call means
 // and which attribute a name is known when it runs.
 
 // bodyText is the text of a function's body and where it begins.
@@ -31,7 +32,8 @@ func (b *body) text() (t bodyText, at python.Span) {
 	return t, at
 }
 
-// keep has a function's graph for others that are alike. Traced archives have none: what their operations come from differs.
+// keep has a function's graph for others that are alike. Traced archives have none: what their
+// operations come from differs.
 func (d *decoder) keep(b *body, fn *program.Func, g *program.Graph) {
 	if d.prog.Records != program.RecordsSource || fn.Class == nil || d.low.forks || !b.file.debug.known() {
 		return
@@ -43,8 +45,9 @@ func (d *decoder) keep(b *body, fn *program.Func, g *program.Graph) {
 	d.alike[t] = alike{b, fn, g}
 }
 
-// lowered is the graph of a function that was lowered before and is the same as b except its class: the same text at the same line, parameters
-// of the same names and types, and operations that come from the same places of the user's text. It is nil where there is none.
+// lowered is the graph of a function that was lowered before and is the same as b except its class:
+// the same text at the same line, parameters of the same names and types, and operations that come
+// from the same places of the user's text. It is nil where there is none.
 func (d *decoder) lowered(b *body, fn *program.Func) *program.Graph {
 	if len(d.alike) == 0 || fn.Class == nil || !b.file.debug.known() {
 		return nil
@@ -64,8 +67,8 @@ func (d *decoder) lowered(b *body, fn *program.Func) *program.Graph {
 // known says whether all sources of a file are made, or there are none.
 func (t *debugTable) known() bool { return t.whole || len(t.records) == 0 }
 
-// same says whether two spans of one length come from the same places. The end of a span is one of its places: there a function returns that does not
-// say so.
+// same says whether two spans of one length come from the same places. The end of a span is one of
+// its places: there a function returns that does not say so.
 func (t *debugTable) same(at python.Span, other *debugTable, there python.Span) bool {
 	if len(t.records) == 0 || len(other.records) == 0 {
 		return len(t.records) == len(other.records)

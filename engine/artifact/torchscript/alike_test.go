@@ -15,8 +15,8 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// TestAlikeFunctionsAreWhatTheyWouldBe: a function that got the graph of one like it is, to every place in the user's text, what it is when nothing was
-// lowered before it.
+// TestAlikeFunctionsAreWhatTheyWouldBe: a function that got the graph of one like it is, to every
+// place in the user's text, what it is when nothing was lowered before it.
 func TestAlikeFunctionsAreWhatTheyWouldBe(t *testing.T) {
 	for path, want := range map[string]int{
 		filepath.Join(root, "testdata", "artifacts", "torchvision", "resnet50.script.pt"): 40,

@@ -45,7 +45,8 @@ func BenchmarkResNet50(b *testing.B) {
 	}
 }
 
-// What checking a program costs beside decoding it: its tables, and every function (of which a run lowers those that it calls).
+// What checking a program costs beside decoding it: its tables, and every function (of which a run
+// lowers those that it calls).
 func BenchmarkCheck(b *testing.B) {
 	p, err := Decode(open(b, filepath.Join(root, "testdata", "artifacts", "torchvision", "resnet50.script.pt")))
 	require.NoError(b, err)

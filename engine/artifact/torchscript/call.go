@@ -9,8 +9,9 @@ import (
 
 // This file lowers calls: operators, functions, methods, constructors and the forms only serialised code has.
 
-// call lowers a call. Where it is a mere literal or another value seen as a type, there is no node and the argument is returned;
-// else the caller gives the node its results, of type t where that is known.
+// call lowers a call. Where it is a mere literal or another value seen as a type, there is no node
+// and the argument is returned; else the caller gives the node its results, of type t where that is
+// known.
 func (l *lowerer) call(x *python.Call, flags program.NodeFlags) (n *program.Node, t *program.Type, v program.Arg) {
 	switch fn := x.Fn.(type) {
 	case *python.Name:
@@ -116,8 +117,8 @@ func (l *lowerer) operator(x *python.Call, op string, flags program.NodeFlags) (
 	return l.nodeArgs(op, x.Start, flags, l.arguments(x)), nil, v
 }
 
-// builtinOps are Python's functions and the operators behind them (the environment of ir_emitter.cpp). PyTorch's printer uses the
-// first six only.
+// builtinOps are Python's functions and the operators behind them (the environment of
+// ir_emitter.cpp). PyTorch's printer uses the first six only.
 func builtinOp(name string) string {
 	switch name {
 	case "int":
@@ -195,8 +196,9 @@ func (l *lowerer) builtin(x *python.Call, name string, flags program.NodeFlags) 
 	return n, t, v
 }
 
-// annotate lowers annotate(T, x), which PyTorch prints for a container whose members do not record its type, for a tensor used where
-// a number is wanted, and for tolist. For everything else it changes nothing.
+// annotate lowers annotate(T, x), which PyTorch prints for a container whose members do not record
+// its type, for a tensor used where a number is wanted, and for tolist. For everything else it
+// changes nothing.
 func (l *lowerer) annotate(x *python.Call, flags program.NodeFlags) (*program.Node, *program.Type, program.Arg) {
 	t := l.typeArg(x.Args[0].Value)
 	var v program.Arg

@@ -52,8 +52,8 @@ func (d *decoder) literalOf(f *python.File, x python.Expr) (any, error) {
 	return v, nil
 }
 
-// fold is the literal x stands for; ok is false where x is no constant. It looks at no local names: the caller makes sure that
-// what it passes holds none.
+// fold is the literal x stands for; ok is false where x is no constant. It looks at no local names:
+// the caller makes sure that what it passes holds none.
 func (d *decoder) fold(f *python.File, x python.Expr) (v any, ok bool, err error) {
 	switch x := x.(type) {
 	case *python.Name:
@@ -295,7 +295,8 @@ func (d *decoder) foldCall(f *python.File, x *python.Call) (any, bool, error) {
 	return t, true, nil
 }
 
-// annotated gives a literal the type it was declared with: an empty list shows none, and an integer may stand for a float.
+// annotated gives a literal the type it was declared with: an empty list shows none, and an integer
+// may stand for a float.
 func annotated(v any, t *program.Type) any {
 	for t.Kind == program.OptionalType && len(t.Elems) == 1 {
 		t = t.Elems[0]

@@ -26,8 +26,9 @@ func (l *lowerer) branch(stmts []python.Stmt) (b branch) {
 	return b
 }
 
-// ifStmt makes a result of every name that both sides bind, and of every name known before that one side binds anew; where one side
-// returns, of every name the other binds. Names that one side alone knows stay its own.
+// ifStmt makes a result of every name that both sides bind, and of every name known before that one
+// side binds anew; where one side returns, of every name the other binds. Names that one side alone
+// knows stay its own.
 func (l *lowerer) ifStmt(s *python.If) (left bool) {
 	number := l.stmt - 1
 	cond := l.nested(s.Cond)
@@ -133,8 +134,8 @@ func (l *lowerer) carried(name string, to []int32) []int32 {
 	return to
 }
 
-// loop lowers a loop. trip and cond are its bound and first condition; item, where not nil, runs at the body's beginning with the
-// iteration's number; next is the condition for another round.
+// loop lowers a loop. trip and cond are its bound and first condition; item, where not nil, runs at
+// the body's beginning with the iteration's number; next is the condition for another round.
 type loop struct {
 	at         python.Pos
 	line       int

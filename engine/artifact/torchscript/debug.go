@@ -14,18 +14,22 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// This file turns *.debug_pkl into source ranges: which part of the user's own text an operation of the printed code comes from
-// (torch/csrc/jit/serialization/source_range_serialization.cpp). Two formats are known:
+// This file turns *.debug_pkl into source ranges: which part of the user's own text an operation of
+// the printed code comes from (torch/csrc/jit/serialization/source_range_serialization.cpp). Two
+// formats are known:
 //
 //	("FORMAT_WITH_STRING_TABLE", strings, records)
 //	records
 //
-// A record is (offset, range) or (offset, range, tag) or (offset, tag, range), a range is (source, start, end), and a source is
-// (text, file, first line). With a string table text is a list of indices, whose strings make the text one after another, and file
-// is an index. A record holds from its offset to the next one's.
+// A record is (offset, range) or (offset, range, tag) or (offset, tag, range), a range is (source,
+// start, end), and a source is (text, file, first line). With a string table text is a list of
+// indices, whose strings make the text one after another, and file is an index. A record holds from
+// its offset to the next one's.
 
-// debugTable is a file's records by offset, and their sources. A traced archive records a stack for every operation that was recorded, most of which are in
-// no program: so a source is made when a node asks for it, while its file is the one that was read last, and else before the next file is read.
+// debugTable is a file's records by offset, and their sources. A traced archive records a stack for
+// every operation that was recorded, most of which are in no program: so a source is made when a
+// node asks for it, while its file is the one that was read last, and else before the next file is
+// read.
 type debugTable struct {
 	read    bool
 	records []debugRecord
@@ -332,7 +336,8 @@ func (s *debugSources) stack(ids []rangeValue) (*origin, error) {
 	return &origin{stack: &program.Stack{Frames: frames}}, nil
 }
 
-// frame is the frame a line reports, nil for a line that reports none. The same few lines make all stacks of an archive.
+// frame is the frame a line reports, nil for a line that reports none. The same few lines make all
+// stacks of an archive.
 func (d *decoder) frame(line string) *program.Frame {
 	if f, ok := d.frames[line]; ok {
 		return f
@@ -346,8 +351,9 @@ func (d *decoder) frame(line string) *program.Frame {
 	return p
 }
 
-// intern makes one origin of equal ones: a class that was copied under many names brings its text as often. The text of a traced
-// archive without a string table is a stack as well. Text and file are copied where they are kept.
+// intern makes one origin of equal ones: a class that was copied under many names brings its text
+// as often. The text of a traced archive without a string table is a stack as well. Text and file
+// are copied where they are kept.
 func (s *debugSources) intern(text, file string, line int) *origin {
 	if text == "" {
 		return nil
@@ -382,8 +388,9 @@ type sourceKey struct {
 	line       int
 }
 
-// findTells knows traced archives by the stacks in their records, and frozen ones by their weights. A root that only calls its child has
-// no record that reports: then the other files are asked, in order.
+// findTells knows traced archives by the stacks in their records, and frozen ones by their weights.
+// A root that only calls its child has no record that reports: then the other files are asked, in
+// order.
 func (d *decoder) findRecords() error {
 	p := d.prog
 	p.Records = program.RecordsSource
@@ -428,8 +435,9 @@ func (d *decoder) findRecords() error {
 	return nil
 }
 
-// frozen says whether torch.jit.freeze made the archive: it leaves one module with its weights among the constants, and drops the
-// attributes nobody reads, with them training, which every other module declares.
+// frozen says whether torch.jit.freeze made the archive: it leaves one module with its weights
+// among the constants, and drops the attributes nobody reads, with them training, which every other
+// module declares.
 func frozen(p *program.Program) bool {
 	_, training := p.Root.Class.AttrIndex("training")
 	if training || len(p.Modules) > 1 || len(p.States) == 0 {

@@ -1,14 +1,16 @@
 // Package torchscript turns a TorchScript archive, what torch.jit.save writes, into a program.
 //
-// It reads the records data.pkl and constants.pkl (the objects and the tensors' descriptions), code/**.py (classes and functions),
-// *.debug_pkl (where each operation stands in the user's own source) and version. Tensor bytes are not read, except constants and
-// buffers of at most 64 elements, because traced programs compute shapes with them. Function bodies are read and lowered when they
-// are first asked for; what a body refers to is resolved then, across files.
+// It reads the records data.pkl and constants.pkl (the objects and the tensors' descriptions),
+// code/**.py (classes and functions), *.debug_pkl (where each operation stands in the user's own
+// source) and version. Tensor bytes are not read, except constants and buffers of at most 64
+// elements, because traced programs compute shapes with them. Function bodies are read and lowered
+// when they are first asked for; what a body refers to is resolved then, across files.
 //
 // Values of an If or Loop are exactly those PyTorch's own graph has, because when a value dies depends on it.
 //
-// Not modelled: the container of PyTorch 1.0 and 1.1 (model.json, refused), bytecode.pkl (mobile archives hold the same code as source), and what has never been written by PyTorch's
-// printer: comprehensions, break and continue, augmented assignment.
+// Not modelled: the container of PyTorch 1.0 and 1.1 (model.json, refused), bytecode.pkl (mobile
+// archives hold the same code as source), and what has never been written by PyTorch's printer:
+// comprehensions, break and continue, augmented assignment.
 package torchscript
 
 import (
@@ -45,7 +47,8 @@ func exists(f fs.FS, name string) bool {
 	return err == nil
 }
 
-// Decode reads an archive, presented as its top folder. True sizes of records that were stripped come from .memspec/stripped.json.
+// Decode reads an archive, presented as its top folder. True sizes of records that were stripped
+// come from .memspec/stripped.json.
 func Decode(f fs.FS) (*program.Program, error) {
 	if !exists(f, "data.pkl") && exists(f, "model.json") {
 		return nil, ErrLegacy
@@ -136,13 +139,15 @@ func (d *decoder) readFile(name string) (string, error) {
 	return unsafe.String(unsafe.SliceData(data), len(data)), nil
 }
 
-// Container versions: kMinSupportedFileFormatVersion and kMaxSupportedFileFormatVersion of caffe2/serialize/versions.h in 2.15.
+// Container versions: kMinSupportedFileFormatVersion and kMaxSupportedFileFormatVersion of
+// caffe2/serialize/versions.h in 2.15.
 const minVersion, maxVersion = 1, 10
 
 // maxVersionBytes bounds the record: a number and a newline.
 const maxVersionBytes = 64
 
-// readVersion reads the container's version: the record version or, in archives for mobile and those of some releases, .data/version.
+// readVersion reads the container's version: the record version or, in archives for mobile and
+// those of some releases, .data/version.
 func (d *decoder) readVersion() error {
 	for _, name := range []string{"version", ".data/version"} {
 		info, err := fs.Stat(d.fs, name)

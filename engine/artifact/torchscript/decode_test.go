@@ -51,8 +51,8 @@ var refused = map[string]string{
 	"openmm__openmm-torch__central-b190c8f4.pt": "PyTorch 1.1 or older",
 }
 
-// Every archive of the corpus decodes, every function of it lowers, and the program is what package program promises; or it is refused
-// for the reason that stands here.
+// Every archive of the corpus decodes, every function of it lowers, and the program is what package
+// program promises; or it is refused for the reason that stands here.
 func TestCorpus(t *testing.T) {
 	n, functions, nodes := 0, 0, 0
 	for _, path := range archives(t) {
@@ -144,7 +144,8 @@ func TestDeterminism(t *testing.T) {
 	assert.Equal(t, texts[0].String(), texts[1].String())
 }
 
-// What data.pkl holds, as literals: lists and tuples, a device, a complex number, a member of an enumeration, one tensor in two places.
+// What data.pkl holds, as literals: lists and tuples, a device, a complex number, a member of an
+// enumeration, one tensor in two places.
 func TestObjects(t *testing.T) {
 	p, err := Decode(open(t, filepath.Join("testdata", "language.pt")))
 	require.NoError(t, err)

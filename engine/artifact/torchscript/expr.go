@@ -10,8 +10,8 @@ import (
 // nested lowers an expression inside a statement: its results have no printed name.
 func (l *lowerer) nested(x python.Expr) program.Arg { return l.eval(x, "", program.Nested) }
 
-// named lowers what is assigned to a name. A list or dict becomes a new one, even if it holds constants only: the name may be
-// appended to.
+// named lowers what is assigned to a name. A list or dict becomes a new one, even if it holds
+// constants only: the name may be appended to.
 func (l *lowerer) named(x python.Expr, name string) binding {
 	switch y := x.(type) {
 	case *python.Name:
@@ -102,8 +102,8 @@ func (l *lowerer) constant(x python.Expr) program.Arg {
 	return program.Arg{Const: v}
 }
 
-// attr lowers x.name: an attribute of an object, the value or name of an enumeration's member (PyTorch prints parentheses around
-// the member), or a constant of the archive.
+// attr lowers x.name: an attribute of an object, the value or name of an enumeration's member
+// (PyTorch prints parentheses around the member), or a constant of the archive.
 func (l *lowerer) attr(x *python.Attr, name string, flags program.NodeFlags) program.Arg {
 	if isPath(x) && !l.local(x) {
 		return l.constant(x)
@@ -151,8 +151,8 @@ func (l *lowerer) subscript(x *python.Subscript, name string, flags program.Node
 	return l.to(n, name, nil)
 }
 
-// container lowers a list or tuple. Without names in it, and unless it is a list that is assigned to a name, it is a literal; each
-// reading of a literal list makes a new list.
+// container lowers a list or tuple. Without names in it, and unless it is a list that is assigned
+// to a name, it is a literal; each reading of a literal list makes a new list.
 func (l *lowerer) container(x python.Expr, op string, elems []python.Expr, flags program.NodeFlags) (*program.Node, any) {
 	nested := flags&program.Nested != 0
 	if _, isList := x.(*python.List); !isList || nested {

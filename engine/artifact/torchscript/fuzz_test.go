@@ -14,8 +14,8 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// FuzzDecode: no records make the decoder panic, hang or exhaust memory, and what it accepts is a sound program or fails in a function
-// with an error.
+// FuzzDecode: no records make the decoder panic, hang or exhaust memory, and what it accepts is a
+// sound program or fails in a function with an error.
 func FuzzDecode(f *testing.F) {
 	sources, err := filepath.Glob(filepath.Join("testdata", "lower", "*.txtar"))
 	require.NoError(f, err)
@@ -55,7 +55,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// excused are violations that the archive itself commits, not the decoder: calls that do not fit, and class lists that name nothing.
+// excused are violations that the archive itself commits, not the decoder: calls that do not fit,
+// and class lists that name nothing.
 func excused(err error) bool {
 	for _, line := range strings.Split(err.Error(), "\n") {
 		if !strings.Contains(line, "argument") && !strings.Contains(line, "which is no attribute") && !strings.Contains(line, "a second attribute") &&

@@ -14,8 +14,9 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// The graphs are those PyTorch makes of the same archive (testdata/language.graph, see language.py): the same nodes in the same order,
-// results and parameters of every If and Loop, and lines in the user's source.
+// The graphs are those PyTorch makes of the same archive (testdata/language.graph, see
+// language.py): the same nodes in the same order, results and parameters of every If and Loop, and
+// lines in the user's source.
 func TestGraphsArePyTorchs(t *testing.T) {
 	p, err := Decode(open(t, filepath.Join("testdata", "language.pt")))
 	require.NoError(t, err)
@@ -57,9 +58,10 @@ func graphLines(b *program.Block, depth int, lines []string) []string {
 	return lines
 }
 
-// graphs takes a listing apart by function and evens out what is written differently on purpose: containers of constants and devices
-// are literals here; x[i] is decided when it runs; taking apart is one kind; __enter__'s result is there if it is used; a call's line is looked
-// for at its parenthesis; and what raises ends no function.
+// graphs takes a listing apart by function and evens out what is written differently on purpose:
+// containers of constants and devices are literals here; x[i] is decided when it runs; taking apart
+// is one kind; __enter__'s result is there if it is used; a call's line is looked for at its
+// parenthesis; and what raises ends no function.
 func graphs(lines []string) map[string][]string {
 	out := map[string][]string{}
 	name := ""

@@ -121,7 +121,8 @@ func (l *lowerer) function(stmts []python.Stmt, end python.Pos) *program.Block {
 	return l.blockSlab.Put(program.Block{Nodes: l.nodes.take(m, &l.nodeList)})
 }
 
-// stmts lowers statements in order and says whether one returns. Raising does not count: PyTorch prints assignments after it.
+// stmts lowers statements in order and says whether one returns. Raising does not count: PyTorch
+// prints assignments after it.
 func (l *lowerer) stmts(stmts []python.Stmt) (left bool) {
 	for _, s := range stmts {
 		if l.statement(s) {
@@ -338,7 +339,8 @@ func (l *lowerer) withStmt(s *python.With) (left bool) {
 	return left
 }
 
-// forkDef lowers the function PyTorch prints for a fork. It has no parameters but uses names around it: these become its parameters.
+// forkDef lowers the function PyTorch prints for a fork. It has no parameters but uses names around
+// it: these become its parameters.
 func (l *lowerer) forkDef(s *python.FuncDef) {
 	if len(s.Params) != 0 {
 		l.failf(s.Start, "got parameters of a function in a function, want none")

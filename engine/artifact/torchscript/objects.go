@@ -13,11 +13,11 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// This file turns data.pkl and constants.pkl into objects and literals. The globals PyTorch's pickler writes are the rows of
-// unpickler.global; tensors are in tensors.go.
+// This file turns data.pkl and constants.pkl into objects and literals. The globals PyTorch's
+// pickler writes are the rows of unpickler.global; tensors are in tensors.go.
 
-// readObjects reads the constants first: that is the order PyTorch loads tensors in (ScriptModuleDeserializer::deserialize,
-// torch/csrc/jit/serialization/import.cpp).
+// readObjects reads the constants first: that is the order PyTorch loads tensors in
+// (ScriptModuleDeserializer::deserialize, torch/csrc/jit/serialization/import.cpp).
 func (d *decoder) readObjects() error {
 	u := &unpickler{d: d, lists: map[*pickle.List]*program.ListLit{}, dicts: map[*pickle.Dict]*program.DictLit{},
 		tuples: map[*any]*program.TupleLit{}, records: make(map[string]int, len(d.names)-len(d.files))}
@@ -199,7 +199,8 @@ func (u *unpickler) newObject(cls any, _ []any) (any, error) {
 	return u.objects.Put(program.Object{Class: c}), nil
 }
 
-// build fills an object: with a dict by attribute, or, where its class has __setstate__, with what that will be called with.
+// build fills an object: with a dict by attribute, or, where its class has __setstate__, with what
+// that will be called with.
 func (u *unpickler) build(obj, state any) (any, error) {
 	switch o := obj.(type) {
 	case *program.Opaque:

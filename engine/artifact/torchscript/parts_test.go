@@ -209,7 +209,8 @@ func TestMetaTensors(t *testing.T) {
 	}
 }
 
-// TestFunctionsInEachOther: forked functions may stand in each other as deep as may be; how many stand beside each other does not count.
+// TestFunctionsInEachOther: forked functions may stand in each other as deep as may be; how many
+// stand beside each other does not count.
 func TestFunctionsInEachOther(t *testing.T) {
 	lowered := func(body string) error {
 		p, err := Decode(archive("class M(Module):\n  def forward(self: __torch__.M,\n    x: Tensor) -> Tensor:\n" + body + "    return x\n"))
@@ -239,7 +240,8 @@ func TestFunctionsInEachOther(t *testing.T) {
 	assert.Equal(t, 200, maxDepth)
 }
 
-// TestRecordsOfArchives: which records are code, what an archive of another form is called, and which attribute's fault is reported.
+// TestRecordsOfArchives: which records are code, what an archive of another form is called, and
+// which attribute's fault is reported.
 func TestRecordsOfArchives(t *testing.T) {
 	for name, want := range map[string]bool{"code/__torch__.py": true, "code/a/b.py": true, "code/a.py.debug_pkl": false, "other/a.py": false, "a.py": false, "code/a": false, "code/.py": true} {
 		assert.Equal(t, want, isCode(name), name)

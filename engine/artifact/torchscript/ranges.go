@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// rangeMachine reads the pickles of debug records: integers, strings, tuples and lists, nothing else. A big traced archive holds several
-// times more of them than of everything else, so that they have a separate reader that makes no value for each: a string stays
-// where it is, a tuple is a place in one slice.
+// rangeMachine reads the pickles of debug records: integers, strings, tuples and lists, nothing
+// else. A big traced archive holds several times more of them than of everything else, so that they
+// have a separate reader that makes no value for each: a string stays where it is, a tuple is a
+// place in one slice.
 type rangeMachine struct {
 	data  string
 	stack []rangeValue
@@ -47,7 +48,8 @@ const maxDebug = 1 << 30
 
 var errShort = errors.New("got the end of the record, want more")
 
-// run reads one pickle. Each opcode takes a byte and makes at most one value, so that what it costs is bounded by the data.
+// run reads one pickle. Each opcode takes a byte and makes at most one value, so that what it costs
+// is bounded by the data.
 func (m *rangeMachine) run(data string) (rangeValue, error) {
 	if len(data) > maxDebug {
 		return rangeValue{}, fmt.Errorf("got %d bytes, want at most %d", len(data), maxDebug)

@@ -135,7 +135,8 @@ func TestDebugRecords(t *testing.T) {
 	assert.NoError(t, err)
 }
 
-// TestSourcesAreMadeWhenAsked: of a traced archive those that a node asks for; all where another file is read while functions of this one are left.
+// TestSourcesAreMadeWhenAsked: of a traced archive those that a node asks for; all where another
+// file is read while functions of this one are left.
 func TestSourcesAreMadeWhenAsked(t *testing.T) {
 	stack := func(line int, broken bool) string {
 		first := pInt(0)

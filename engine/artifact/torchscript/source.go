@@ -22,8 +22,9 @@ type sourceFile struct {
 
 const codeFolder = "code/"
 
-// readSource outlines every code record and turns its classes and functions into the program's, file by file. Classes refer to each
-// other across files, so that references are resolved when all are known.
+// readSource outlines every code record and turns its classes and functions into the program's,
+// file by file. Classes refer to each other across files, so that references are resolved when all
+// are known.
 func (d *decoder) readSource() error {
 	n := 0
 	for _, name := range d.names {

@@ -107,8 +107,8 @@ func (u *unpickler) present(s *storage) error {
 	return nil
 }
 
-// tensor is _rebuild_tensor_v2(storage, offset, sizes, strides, requires_grad, hooks), with the quantizer after the strides where there
-// is one.
+// tensor is _rebuild_tensor_v2(storage, offset, sizes, strides, requires_grad, hooks), with the
+// quantizer after the strides where there is one.
 func (u *unpickler) tensor(quantized bool, args []any) (any, error) {
 	want := 5
 	if quantized {
@@ -203,8 +203,8 @@ const (
 	numBatches    = "num_batches_tracked" // of every batch normalisation, counts training steps only
 )
 
-// readValues reads the elements of the small tensors among the constants and buffers. Of floating buffers, which are mostly running
-// means, single numbers only.
+// readValues reads the elements of the small tensors among the constants and buffers. Of floating
+// buffers, which are mostly running means, single numbers only.
 func (d *decoder) readValues() error {
 	for _, s := range d.prog.States {
 		n := s.Meta.Numel()
@@ -228,8 +228,8 @@ func (d *decoder) readValues() error {
 	return nil
 }
 
-// values reads a tensor's elements in row-major order; nil where its type has none that a program could compute with, or where the
-// record was stripped.
+// values reads a tensor's elements in row-major order; nil where its type has none that a program
+// could compute with, or where the record was stripped.
 func values(data []byte, m *tensor.Meta) *tensor.Data {
 	if int64(len(data)) < int64(m.StorageBytes()) || m.DType.Complex() || m.DType.Quantized() {
 		return nil

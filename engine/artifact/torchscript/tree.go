@@ -119,7 +119,8 @@ func (w *walker) object(o *program.Object, name string) {
 	w.parent = parent
 }
 
-// category is what the class says of its attribute. Classes of PyTorch up to 1.4 name no buffers: there every other tensor is one.
+// category is what the class says of its attribute. Classes of PyTorch up to 1.4 name no buffers:
+// there every other tensor is one.
 func (w *walker) category(s *program.State, c *program.Class, attr string) {
 	if s.Class != tensor.Activation || c.Kind != program.ModuleClass {
 		return
@@ -132,7 +133,8 @@ func (w *walker) category(s *program.State, c *program.Class, attr string) {
 	}
 }
 
-// join is the path of b in a. Paths are written one behind another into pieces of memory: a model has a thousand, which live as long as it does.
+// join is the path of b in a. Paths are written one behind another into pieces of memory: a model
+// has a thousand, which live as long as it does.
 func (w *walker) join(a, b string) string {
 	if a == "" {
 		return b

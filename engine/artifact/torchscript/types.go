@@ -7,7 +7,8 @@ import (
 
 // This file turns annotations into types.
 
-// typeOf is the type an annotation names. Equal texts give the same *Type: a big model repeats few annotations thousands of times.
+// typeOf is the type an annotation names. Equal texts give the same *Type: a big model repeats few
+// annotations thousands of times.
 func (d *decoder) typeOf(f *python.File, x python.Expr) (*program.Type, error) {
 	text := f.Text(x.Bounds())
 	if kind, ok := plainType(text); ok {

@@ -2,8 +2,9 @@ package torchscript
 
 import "github.com/memspec/memspec/engine/program"
 
-// An archive of an old container version means by some operators what they did then; PyTorch replaces these when it loads it
-// (torch/csrc/jit/operator_upgraders/upgraders_entry.cpp). gelu is among them and does the same.
+// An archive of an old container version means by some operators what they did then; PyTorch
+// replaces these when it loads it (torch/csrc/jit/operator_upgraders/upgraders_entry.cpp). gelu is
+// among them and does the same.
 
 // newest is the container version from which on nothing is replaced.
 const newest = 9

@@ -9,12 +9,12 @@ import (
 
 // This file distinguishes the user's own code from PyTorch's.
 
-// builtinFile is what scripting names as the file of its own functions, which it puts in the place of an operator on a number and a tensor
-// (torch/csrc/jit/frontend/builtin_functions.cpp).
+// builtinFile is what scripting names as the file of its own functions, which it puts in the place
+// of an operator on a number and a tensor (torch/csrc/jit/frontend/builtin_functions.cpp).
 const builtinFile = "<string>"
 
-// isLibrary says whether a function is one of PyTorch's own modules or functions: by the class's name, and by the file, for a class of the
-// user's may have inherited it.
+// isLibrary says whether a function is one of PyTorch's own modules or functions: by the class's
+// name, and by the file, for a class of the user's may have inherited it.
 func isLibrary(record string, body *program.Block) bool {
 	return strings.HasPrefix(record, codeFolder+"__torch__/torch/") || isPyTorchFile(firstFile(body))
 }
@@ -34,8 +34,9 @@ func firstFile(b *program.Block) string {
 	return ""
 }
 
-// sourceOf is the text of a function itself: the one that most of its nodes come from. Others are of functions that scripting puts in the
-// place of an attribute or of an operator on a number (x.shape is such a one).
+// sourceOf is the text of a function itself: the one that most of its nodes come from. Others are
+// of functions that scripting puts in the place of an attribute or of an operator on a number
+// (x.shape is such a one).
 func sourceOf(b *program.Block) *program.SourceText {
 	type count struct {
 		text *program.SourceText

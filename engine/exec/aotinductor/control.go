@@ -99,7 +99,8 @@ func (w *walker) assign(n *program.Node) error {
 	return nil
 }
 
-// item reads a tensor's value. One that sizes are written with is taken at an end of its range, and the account is incomplete where it has none.
+// item reads a tensor's value. One that sizes are written with is taken at an end of its range, and
+// the account is incomplete where it has none.
 func (w *walker) item(n *program.Node) error {
 	t, err := w.tensor(&n.Args[0])
 	if err != nil {

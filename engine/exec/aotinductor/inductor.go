@@ -2,8 +2,9 @@
 // freed where the code says so, fused kernels take nothing, and the operators that it falls back to follow
 // their rules, with their workspace.
 //
-// The weights of an AOTInductor package are one block that its runtime takes with cudaMalloc, outside of PyTorch's allocator
-// (torch/csrc/inductor/aoti_runtime/model_base.h load_constants): no events, but Trace.Outside.
+// The weights of an AOTInductor package are one block that its runtime takes with cudaMalloc,
+// outside of PyTorch's allocator (torch/csrc/inductor/aoti_runtime/model_base.h load_constants): no
+// events, but Trace.Outside.
 package aotinductor
 
 import (

@@ -90,7 +90,8 @@ func TestLifetimes(t *testing.T) {
 	}
 }
 
-// TestOperators: one without a rule leaves the account incomplete, and has the results that the wrapper says of; one whose rule and wrapper disagree is an error.
+// TestOperators: one without a rule leaves the account incomplete, and has the results that the
+// wrapper says of; one whose rule and wrapper disagree is an error.
 func TestOperators(t *testing.T) {
 	call := func(name, op string, sizes string) string {
 		return "AtenTensorHandle buf0_handle;\nAOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cuda_" + name + "(arg0_1, &buf0_handle));\nRAIIAtenTensorHandle buf0(buf0_handle);\n" +

@@ -75,7 +75,8 @@ func TestRecordedPackages(t *testing.T) {
 	assert.Greater(t, compared, 3)
 }
 
-// callsConvolution reports whether a package's wrapper calls a convolution of cuDNN. TestPackagesAgainstPretended compares these, with cuDNN's answers.
+// callsConvolution reports whether a package's wrapper calls a convolution of cuDNN.
+// TestPackagesAgainstPretended compares these, with cuDNN's answers.
 func callsConvolution(t *testing.T, z *ptzip.Reader) bool {
 	called := false
 	require.NoError(t, fs.WalkDir(z, ".", func(name string, _ fs.DirEntry, err error) error {

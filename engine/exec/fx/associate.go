@@ -8,8 +8,10 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// associated is associative_scan(graph, xs, others) as PyTorch runs it eagerly (torch/_higher_order_ops/associative_scan.py generic_associative_scan): neighbours
-// along the first dimension are combined all at once, the half that comes of it is scanned, and the other half is combined from that.
+// associated is associative_scan(graph, xs, others) as PyTorch runs it eagerly
+// (torch/_higher_order_ops/associative_scan.py generic_associative_scan): neighbours along the
+// first dimension are combined all at once, the half that comes of it is scanned, and the other
+// half is combined from that.
 func (w *walker) associated(in *inst) (any, error) {
 	if len(in.node.Args) < 1 {
 		return nil, fmt.Errorf("%s: got no tensors to go over", in.node.Op)

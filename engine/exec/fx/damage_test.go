@@ -45,7 +45,8 @@ func (c changed) ReadFile(name string) ([]byte, error) {
 	return c.Reader.ReadFile(name)
 }
 
-// TestDamagedPrograms holds how the small archives run when one value of their program is another or missing: testdata/damaged.
+// TestDamagedPrograms holds how the small archives run when one value of their program is another
+// or missing: testdata/damaged.
 func TestDamagedPrograms(t *testing.T) {
 	const record = "models/model.json"
 	golden.Run(t, filepath.Join("testdata", "damaged", "*.txtar"), func(a *golden.Archive) {
@@ -72,7 +73,8 @@ func TestDamagedPrograms(t *testing.T) {
 	})
 }
 
-// TestFaults runs the small archives with one call of a rule failing, then with one that has no rule, and with too few steps: the run must say so.
+// TestFaults runs the small archives with one call of a rule failing, then with one that has no
+// rule, and with too few steps: the run must say so.
 func TestFaults(t *testing.T) {
 	table, err := faults.New(builtin.Table())
 	require.NoError(t, err)

@@ -182,7 +182,8 @@ func insert(g *program.Graph, at int, n *program.Node) {
 	g.Body.Nodes = slices.Insert(slices.Clone(g.Body.Nodes), at, n)
 }
 
-// TestEdited holds the first pass of each edited program, or its error with the calls that lead there: testdata/edited.txt.
+// TestEdited holds the first pass of each edited program, or its error with the calls that lead
+// there: testdata/edited.txt.
 func TestEdited(t *testing.T) {
 	var b strings.Builder
 	for _, tt := range edits {

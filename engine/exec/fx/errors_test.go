@@ -50,7 +50,8 @@ const (
 	removeBatchDim = "python::torch._functorch.predispatch._remove_batch_dim"
 )
 
-// TestVectorised: what vmap would lay out in another way than operators on the tensors as they are makes an account incomplete.
+// TestVectorised: what vmap would lay out in another way than operators on the tensors as they are
+// makes an account incomplete.
 func TestVectorised(t *testing.T) {
 	number := func(n int64) program.Arg { return program.Arg{Const: n} }
 	for _, tt := range []struct {

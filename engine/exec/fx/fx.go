@@ -1,5 +1,6 @@
-// Package fx runs exported graphs on exec's machine: a walk over the nodes of a graph, whose operators name their overload, with a block for each
-// graph that an operator runs. A value is released after its last use, as the code that torch.fx generates for the graph does.
+// Package fx runs exported graphs on exec's machine: a walk over the nodes of a graph, whose
+// operators name their overload, with a block for each graph that an operator runs. A value is
+// released after its last use, as the code that torch.fx generates for the graph does.
 package fx
 
 import (
@@ -24,9 +25,11 @@ func NewSeen(p *program.Program, s *Seen) exec.Start { return start(p, s, nil) }
 type Seen struct {
 	Releases []lifetime.Release // when Python released the program's results
 	Differs  string             // where the live model runs other operators than the program; "" where it runs the same
-	// Autocast and Converted are Differs under autocast, and with parameters and inputs of another dtype: x.to(y.dtype) is a cast to one dtype in a program.
+	// Autocast and Converted are Differs under autocast, and with parameters and inputs of another
+	// dtype: x.to(y.dtype) is a cast to one dtype in a program.
 	Autocast, Converted string
-	// Contiguous says that the live model may call contiguous() on what attention gives, which is in no program where it had nothing to copy.
+	// Contiguous says that the live model may call contiguous() on what attention gives, which is
+	// in no program where it had nothing to copy.
 	Contiguous bool
 	Modules    []string // that hold tensors, parents first, as they are moved to a device; none where the program's own order states it
 }
@@ -55,8 +58,8 @@ type Mismatch struct {
 	Recorded tensor.Meta
 }
 
-// Compare is New for a program whose every recorded result is to be compared with what the rules give; each says so once a result, and is handed also
-// those that agree.
+// Compare is New for a program whose every recorded result is to be compared with what the rules
+// give; each says so once a result, and is handed also those that agree.
 func Compare(p *program.Program, each func(Mismatch)) exec.Start { return start(p, nil, each) }
 
 func start(p *program.Program, seen *Seen, each func(Mismatch)) exec.Start {
@@ -116,8 +119,9 @@ func (w *walker) Params() []program.Param {
 	return out
 }
 
-// Load moves the program's tensors: as torch.export.passes.move_to_device_pass does with what torch.export.load makes, one by one, each for itself; in eager execution in the order of the module that was
-// exported, whose tied weights are one.
+// Load moves the program's tensors: as torch.export.passes.move_to_device_pass does with what
+// torch.export.load makes, one by one, each for itself; in eager execution in the order of the
+// module that was exported, whose tied weights are one.
 func (w *walker) Load() {
 	if w.Options().Liveness == exec.LastUse {
 		w.Machine.Load(nil, nil)
@@ -140,7 +144,8 @@ func (w *walker) Load() {
 	}
 }
 
-// liftConstants leaves on the host what code makes of numbers as it runs (torch.tensor): a program has it as a constant and copies that.
+// liftConstants leaves on the host what code makes of numbers as it runs (torch.tensor): a program
+// has it as a constant and copies that.
 func (w *walker) liftConstants(b *program.Block) {
 	for _, n := range b.Nodes {
 		if s := lifted(n); s != nil {
@@ -178,8 +183,9 @@ func (w *walker) modules() []string {
 	return w.seen.Modules
 }
 
-// moduleOrder is the order in which nn.Module._apply moves tensors: those of children first, then own parameters, then own buffers; children stand in
-// the order of modules, where these are reported, then in that in which the program first names something of theirs.
+// moduleOrder is the order in which nn.Module._apply moves tensors: those of children first, then
+// own parameters, then own buffers; children stand in the order of modules, where these are
+// reported, then in that in which the program first names something of theirs.
 func moduleOrder(states []*program.State, modules []string) []*program.State {
 	root := &folder{children: map[string]*folder{}}
 	for _, path := range modules {

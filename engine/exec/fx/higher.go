@@ -75,8 +75,9 @@ func (w *walker) hinted(in *inst) (any, error) {
 	return w.graphOf(in, 0, args)
 }
 
-// autocast is wrap_with_autocast(device_type, dtype, enabled, cache_enabled, graph, *args). Moving a program leaves a region's device as it is; but the
-// module that was exported on the host mostly asks its inputs for the device.
+// autocast is wrap_with_autocast(device_type, dtype, enabled, cache_enabled, graph, *args). Moving
+// a program leaves a region's device as it is; but the module that was exported on the host mostly
+// asks its inputs for the device.
 func (w *walker) autocast(in *inst) (v any, err error) {
 	args := in.node.Args
 	if len(args) < 4 {
@@ -201,8 +202,8 @@ func (l loopSite) Enter()              { l.w.enterSite(l.in) }
 func (l loopSite) Branch() exec.Branch { return l.w.branch(l.in) }
 func (l loopSite) PositionOnly() bool  { return false }
 
-// while is while_loop(condition, body, carried, additional): each round's results take the place of what was carried, and of a loop without
-// rounds they are copies.
+// while is while_loop(condition, body, carried, additional): each round's results take the place of
+// what was carried, and of a loop without rounds they are copies.
 func (w *walker) while(in *inst) (any, error) {
 	all, err := w.operands(in, 0, 0)
 	if err != nil {
@@ -287,7 +288,8 @@ func (w *walker) do(key string, args ...any) (any, error) {
 	return w.Apply(b, full)
 }
 
-// mapped is map_impl(graph, xs, others): the graph on each part along the first dimension, all results held, then put together.
+// mapped is map_impl(graph, xs, others): the graph on each part along the first dimension, all
+// results held, then put together.
 func (w *walker) mapped(in *inst) (any, error) {
 	if len(in.node.Args) < 1 {
 		return nil, fmt.Errorf("%s: got no operands", in.node.Op)

@@ -16,7 +16,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// TestInputsThatDoNotFit: a program takes what it was exported with, structure by structure; each thing that is otherwise is said by its input's name.
+// TestInputsThatDoNotFit: a program takes what it was exported with, structure by structure; each
+// thing that is otherwise is said by its input's name.
 func TestInputsThatDoNotFit(t *testing.T) {
 	for _, path := range exported(t) {
 		p := open(t, path)

@@ -125,9 +125,10 @@ func sameStrides(m *fx.Mismatch) bool {
 	return true
 }
 
-// TestRecordedResults compares what the rules give with every result that was recorded at export: at the example sizes all dtypes and sizes agree. Strides
-// follow the device's kernels where one that lays out its result by itself is on the way: attention's (which on a CPU is another), an associative scan's, and an
-// expanded buffer, which moving lays out anew.
+// TestRecordedResults compares what the rules give with every result that was recorded at export:
+// at the example sizes all dtypes and sizes agree. Strides follow the device's kernels where one
+// that lays out its result by itself is on the way: attention's (which on a CPU is another), an
+// associative scan's, and an expanded buffer, which moving lays out anew.
 func TestRecordedResults(t *testing.T) {
 	compared := 0
 	for _, path := range exported(t) {

@@ -161,7 +161,8 @@ func (w *walker) number(in *inst) (any, error) {
 	return w.Apply(bound, full)
 }
 
-// missing gives an operator without a rule its results as the program recorded them, at the sizes that they were recorded at; else nothing is known.
+// missing gives an operator without a rule its results as the program recorded them, at the sizes
+// that they were recorded at; else nothing is known.
 func (w *walker) missing(in *inst) (any, error) {
 	n := in.node
 	out := &ops.Tuple{Refs: 1}
@@ -214,8 +215,8 @@ func (w *walker) results(in *inst, out *ops.Tuple) any {
 	return out
 }
 
-// finish gives a node's results their names and releases what is used no more: the arguments first, then what the tuple of results alone held,
-// the latest first, as CPython clears a tuple.
+// finish gives a node's results their names and releases what is used no more: the arguments first,
+// then what the tuple of results alone held, the latest first, as CPython clears a tuple.
 func (w *walker) finish(in *inst, v any) error {
 	n := in.node
 	items := flat(nil, v)
@@ -251,7 +252,8 @@ func (w *walker) finish(in *inst, v any) error {
 	return nil
 }
 
-// release releases the values that end with a node: in the order that was seen; else its arguments in their order, then results.
+// release releases the values that end with a node: in the order that was seen; else its arguments
+// in their order, then results.
 func (w *walker) release(in *inst) {
 	if w.inReleaseOrder {
 		for _, id := range in.drop {
@@ -298,8 +300,9 @@ func flat(out []any, v any) []any {
 	return append(out, v)
 }
 
-// sameLayout notes an attention that lays its result out otherwise here than where the program was exported: backends differ in that, and contiguous(),
-// which is no operator of a program where it has nothing to do, copies then.
+// sameLayout notes an attention that lays its result out otherwise here than where the program was
+// exported: backends differ in that, and contiguous(), which is no operator of a program where it
+// has nothing to do, copies then.
 func (w *walker) sameLayout(n *program.Node, v any) {
 	t, ok := v.(*tensor.Tensor)
 	if !ok || n.Recorded()[0] == nil {

@@ -7,8 +7,10 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// scan is scan(graph, carried, xs, others) as PyTorch runs it eagerly (torch/_higher_order_ops/scan.py generic_scan): the graph on what is carried and each part
-// of xs along the first dimension, from a copy of the first; what it gives beside what is carried is written into results for all parts.
+// scan is scan(graph, carried, xs, others) as PyTorch runs it eagerly
+// (torch/_higher_order_ops/scan.py generic_scan): the graph on what is carried and each part of xs
+// along the first dimension, from a copy of the first; what it gives beside what is carried is
+// written into results for all parts.
 func (w *walker) scan(in *inst) (any, error) {
 	all, err := w.operands(in, 0, 0)
 	if err != nil {

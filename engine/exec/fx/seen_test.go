@@ -20,8 +20,9 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// TestWhatTheLiveModelDoesOtherwise: what was seen of the model when it was exported is a note where it is so: always, under autocast, or where a parameter
-// is of another dtype than it was; a constant keeps its own.
+// TestWhatTheLiveModelDoesOtherwise: what was seen of the model when it was exported is a note
+// where it is so: always, under autocast, or where a parameter is of another dtype than it was; a
+// constant keeps its own.
 func TestWhatTheLiveModelDoesOtherwise(t *testing.T) {
 	autocast := *on(t, "t4")
 	autocast.Autocast = "float16"
@@ -67,8 +68,8 @@ func TestWhatTheLiveModelDoesOtherwise(t *testing.T) {
 	}
 }
 
-// TestAttentionLaidOutOtherwise: where the live model may call contiguous(), an attention whose result lies otherwise here than it was recorded is a note;
-// dimensions of one lie anyhow.
+// TestAttentionLaidOutOtherwise: where the live model may call contiguous(), an attention whose
+// result lies otherwise here than it was recorded is a note; dimensions of one lie anyhow.
 func TestAttentionLaidOutOtherwise(t *testing.T) {
 	const subject = "aten::scaled_dot_product_attention lays its result out otherwise than where the program was exported: the model's contiguous() may copy here"
 	for _, tt := range []struct {
@@ -118,7 +119,8 @@ func TestAttentionLaidOutOtherwise(t *testing.T) {
 	}
 }
 
-// TestSeenReleases: what Python was seen to release decides, unless the account holds all that Python might hold; releases of another program are refused.
+// TestSeenReleases: what Python was seen to release decides, unless the account holds all that
+// Python might hold; releases of another program are refused.
 func TestSeenReleases(t *testing.T) {
 	p := open(t, filepath.Join("..", "..", "..", "testdata", "artifacts", "exported", "nested.pt2"))
 	g, err := p.Entry.Graph()

@@ -88,7 +88,8 @@ func TestTake(t *testing.T) {
 	}
 }
 
-// TestLeaves: what a caller gives must be what the program was exported with: tensors where it has tensors, and as many values as its structures have leaves.
+// TestLeaves: what a caller gives must be what the program was exported with: tensors where it has
+// tensors, and as many values as its structures have leaves.
 func TestLeaves(t *testing.T) {
 	leaf, meta := &program.Tree{}, &program.TensorMeta{DType: tensor.Float32}
 	pair := &program.Tree{Kind: program.TupleTree, Items: []*program.Tree{leaf, leaf}}

@@ -15,8 +15,10 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// TestStreams holds every birth and death of the small archives, each of which shows one thing of the format, as text that a reader can follow beside the
-// program (engine/artifact/torchexport/testdata): under export, in eager execution, and in the upper account of it.
+// TestStreams holds every birth and death of the small archives, each of which shows one thing of
+// the format, as text that a reader can follow beside the program
+// (engine/artifact/torchexport/testdata): under export, in eager execution, and in the upper
+// account of it.
 func TestStreams(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join("..", "..", "..", "testdata", "artifacts", "exported", "*.pt2"))
 	require.NoError(t, err)

@@ -8,12 +8,14 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// predispatch names the functions between which the operators of torch.vmap stand in a graph (torch/_functorch/predispatch.py): _add_batch_dim hides
-// a dimension of a tensor, and _remove_batch_dim shows it again.
+// predispatch names the functions between which the operators of torch.vmap stand in a graph
+// (torch/_functorch/predispatch.py): _add_batch_dim hides a dimension of a tensor, and
+// _remove_batch_dim shows it again.
 const predispatch = "python::torch._functorch.predispatch."
 
-// elementwise are operators that vmap runs on the tensors as they are, the hidden dimension first (ATen/functorch/BatchRulesBinaryOps.cpp,
-// BatchRulesUnaryOps.cpp), where all have the same dtype and as many dimensions.
+// elementwise are operators that vmap runs on the tensors as they are, the hidden dimension first
+// (ATen/functorch/BatchRulesBinaryOps.cpp, BatchRulesUnaryOps.cpp), where all have the same dtype
+// and as many dimensions.
 var elementwise = names("add sub rsub mul div maximum minimum pow where eq ne lt le gt ge logical_and logical_or logical_not logical_xor bitwise_and bitwise_or bitwise_not bitwise_xor " +
 	"abs neg exp exp2 expm1 log log2 log1p sqrt rsqrt reciprocal sigmoid tanh sin cos relu clamp sign")
 
@@ -63,7 +65,8 @@ func (w *walker) hide(in *inst, level int64) {
 	}
 }
 
-// vectorised says whether an operator is run as it stands where values have hidden dimensions; its results then have them too.
+// vectorised says whether an operator is run as it stands where values have hidden dimensions; its
+// results then have them too.
 func (w *walker) vectorised(in *inst) bool {
 	var level int64
 	var first *tensor.Tensor

@@ -9,13 +9,17 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// Calls is eager execution as far as an exported program says of it: in which calls of modules each node ran, and on which line of each of their
-// forward methods. Names, functions other than forward, del and containers it does not record.
+// Calls is eager execution as far as an exported program says of it: in which calls of modules each
+// node ran, and on which line of each of their forward methods. Names, functions other than
+// forward, del and containers it does not record.
 //
-// A value belongs to the innermost call around the node that makes it and all that use it. A call of a module holds its arguments until it returns, so
-// a value that is passed to one lives to that call's end; one that a later line uses had a name, and lives to the end of that statement at least.
-// With most, a name is taken to hold it to the end of the call whose local it may be; and what a call may have given beside what the program uses,
-// as its line has more targets, to the end of the caller; so does the last result of a separate call, which an object that it gives may hold.
+// A value belongs to the innermost call around the node that makes it and all that use it. A call
+// of a module holds its arguments until it returns, so a value that is passed to one lives to that
+// call's end; one that a later line uses had a name, and lives to the end of that statement at
+// least. With most, a name is taken to hold it to the end of the call whose local it may be; and
+// what a call may have given beside what the program uses, as its line has more targets, to the end
+// of the caller; so does the last result of a separate call, which an object that it gives may
+// hold.
 func Calls(g *program.Graph, most bool) []Range {
 	c := &calls{graph: g, most: most, around: make([]*call, g.NumValues), out: Generated(g)}
 	c.read()
@@ -28,7 +32,8 @@ func Calls(g *program.Graph, most bool) []Range {
 	return c.out
 }
 
-// order is that of release: of values that go together those of inner calls first, and of one call's first what it passed on, then its locals.
+// order is that of release: of values that go together those of inner calls first, and of one
+// call's first what it passed on, then its locals.
 func (c *calls) order(a, b Range) int {
 	return cmp.Or(cmp.Compare(a.To, b.To), cmp.Compare(c.depth(&b), c.depth(&a)), cmp.Compare(local[a.Why], local[b.Why]))
 }
@@ -173,7 +178,8 @@ func common(a, b *call) *call {
 	return a
 }
 
-// targets notes the calls on whose lines more names are bound than values leave them, and what each call was given last.
+// targets notes the calls on whose lines more names are bound than values leave them, and what each
+// call was given last.
 func (c *calls) targets() {
 	for i, n := range c.graph.Body.Nodes {
 		for _, v := range n.Outs {

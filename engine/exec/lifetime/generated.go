@@ -2,9 +2,10 @@ package lifetime
 
 import "github.com/memspec/memspec/engine/program"
 
-// Generated is the rule of the Python that torch.fx generates for a graph, which sets each name to None behind the statement of its last use
-// (torch/fx/graph.py delete_unused_values): a value goes after the last node that uses it, itself or in its blocks. Of those that go after one node
-// its arguments go first, in their order, then results that nothing uses.
+// Generated is the rule of the Python that torch.fx generates for a graph, which sets each name to
+// None behind the statement of its last use (torch/fx/graph.py delete_unused_values): a value goes
+// after the last node that uses it, itself or in its blocks. Of those that go after one node its
+// arguments go first, in their order, then results that nothing uses.
 func Generated(g *program.Graph) []Range {
 	l := &generated{made: make([]birth, g.NumValues), last: make([]int, g.NumValues), out: make([]Range, 0, g.NumValues)}
 	for i := range l.last {

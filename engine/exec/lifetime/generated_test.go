@@ -13,8 +13,9 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// TestGenerated holds the order in which generated code sets names to None: a node's arguments in their order, members of lists among them, then
-// results that nothing uses; what a graph of the node takes from outside goes with the node.
+// TestGenerated holds the order in which generated code sets names to None: a node's arguments in
+// their order, members of lists among them, then results that nothing uses; what a graph of the
+// node takes from outside goes with the node.
 func TestGenerated(t *testing.T) {
 	n := 0
 	value := func(name string) *program.Value { n++; return &program.Value{ID: n - 1, Name: name} }

@@ -6,10 +6,11 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// LastUse is the rule of PyTorch's interpreter: a value goes with its last use, as that node's argument. One used for the last time inside an
-// If or Loop, and defined outside of it, goes right after the If or Loop (torch/csrc/jit/runtime/interpreter/preprocess_graph.cpp
-// FindLastUses). Ranges come in the order in which their ends are found, backwards from the function's end: of those that go after one
-// node, that is the order of release.
+// LastUse is the rule of PyTorch's interpreter: a value goes with its last use, as that node's
+// argument. One used for the last time inside an If or Loop, and defined outside of it, goes right
+// after the If or Loop (torch/csrc/jit/runtime/interpreter/preprocess_graph.cpp FindLastUses).
+// Ranges come in the order in which their ends are found, backwards from the function's end: of
+// those that go after one node, that is the order of release.
 func LastUse(g *program.Graph) []Range {
 	out := make([]Range, 0, g.NumValues)
 	new(LastUses).Each(g, func(r *Range) { out = append(out, *r) })
@@ -111,8 +112,8 @@ func (l *LastUses) backward(b *program.Block, id, owner int32) {
 	}
 }
 
-// use notes a use of v in a block; the first that is met ends its range: there where v is defined in the same block, else with the node around
-// that is.
+// use notes a use of v in a block; the first that is met ends its range: there where v is defined
+// in the same block, else with the node around that is.
 func (l *LastUses) use(v *program.Value, block int32, r Range) {
 	if v == nil || l.made[v.ID].ended {
 		return

@@ -1,10 +1,11 @@
-// Package lifetime says how long a function's values live: a live range is a separate value, which can be printed, checked and tested, and
-// by which exec releases what a run holds.
+// Package lifetime says how long a function's values live: a live range is a separate value, which
+// can be printed, checked and tested, and by which exec releases what a run holds.
 //
-// LastUse is the rule of PyTorch's interpreter. Package stacks reads the ranges of eager execution off the Python stacks of a traced archive.
+// LastUse is the rule of PyTorch's interpreter. Package stacks reads the ranges of eager execution
+// off the Python stacks of a traced archive.
 //
-// A live range is what one function's own registers hold. A storage lives as long as any range of any function holds one of its tensors:
-// views, containers and callers are exec's to count.
+// A live range is what one function's own registers hold. A storage lives as long as any range of
+// any function holds one of its tensors: views, containers and callers are exec's to count.
 package lifetime
 
 import (
@@ -64,15 +65,16 @@ var whyNames = [...]string{"last use", "no use", "bound to a local", "temporary"
 
 func (w Why) String() string { return whyNames[w] }
 
-// Func is a function with the live ranges of its values, in the order in which they end; of those that end together, in the order of release.
+// Func is a function with the live ranges of its values, in the order in which they end; of those
+// that end together, in the order of release.
 type Func struct {
 	Func   *program.Func
 	Graph  *program.Graph
 	Ranges []Range
 }
 
-// Numbering is the nodes of g in the order in which they are written, those of a node's blocks right behind it. ends is, by node, the last
-// one of its blocks, or the node itself.
+// Numbering is the nodes of g in the order in which they are written, those of a node's blocks
+// right behind it. ends is, by node, the last one of its blocks, or the node itself.
 func Numbering(g *program.Graph) (nodes []*program.Node, ends []int) {
 	var add func(b *program.Block)
 	add = func(b *program.Block) {
@@ -89,8 +91,9 @@ func Numbering(g *program.Graph) (nodes []*program.Node, ends []int) {
 	return nodes, ends
 }
 
-// Check returns all violations of what ranges promise: every value that is made has one, which begins where it is made and ends where all its
-// uses are over, with a node that has the argument or block that it says.
+// Check returns all violations of what ranges promise: every value that is made has one, which
+// begins where it is made and ends where all its uses are over, with a node that has the argument
+// or block that it says.
 func Check(f *Func) error {
 	nodes, ends := Numbering(f.Graph)
 	c := &checker{f: f, nodes: nodes, end: make([]int, f.Graph.NumValues), from: make([]int, f.Graph.NumValues)}

@@ -14,7 +14,8 @@ import (
 //	  x%1  entry..3  argument 0 of aten::relu  last use
 //	  y%3  3..7      after aten::add           local bound anew: y
 //
-// A value is its printed name, a percent sign and its number; nodes are numbered as they are written, from 0, those of blocks with them.
+// A value is its printed name, a percent sign and its number; nodes are numbered as they are
+// written, from 0, those of blocks with them.
 
 // Write writes the ranges of functions.
 func Write(w io.Writer, funcs []Func) error {

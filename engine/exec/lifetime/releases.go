@@ -8,12 +8,14 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// Release is a result that Python released while a program was exported: in order, each with the newest result that there was then. Both are named as
-// the program names them.
+// Release is a result that Python released while a program was exported: in order, each with the
+// newest result that there was then. Both are named as the program names them.
 type Release struct{ Value, After string }
 
-// RecordedReleases is eager execution as it was seen while the program was exported: a value goes when Python released it, or with its last use, if that is later. One
-// that is not among the releases was held to the end. The error names a release of something that the program does not make: it is of another program.
+// RecordedReleases is eager execution as it was seen while the program was exported: a value goes
+// when Python released it, or with its last use, if that is later. One that is not among the
+// releases was held to the end. The error names a release of something that the program does not
+// make: it is of another program.
 func RecordedReleases(g *program.Graph, releases []Release) ([]Range, error) {
 	out := Generated(g)
 	number := map[string]int{} // of the node that makes a value of the body

@@ -14,7 +14,8 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// TestTold: results go in the order in which Python released them, none before its last use, and one that it never released stays to the end.
+// TestTold: results go in the order in which Python released them, none before its last use, and
+// one that it never released stays to the end.
 func TestTold(t *testing.T) {
 	x, a, b, c, d := &program.Value{ID: 0, Name: "x"}, &program.Value{ID: 1, Name: "a"}, &program.Value{ID: 2, Name: "b"}, &program.Value{ID: 3, Name: "c"}, &program.Value{ID: 4, Name: "d"}
 	node := func(out *program.Value, in ...*program.Value) *program.Node {
@@ -53,8 +54,9 @@ func TestTold(t *testing.T) {
 	assert.EqualError(t, err, "got a release of q after b, want two results of the program: it was written for another one")
 }
 
-// TestToldOrder: what Python released behind one node goes in that order, and what it held to the end goes last; a value that is used later than it was released
-// goes with its last use. Parameters, and what a node's blocks make, are not Python's names.
+// TestToldOrder: what Python released behind one node goes in that order, and what it held to the
+// end goes last; a value that is used later than it was released goes with its last use.
+// Parameters, and what a node's blocks make, are not Python's names.
 func TestToldOrder(t *testing.T) {
 	values := map[string]*program.Value{}
 	value := func(name string) *program.Value {
@@ -104,7 +106,8 @@ func TestToldOrder(t *testing.T) {
 	assert.EqualError(t, err, "got a release of a after q, want two results of the program: it was written for another one")
 }
 
-// TestLongest: of two ranges of a value the later one, in the order in which they end; what one account alone has, it has from the first.
+// TestLongest: of two ranges of a value the later one, in the order in which they end; what one
+// account alone has, it has from the first.
 func TestLongest(t *testing.T) {
 	v := []*program.Value{{ID: 0}, {ID: 1}, {ID: 2}, {ID: 3}}
 	a := []lifetime.Range{{Value: v[0], To: 1, Why: lifetime.LastUsed}, {Value: v[1], To: 3, Why: lifetime.LastUsed}, {Value: v[2], To: 4, Why: lifetime.LastUsed}}
@@ -113,7 +116,8 @@ func TestLongest(t *testing.T) {
 	assert.Equal(t, 1, a[0].To, "the first account stays as it was")
 }
 
-// TestCheck: each violation of what ranges promise, in a function of a parameter, a node with a block and one behind it.
+// TestCheck: each violation of what ranges promise, in a function of a parameter, a node with a
+// block and one behind it.
 func TestCheck(t *testing.T) {
 	x, p, in, out, y, nobody := &program.Value{ID: 0}, &program.Value{ID: 1}, &program.Value{ID: 2}, &program.Value{ID: 3}, &program.Value{ID: 4}, &program.Value{ID: 5}
 	arg := func(v *program.Value) program.Arg { return program.Arg{Value: v} }

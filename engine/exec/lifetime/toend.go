@@ -2,8 +2,8 @@ package lifetime
 
 import "github.com/memspec/memspec/engine/program"
 
-// ToEnd holds the values that g's own nodes make to its end: what a frozen archive's user might hold, which is one function without his frames
-// and names.
+// ToEnd holds the values that g's own nodes make to its end: what a frozen archive's user might
+// hold, which is one function without his frames and names.
 func ToEnd(g *program.Graph) []Range {
 	nodes, ends := Numbering(g)
 	last := len(nodes) - 1

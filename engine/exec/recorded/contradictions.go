@@ -14,9 +14,10 @@ import (
 	"github.com/memspec/memspec/engine/spec"
 )
 
-// contradictions are what a case states and the recording says otherwise. What the case does not state is as it was recorded.
-// Settings that a replay can choose are the case's: the device's memory, the allocator's settings, the fraction. The device and the
-// release of torch are elsewhere's, the runtime and the mode the artifact's (Answers).
+// contradictions are what a case states and the recording says otherwise. What the case does not
+// state is as it was recorded. Settings that a replay can choose are the case's: the device's
+// memory, the allocator's settings, the fraction. The device and the release of torch are
+// elsewhere's, the runtime and the mode the artifact's (Answers).
 func contradictions(h *recording.Header, c *spec.Case) []string {
 	if h == nil {
 		return ofSnapshot(c)
@@ -150,8 +151,9 @@ func (d *differences) ofAssumption(h *recording.Header, a *spec.Assumption) {
 	}
 }
 
-// sameInputs says whether a case's inputs are those that a run was recorded with. One that was given by position is the case's at
-// that place, whatever the case calls it; the other way round too.
+// sameInputs says whether a case's inputs are those that a run was recorded with. One that was
+// given by position is the case's at that place, whatever the case calls it; the other way round
+// too.
 func sameInputs(recorded []string, inputs []spec.Input) bool {
 	return slices.EqualFunc(recorded, inputs, func(text string, in spec.Input) bool {
 		if was, err := spec.ParseInput(text); err == nil && (was.Name == "") != (in.Name == "") {

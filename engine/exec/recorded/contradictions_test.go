@@ -21,8 +21,9 @@ import (
 	"github.com/memspec/memspec/engine/verdict"
 )
 
-// recordedKeys says of every key of a case what it does beside an artifact that is a recording of training with Adam: like is the value
-// that was recorded, other is another one and refused is what comes of it. A key without them is not compared, for the reason given.
+// recordedKeys says of every key of a case what it does beside an artifact that is a recording of
+// training with Adam: like is the value that was recorded, other is another one and refused is what
+// comes of it. A key without them is not compared, for the reason given.
 var recordedKeys = map[string]struct{ like, other, refused, why string }{
 	"inputs":           {"['float32[8,64]']", "['float32[4,64]']", "inputs float32[8,64], the case says float32[4,64]", ""},
 	"dims":             {"", "{B: 4}", "inputs float32[8,64], the case has dims {B: 4} and no inputs: that names them", ""},
@@ -79,8 +80,8 @@ func recordedCase(t *testing.T, rec *file.Recording, text string) spec.Case {
 	return cases[0]
 }
 
-// Every key of a case that changes a run is compared with what a recording says, where the case states it; what it does not state is as
-// it was recorded.
+// Every key of a case that changes a run is compared with what a recording says, where the case
+// states it; what it does not state is as it was recorded.
 func TestEveryKeyBesideARecording(t *testing.T) {
 	var schema struct {
 		Defs struct {
@@ -116,7 +117,8 @@ func TestEveryKeyBesideARecording(t *testing.T) {
 	}
 }
 
-// A case of a recorded training step needs no mode:. What defaults: say of training steps counts then, and the account is one of training.
+// A case of a recorded training step needs no mode:. What defaults: say of training steps counts
+// then, and the account is one of training.
 func TestARecordedTrainingStepNeedsNoMode(t *testing.T) {
 	result := suite.Judge(context.Background(), recordedCase(t, testcase.Trained(), ""))
 	require.NoError(t, result.Err)

@@ -14,10 +14,11 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// elsewhere is the note of a run that was not recorded on the case's device with its torch, or that does not record where; nil where it
-// was. Kernels and libraries choose by compute capability, multiprocessors and release, so a run of another one is no evidence: no budget
-// passes by it. The same holds for a run that queried the memory or the name of its device, on any other device. Another memory of the same
-// chip changes nothing else.
+// elsewhere is the note of a run that was not recorded on the case's device with its torch, or that
+// does not record where; nil where it was. Kernels and libraries choose by compute capability,
+// multiprocessors and release, so a run of another one is no evidence: no budget passes by it. The
+// same holds for a run that queried the memory or the name of its device, on any other device.
+// Another memory of the same chip changes nothing else.
 func elsewhere(h *recording.Header, c *spec.Case) *note.Note {
 	if h == nil {
 		return &note.Note{ID: note.OtherDevice, Undecided: true,
@@ -82,8 +83,9 @@ func release(printed string) string {
 	return strings.Join(parts[:min(len(parts), 2)], ".")
 }
 
-// sameClass says whether kernels and libraries see the same in a device and in the one that a run was recorded on: its multiprocessors where they
-// are reported, as a pretend card may have been given more memory than it has; else its memory.
+// sameClass says whether kernels and libraries see the same in a device and in the one that a run
+// was recorded on: its multiprocessors where they are reported, as a pretend card may have been
+// given more memory than it has; else its memory.
 func sameClass(d *device.Device, h *recording.Header) bool {
 	if h.Device.SMs > 0 {
 		return d.ComputeCapability.String() == h.Device.ComputeCapability && d.SMs == h.Device.SMs

@@ -14,8 +14,9 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// A run that was recorded elsewhere is no evidence for the case where kernels and libraries may choose otherwise: another chip, another
-// release than the case states, CPU tensors, and another device for a run that queried its device. allow: [other-device] judges it.
+// A run that was recorded elsewhere is no evidence for the case where kernels and libraries may
+// choose otherwise: another chip, another release than the case states, CPU tensors, and another
+// device for a run that queried its device. allow: [other-device] judges it.
 func TestARecordingFromElsewhere(t *testing.T) {
 	memory := units.Bytes(24 << 30)
 	made := &recording.Made{Command: []string{"python", "-m", "memshim", "run", "--on", "a10g", "--record", "a.rec", "--", "finetune.py"}}

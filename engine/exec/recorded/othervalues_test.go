@@ -24,7 +24,8 @@ import (
 	"github.com/memspec/memspec/engine/verdict"
 )
 
-// A figure that values decide passes only where its upper end keeps the budget, and fails only where its lower end breaks it.
+// A figure that values decide passes only where its upper end keeps the budget, and fails only
+// where its lower end breaks it.
 func TestValuesDecideAtBothEnds(t *testing.T) {
 	both := testcase.Less()
 	both.Runs = append(both.Runs, testcase.More("most", 512*units.MiB).Runs...)

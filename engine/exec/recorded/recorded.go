@@ -1,5 +1,5 @@
-// Package recorded takes a recorded run for that of a case. It is not run again: its events are replayed under the case's
-// allocator, on the case's device.
+// Package recorded takes a recorded run for that of a case. It is not run again: its events are
+// replayed under the case's allocator, on the case's device.
 package recorded
 
 import (
@@ -51,8 +51,8 @@ func OfProgram(rec *artifact.Recorded) bool {
 	return rec != nil && rec.Header != nil && rec.Header.Built == "a program"
 }
 
-// RecordsWeights says whether a recorded run records which storages are weights. Its header has their bytes in any event, which
-// the allocator rounds up.
+// RecordsWeights says whether a recorded run records which storages are weights. Its header has
+// their bytes in any event, which the allocator rounds up.
 func RecordsWeights(tr *trace.Trace) bool {
 	return slices.ContainsFunc(tr.Sites, func(s trace.Site) bool { return s.Category == tensor.Parameter || s.Category == tensor.Buffer })
 }

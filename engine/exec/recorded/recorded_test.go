@@ -32,7 +32,8 @@ const (
 	records   = "../../recording/testdata/records/"
 )
 
-// A memory snapshot is checked like any artifact: its events are replayed on the case's device, and what it does not record is not made up.
+// A memory snapshot is checked like any artifact: its events are replayed on the case's device, and
+// what it does not record is not made up.
 func TestASnapshotIsAnArtifact(t *testing.T) {
 	c := testcase.On(t, "a10g", snapshots+"good.pickle")
 	c.Budgets = append(testcase.AtMost(report.Reserved, 2*units.MiB), testcase.AtMost(report.Weights, units.GiB)...)
@@ -58,7 +59,8 @@ func TestASnapshotIsAnArtifact(t *testing.T) {
 	assert.EqualError(t, err, snapshots+"good.pickle: the run was recorded with inputs that a memory snapshot does not record, the case says float32[1]")
 }
 
-// A recording says what was run on what: on the same device it is exact, elsewhere an estimate, and a case that says otherwise is an error.
+// A recording says what was run on what: on the same device it is exact, elsewhere an estimate, and
+// a case that says otherwise is an error.
 func TestARecordingIsAnArtifact(t *testing.T) {
 	record := records + "small.json"
 	c := testcase.On(t, "rtx-3090", record)
@@ -108,7 +110,8 @@ func TestARecordingIsAnArtifact(t *testing.T) {
 	}
 }
 
-// A recording made with inputs by position serves a case that names them, and the other way round; order, dtype, sizes and given names count.
+// A recording made with inputs by position serves a case that names them, and the other way round;
+// order, dtype, sizes and given names count.
 func TestInputsByPositionAndByName(t *testing.T) {
 	for _, tt := range []struct {
 		recorded, inputs []string
@@ -144,8 +147,9 @@ func TestARecordedRunHasNoOperators(t *testing.T) {
 	assert.EqualError(t, err, "got a recorded run, which holds no program")
 }
 
-// Snapshots of real GPUs give the peaks that replaying them gives, but where the recording says of segments that went back to the device: the
-// same allocator without that knowledge has other blocks to choose from, and reserves no less.
+// Snapshots of real GPUs give the peaks that replaying them gives, but where the recording says of
+// segments that went back to the device: the same allocator without that knowledge has other blocks
+// to choose from, and reserves no less.
 func TestSnapshotsOfRealGPUs(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join("..", "..", "..", "..", "shared", "corpus", "snapshots", "*.p*k*"))
 	require.NoError(t, err)
@@ -204,8 +208,9 @@ func given(tr *trace.Trace) bool {
 	return false
 }
 
-// A program's recording (memshim run) begins with nothing: its weights are those that it holds at the peak, where categories are known, and its mode
-// is its own where no optimizer stepped. Without modules it is shown by line.
+// A program's recording (memshim run) begins with nothing: its weights are those that it holds at
+// the peak, where categories are known, and its mode is its own where no optimizer stepped. Without
+// modules it is shown by line.
 func TestAProgramsRecording(t *testing.T) {
 	program := func(edit func(*file.Recording)) (*report.Report, string) {
 		rec := testcase.Trained()

@@ -12,7 +12,8 @@ import (
 // mostValueLines is how many source lines may decide: of more, the ends of what they decide together are not known.
 const mostValueLines = 4
 
-// valueNotes are what a recording says of values that no kernel computed: the recording's own notes of reads, and what runs with other values say.
+// valueNotes are what a recording says of values that no kernel computed: the recording's own notes
+// of reads, and what runs with other values say.
 func valueNotes(h *recording.Header) []recording.Note {
 	v := h.Values
 	if v == nil {
@@ -47,7 +48,8 @@ func valueNotes(h *recording.Header) []recording.Note {
 
 func isOpen(l recording.ValueLine) bool { return l.Open != "" }
 
-// linesText is "zoo.py:12 (route) reads a value that no kernel computed, which decides what is taken"; of several lines one does.
+// linesText is "zoo.py:12 (route) reads a value that no kernel computed, which decides what is
+// taken"; of several lines one does.
 func linesText(lines []recording.ValueLine, decides string) string {
 	const most = 4
 	var names []string

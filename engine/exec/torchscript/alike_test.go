@@ -15,7 +15,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// TestAlikeFunctionsAreApart holds that functions of one graph stay their own functions: in what is known of a failure, and in the live ranges.
+// TestAlikeFunctionsAreApart holds that functions of one graph stay their own functions: in what is
+// known of a failure, and in the live ranges.
 func TestAlikeFunctionsAreApart(t *testing.T) {
 	file := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
 	class := func(name string) *fstest.MapFile {

@@ -6,9 +6,11 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// eagerUses moves the last uses that compile put behind an If, as PyTorch's interpreter has them, into its branches: Python releases what the
-// branch it takes does not need. What a name holds is held by the name; this is about values without one. It also ends x behind `1 / x`, and not
-// at its reciprocal: eager PyTorch computes it in a Python function (torch/_tensor.py __rdiv__), whose argument holds x until it returns.
+// eagerUses moves the last uses that compile put behind an If, as PyTorch's interpreter has them,
+// into its branches: Python releases what the branch it takes does not need. What a name holds is
+// held by the name; this is about values without one. It also ends x behind `1 / x`, and not at its
+// reciprocal: eager PyTorch computes it in a Python function (torch/_tensor.py __rdiv__), whose
+// argument holds x until it returns.
 func eagerUses(c *code) { eagerBlock(c.body) }
 
 func eagerBlock(b *block) {

@@ -10,9 +10,10 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// TestEagerUses goes through bodies as the interpreter lays them out. A line is a node: what it makes, its operator and its arguments, of which one with a bang
-// is used there for the last time; behind a dash stands what the node releases besides. A deeper line is in a branch of the If above it, and `else` begins
-// the other one; `gives` is what a branch hands on.
+// TestEagerUses goes through bodies as the interpreter lays them out. A line is a node: what it
+// makes, its operator and its arguments, of which one with a bang is used there for the last time;
+// behind a dash stands what the node releases besides. A deeper line is in a branch of the If above
+// it, and `else` begins the other one; `gives` is what a branch hands on.
 func TestEagerUses(t *testing.T) {
 	for _, tt := range []struct{ why, in, want string }{
 		{"1 / x holds x until the function returns, behind the product",

@@ -96,7 +96,8 @@ func (m *compiler) ready(fn *program.Func, self *program.Object, e ends) (*code,
 	return c, nil
 }
 
-// code is a function made ready to run: its nodes with the values that die after them, and what eager execution knows of the user's names.
+// code is a function made ready to run: its nodes with the values that die after them, and what
+// eager execution knows of the user's names.
 type code struct {
 	fn    *program.Func
 	graph *program.Graph

@@ -38,8 +38,9 @@ func (m *interp) evalCallMethod(f *frame, in *inst) (any, error) {
 	return m.evalCall(f, in, fn, module, 1)
 }
 
-// evalCall runs fn. An argument used for the last time moves into the function, which then is the only one to hold it, as inlining makes
-// it; but a call of a module (nn.Module.__call__) keeps its arguments in eager execution until it returns.
+// evalCall runs fn. An argument used for the last time moves into the function, which then is the
+// only one to hold it, as inlining makes it; but a call of a module (nn.Module.__call__) keeps its
+// arguments in eager execution until it returns.
 func (m *interp) evalCall(f *frame, in *inst, fn *program.Func, module *Object, selfs int) (any, error) {
 	if module == nil {
 		module = f.module
@@ -62,8 +63,9 @@ func (m *interp) evalCall(f *frame, in *inst, fn *program.Func, module *Object, 
 	return v, err
 }
 
-// callHolds says whether an eager call keeps its arguments until it returns: calls of modules do, of functions and methods not. Tracing
-// numbers the calls of one module: forward, forward1, forward2.
+// callHolds says whether an eager call keeps its arguments until it returns: calls of modules do,
+// of functions and methods not. Tracing numbers the calls of one module: forward, forward1,
+// forward2.
 func (m *interp) callHolds(in *inst, fn *program.Func, selfs int) bool {
 	return selfs == 1 && fn.Module
 }
@@ -139,7 +141,8 @@ func (m *interp) evalCreate(f *frame, in *inst) (any, error) {
 	return o, nil
 }
 
-// evalWith runs __enter__ or __exit__ of a with statement. torch's own context managers (no_grad, profiler ranges) do nothing here.
+// evalWith runs __enter__ or __exit__ of a with statement. torch's own context managers (no_grad,
+// profiler ranges) do nothing here.
 func (m *interp) evalWith(f *frame, in *inst) (any, error) {
 	o, ok := m.arg(f, &in.node.Args[0]).(*Object)
 	if !ok {

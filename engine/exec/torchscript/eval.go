@@ -265,13 +265,15 @@ func (m *interp) evalArgs(in *inst, args []any, kw ops.Kw) (any, error) {
 	return m.Apply(bound, full)
 }
 
-// fastPath says whether an operator is one of those that PyTorch's attention and encoder modules run for all of their forward at once, and not under
-// autocast (torch/nn/modules/activation.py, transformer.py).
+// fastPath says whether an operator is one of those that PyTorch's attention and encoder modules
+// run for all of their forward at once, and not under autocast (torch/nn/modules/activation.py,
+// transformer.py).
 func fastPath(op string) bool {
 	return op == "aten::_native_multi_head_attention" || op == "aten::_transformer_encoder_layer_fwd"
 }
 
-// unknownOuts counts the results of an operator without a rule: those that the program does not say are something else than tensors.
+// unknownOuts counts the results of an operator without a rule: those that the program does not say
+// are something else than tensors.
 func (m *interp) unknownOuts(n *program.Node) {
 	for _, v := range n.Outs {
 		if v.Type == nil || v.Type.Kind == program.TensorType {
@@ -288,8 +290,8 @@ func noOverload(err error) bool {
 	return errors.As(err, &none)
 }
 
-// opArgs splits the arguments into positional and keyword ones; a device baked into the archive becomes the run's. They are on the stack of
-// arguments: who is done with them pops it.
+// opArgs splits the arguments into positional and keyword ones; a device baked into the archive
+// becomes the run's. They are on the stack of arguments: who is done with them pops it.
 func (m *interp) opArgs(f *frame, in *inst) ([]any, ops.Kw) {
 	n := in.node
 	args := m.pushArgs(len(n.Args))[:0]

@@ -166,9 +166,10 @@ func (m *interp) runBlock(f *frame, b *block) error {
 	return nil
 }
 
-// releaseArgs releases arguments used for the last time, left to right. TorchScript's interpreter moves optional tensors and lists off its
-// stack into the operator's C++ call (ATen/core/boxing/impl/make_boxed_from_unboxed_functor.h ivalue_to_arg), so these go first, with the
-// call's temporaries; plain tensors are only referred to and go when the stack is cut.
+// releaseArgs releases arguments used for the last time, left to right. TorchScript's interpreter
+// moves optional tensors and lists off its stack into the operator's C++ call
+// (ATen/core/boxing/impl/make_boxed_from_unboxed_functor.h ivalue_to_arg), so these go first, with
+// the call's temporaries; plain tensors are only referred to and go when the stack is cut.
 func (m *interp) releaseArgs(f *frame, in *inst) {
 	if o := in.overload; !m.eager && o != nil && boxed(o.bound) {
 		for j, move := range in.move {
@@ -184,8 +185,9 @@ func (m *interp) releaseArgs(f *frame, in *inst) {
 	}
 }
 
-// boxed says whether the interpreter calls an operator through a boxing wrapper. The twins of indexing operators that take a list of tensors
-// are the interpreter's own: they take their arguments off the stack from the last to the first, so that these go from the first to the last
+// boxed says whether the interpreter calls an operator through a boxing wrapper. The twins of
+// indexing operators that take a list of tensors are the interpreter's own: they take their
+// arguments off the stack from the last to the first, so that these go from the first to the last
 // (torch/csrc/jit/runtime/register_prim_ops.cpp).
 func boxed(b *ops.Bound) bool { return !strings.HasSuffix(b.Schema.Overload, "hacked_twin") }
 
@@ -348,7 +350,8 @@ func nameTuple(t *ops.Tuple, c *program.Class) {
 	}
 }
 
-// pushArgs makes room for n arguments on a stack; popArgs takes everything above base off it. The stack may move: what was handed out stays.
+// pushArgs makes room for n arguments on a stack; popArgs takes everything above base off it. The
+// stack may move: what was handed out stays.
 func (m *interp) pushArgs(n int) []any {
 	base := len(m.argStack)
 	m.argStack = slab.Extend(m.argStack, n)

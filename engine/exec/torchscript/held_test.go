@@ -52,8 +52,8 @@ func eachArchive(t *testing.T, kind string, takes func(file string) bool, f func
 	return n
 }
 
-// TestHeld runs traced archives with every local held that Python might still hold, and prints what the first pass then allocates and frees. The account
-// without stands above where the two differ.
+// TestHeld runs traced archives with every local held that Python might still hold, and prints what
+// the first pass then allocates and frees. The account without stands above where the two differ.
 func TestHeld(t *testing.T) {
 	var out strings.Builder
 	eachSmall(t, "trace", func(name string, p *program.Program, o exec.Options) {
@@ -78,8 +78,8 @@ func TestHeld(t *testing.T) {
 	golden.File(t, "testdata/held.txt", out.String())
 }
 
-// TestHeldFrozen holds that what a frozen archive makes is held to the end: it is one function without frames and names. A small traced one of one
-// function stands for it.
+// TestHeldFrozen holds that what a frozen archive makes is held to the end: it is one function
+// without frames and names. A small traced one of one function stands for it.
 func TestHeldFrozen(t *testing.T) {
 	var out strings.Builder
 	eachSmall(t, "trace", func(name string, p *program.Program, o exec.Options) {
@@ -192,8 +192,8 @@ func TestWatchHeld(t *testing.T) {
 	golden.File(t, "testdata/lifetimes.held.txt", out.String())
 }
 
-// TestFastPathUnderAutocast holds that a trace of an encoder's fast path records nothing of the live module under autocast, which does not take it; the
-// archive itself does.
+// TestFastPathUnderAutocast holds that a trace of an encoder's fast path records nothing of the
+// live module under autocast, which does not take it; the archive itself does.
 func TestFastPathUnderAutocast(t *testing.T) {
 	eachSmall(t, "trace", func(name string, p *program.Program, o exec.Options) {
 		if name != "encoder_layer" {

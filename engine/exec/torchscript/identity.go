@@ -9,8 +9,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// onIdentity runs the few operators that look at values only the interpreter knows: tuples by index, identity. done is false for all
-// others.
+// onIdentity runs the few operators that look at values only the interpreter knows: tuples by
+// index, identity. done is false for all others.
 func (m *interp) onIdentity(n *program.Node, args []any) (v any, done bool, err error) {
 	switch n.Op {
 	case "aten::__getitem__", "prim::TupleIndex":
@@ -78,8 +78,8 @@ func same(a, b any) bool {
 	return false
 }
 
-// isEnumLit says whether an argument is an enumeration's member written in the code: TorchScript makes a separate object for each, which is
-// no other's.
+// isEnumLit says whether an argument is an enumeration's member written in the code: TorchScript
+// makes a separate object for each, which is no other's.
 func isEnumLit(a *program.Arg) bool {
 	_, ok := a.Const.(program.EnumLit)
 	return ok

@@ -8,7 +8,8 @@ type leftStates struct {
 	states map[*program.State]bool
 }
 
-// leave ends the module's own hold of the tensors of an attribute that is assigned anew: the first time, and where no other attribute has them.
+// leave ends the module's own hold of the tensors of an attribute that is assigned anew: the first
+// time, and where no other attribute has them.
 func (m *interp) leave(o *program.Object, index int) {
 	l := &m.left
 	if !mayHaveStates(o.Attrs[index]) {
@@ -35,7 +36,8 @@ func mayHaveStates(v any) bool {
 	return false
 }
 
-// eachState calls f with each tensor of an archived value, those of an object's attributes with them, each as often as it is there.
+// eachState calls f with each tensor of an archived value, those of an object's attributes with
+// them, each as often as it is there.
 func eachState(v any, f func(*program.State)) {
 	seen := map[*program.Object]bool{}
 	var walk func(v any)

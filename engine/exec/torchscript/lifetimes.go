@@ -10,8 +10,9 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// Watch is New, and lifetimes reports after a run the live ranges of every function that it made ready, sorted by name: by them it released
-// values. Where a branch was run both sides, they are the last run's.
+// Watch is New, and lifetimes reports after a run the live ranges of every function that it made
+// ready, sorted by name: by them it released values. Where a branch was run both sides, they are
+// the last run's.
 func Watch(p *program.Program) (start exec.Start, lifetimes func() []lifetime.Func) {
 	var last *interp
 	start = func(m *exec.Machine) (exec.Driver, error) {

@@ -32,8 +32,9 @@ func (m *interp) siteOf(in *inst) {
 	*site = int32(m.Sites.Enter(in.node.Op, module, pos)) + 1
 }
 
-// userLine is where the user's own code stands at an instruction: inside PyTorch's modules and functions it is the line that called them.
-// The range of a traced operation is a stack, of which Pos takes that line.
+// userLine is where the user's own code stands at an instruction: inside PyTorch's modules and
+// functions it is the line that called them. The range of a traced operation is a stack, of which
+// Pos takes that line.
 func (m *interp) userLine(in *inst) program.Pos {
 	where := &in.node.Where
 	if at := in.at; at != nil {
@@ -51,8 +52,8 @@ func (m *interp) userLine(in *inst) program.Pos {
 	return in.node.Where.Pos()
 }
 
-// callerOf is the instruction of the user's that a frame about to run c was called from, through PyTorch's own code; nil where c is the
-// user's.
+// callerOf is the instruction of the user's that a frame about to run c was called from, through
+// PyTorch's own code; nil where c is the user's.
 func (m *interp) callerOf(c *code) *inst {
 	switch f := m.frame; {
 	case !c.pytorch || f == nil:
@@ -64,14 +65,16 @@ func (m *interp) callerOf(c *code) *inst {
 	}
 }
 
-// codeSites are the places that a function's instructions have had for a module and a caller, each one more than its number; 0 is none yet.
+// codeSites are the places that a function's instructions have had for a module and a caller, each
+// one more than its number; 0 is none yet.
 type codeSites struct {
 	code  *code
 	from  *inst
 	sites []int32
 }
 
-// sitesOf are the places of c's instructions for a module; those of functions that belong to no module are kept under no object.
+// sitesOf are the places of c's instructions for a module; those of functions that belong to no
+// module are kept under no object.
 func (m *interp) sitesOf(c *code, from *inst, module *Object) []int32 {
 	if module == nil {
 		module = &m.noModule

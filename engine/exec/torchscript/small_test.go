@@ -106,7 +106,8 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// TestListElem: the type of a list's members is the one that is annotated, then the one it is declared with, then that of the first.
+// TestListElem: the type of a list's members is the one that is annotated, then the one it is
+// declared with, then that of the first.
 func TestListElem(t *testing.T) {
 	of := func(k program.TypeKind) *program.Type {
 		return &program.Type{Kind: program.ListType, Elems: []*program.Type{{Kind: k}}}
@@ -134,7 +135,8 @@ func TestListElem(t *testing.T) {
 	}
 }
 
-// TestByValue: optional arguments and lists are moved into an operator's call, tensors are only referred to, and what the operator has not is neither.
+// TestByValue: optional arguments and lists are moved into an operator's call, tensors are only
+// referred to, and what the operator has not is neither.
 func TestByValue(t *testing.T) {
 	m := started(t, exec.LastUse)
 	got := ""
@@ -177,7 +179,8 @@ aten::linear none false
 `, got)
 }
 
-// TestRemap: a device that tracing wrote into an archive is the run's, except one without memory; a script names what its author named.
+// TestRemap: a device that tracing wrote into an archive is the run's, except one without memory; a
+// script names what its author named.
 func TestRemap(t *testing.T) {
 	for _, tt := range []struct {
 		named, traced, scripted ops.Device
@@ -195,7 +198,8 @@ func TestRemap(t *testing.T) {
 	}
 }
 
-// TestAttribute: an object has what the archive fills in, else its class's constant; what is None there is None where the class has no constant.
+// TestAttribute: an object has what the archive fills in, else its class's constant; what is None
+// there is None where the class has no constant.
 func TestAttribute(t *testing.T) {
 	class := &program.Class{Name: "C", Attrs: []program.Attr{{Name: "told"}, {Name: "both", HasDef: true, Default: int64(1)}, {Name: "default", HasDef: true, Default: int64(2)}, {Name: "none"},
 		{Name: "beyond", HasDef: true, Default: int64(3)}, {Name: "lacking"}}}

@@ -1,5 +1,6 @@
-// Package torchscript runs TorchScript programs on exec's machine: an interpreter of functions with frames and registers, as the archive has
-// them (eager execution) or inlined and simplified by the executor's passes (TorchScript's own runtime).
+// Package torchscript runs TorchScript programs on exec's machine: an interpreter of functions with
+// frames and registers, as the archive has them (eager execution) or inlined and simplified by the
+// executor's passes (TorchScript's own runtime).
 package torchscript
 
 import (
@@ -88,7 +89,8 @@ func (m *interp) Load() {
 	}
 }
 
-// Prepare inlines and simplifies the program, where it is TorchScript's runtime that runs it and the program can be inlined.
+// Prepare inlines and simplifies the program, where it is TorchScript's runtime that runs it and
+// the program can be inlined.
 func (m *interp) Prepare() error {
 	if m.eager {
 		return nil

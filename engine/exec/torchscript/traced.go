@@ -8,8 +8,8 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// followStacks gives a traced function the live ranges that its stacks record, or, where every local that Python might still hold is to be held,
-// the longest ones.
+// followStacks gives a traced function the live ranges that its stacks record, or, where every
+// local that Python might still hold is to be held, the longest ones.
 func (m *compiler) followStacks(c *code, self *program.Object, e ends) error {
 	if e == heldNames {
 		held, err := m.stacks.Most(c.fn, self)
@@ -60,7 +60,8 @@ func (m *compiler) replace(c *code, ranges []lifetime.Range) {
 	}
 }
 
-// leftover is what a call left and its caller might hold: until a node of the caller's, or on to the caller's own caller.
+// leftover is what a call left and its caller might hold: until a node of the caller's, or on to
+// the caller's own caller.
 type leftover struct {
 	value any
 	until int

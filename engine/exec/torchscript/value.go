@@ -7,8 +7,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// Object is an instance at run time: a module, or an object that a program makes. Attributes are filled in from the archive when they
-// are first read.
+// Object is an instance at run time: a module, or an object that a program makes. Attributes are
+// filled in from the archive when they are first read.
 type Object struct {
 	Class  *program.Class
 	FQN    string

@@ -12,7 +12,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// TestKinds: each type of value is a separate kind, for what an operator resolved to holds for values of the same kinds; dicts, objects and what is not known are looked at anew.
+// TestKinds: each type of value is a separate kind, for what an operator resolved to holds for
+// values of the same kinds; dicts, objects and what is not known are looked at anew.
 func TestKinds(t *testing.T) {
 	number, vector := &tensor.Tensor{}, &tensor.Tensor{Meta: tensor.Meta{Sizes: []int64{1}}}
 	values := []any{nil, true, int64(1), 1.5, 1i, "a", vector, number, ops.Device("cpu"), &ops.List{}, &ops.Tuple{}, &ops.Dict{}, ops.Unbacked{}, &Object{}}
@@ -35,7 +36,8 @@ func TestKinds(t *testing.T) {
 	assert.False(t, unchanged([]any{int64(1), int64(1)}, []any{int64(1), 1.0}))
 }
 
-// TestSame: what `is` says of values: None and members of enumerations by what they are, all else by identity; numbers and text are never compared so.
+// TestSame: what `is` says of values: None and members of enumerations by what they are, all else
+// by identity; numbers and text are never compared so.
 func TestSame(t *testing.T) {
 	x, y := &tensor.Tensor{}, &tensor.Tensor{}
 	c, d := &program.Class{}, &program.Class{}

@@ -1,6 +1,7 @@
-// Package expr reads and evaluates whole numbers written as expressions over names: budgets and shapes in memspec.yaml, sizes over the symbols of
-// a program. It is + - * / // % ( ) min max, and sizes such as 12MiB; division is exact, // and % are Python's. Every intermediate result must
-// fit an int64.
+// Package expr reads and evaluates whole numbers written as expressions over names: budgets and
+// shapes in memspec.yaml, sizes over the symbols of a program. It is + - * / // % ( ) min max, and
+// sizes such as 12MiB; division is exact, // and % are Python's. Every intermediate result must fit
+// an int64.
 package expr
 
 import (

@@ -1,8 +1,10 @@
-// Package jsonscan reads JSON from front to back, value by value, without making anything of what is skipped: for documents of many megabytes of
-// which a reader knows the form and wants a part. It takes a fifth of encoding/json's time on a graph of torch.export (BenchmarkScan).
+// Package jsonscan reads JSON from front to back, value by value, without making anything of what
+// is skipped: for documents of many megabytes of which a reader knows the form and wants a part. It
+// takes a fifth of encoding/json's time on a graph of torch.export (BenchmarkScan).
 //
-// It reads what encoding/json reads. Beyond that it lets pass the infinities that Python writes, and control characters and invalid UTF-8 in strings,
-// which stay as they are. Texts may be parts of the document, which must not change while they are in use.
+// It reads what encoding/json reads. Beyond that it lets pass the infinities that Python writes,
+// and control characters and invalid UTF-8 in strings, which stay as they are. Texts may be parts
+// of the document, which must not change while they are in use.
 package jsonscan
 
 import (

@@ -1,7 +1,8 @@
 // Package lockfile reads which releases of Python distributions a repository pins.
 //
-// Three forms are read: uv.lock and poetry.lock, and of requirements*.txt the lines with ==. Nothing is resolved: a distribution that several
-// lines pin, for several platforms, has several releases.
+// Three forms are read: uv.lock and poetry.lock, and of requirements*.txt the lines with ==.
+// Nothing is resolved: a distribution that several lines pin, for several platforms, has several
+// releases.
 package lockfile
 
 import (
@@ -19,8 +20,9 @@ type Lock struct {
 	releases map[string][]string
 }
 
-// Find reads the files of a folder; nil where it has none, or none that pins anything. names are the folder's, and read gives a file's text. A uv.lock
-// comes before a poetry.lock, and that before requirements.
+// Find reads the files of a folder; nil where it has none, or none that pins anything. names are
+// the folder's, and read gives a file's text. A uv.lock comes before a poetry.lock, and that before
+// requirements.
 func Find(names []string, read func(name string) ([]byte, error)) (*Lock, error) {
 	var requirements []string
 	for _, name := range names {
@@ -114,8 +116,8 @@ var separators = regexp.MustCompile(`[-_.]+`)
 // normal is a distribution's name as indexes compare it (PEP 503).
 func normal(name string) string { return strings.ToLower(separators.ReplaceAllString(name, "-")) }
 
-// Same says whether two texts name one release: 5.23 and 5.23.0 do, as do 2.15.0+cu132 and 2.15.0, which does not say for what it was built. A pin may end
-// with .*.
+// Same says whether two texts name one release: 5.23 and 5.23.0 do, as do 2.15.0+cu132 and 2.15.0,
+// which does not say for what it was built. A pin may end with .*.
 func Same(release, pin string) bool {
 	a, aBuild, _ := strings.Cut(strings.ToLower(release), "+")
 	p, pBuild, _ := strings.Cut(strings.ToLower(pin), "+")

@@ -1,7 +1,8 @@
 // Package nearest finds what a misspelt word may have meant: "did you mean".
 package nearest
 
-// Word is the candidate most like a word, "" if none is like it: at most a third of its letters differ. The first of equals wins.
+// Word is the candidate most like a word, "" if none is like it: at most a third of its letters
+// differ. The first of equals wins.
 func Word(word string, candidates []string) string {
 	best, bestDist := "", max(len(word)/3, 1)+1
 	for _, c := range candidates {
@@ -15,8 +16,8 @@ func Word(word string, candidates []string) string {
 // maxWord is the longest word that is compared.
 const maxWord = 64
 
-// Edits is how many letters to add, drop, change or swap with their neighbour (optimal string alignment, in bytes). Words of more than 64
-// bytes have nothing in common.
+// Edits is how many letters to add, drop, change or swap with their neighbour (optimal string
+// alignment, in bytes). Words of more than 64 bytes have nothing in common.
 func Edits(a, b string) int {
 	if len(a) > maxWord || len(b) > maxWord {
 		return max(len(a), len(b))

@@ -3,7 +3,8 @@ package once
 
 import "sync"
 
-// A Map holds a value for each key, made when it is first needed. The zero value is empty; several goroutines may use it.
+// A Map holds a value for each key, made when it is first needed. The zero value is empty; several
+// goroutines may use it.
 type Map[V any] struct {
 	mu    sync.Mutex
 	byKey map[string]func() (V, error)

@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// benign accepts every global and call and keeps them as plain values: what a decoder's machine costs without its client.
+// benign accepts every global and call and keeps them as plain values: what a decoder's machine
+// costs without its client.
 func benign() Options {
 	type global struct{ module, name string }
 	pair := func(a any, b []any) (any, error) {

@@ -6,8 +6,9 @@ import (
 	"math"
 )
 
-// Encode writes a value as a pickle of protocol 4, which Python and Decode read. It knows nil, bool, int, int64, uint64, float64, string, Tuple,
-// *List and *Dict. Nothing is shared: a value that refers to itself is an error.
+// Encode writes a value as a pickle of protocol 4, which Python and Decode read. It knows nil,
+// bool, int, int64, uint64, float64, string, Tuple, *List and *Dict. Nothing is shared: a value
+// that refers to itself is an error.
 func Encode(v any) ([]byte, error) {
 	e := encoder{buf: []byte{0x80, 4}}
 	if err := e.value(v, 0); err != nil {

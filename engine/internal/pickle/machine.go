@@ -7,7 +7,8 @@ import (
 	"unsafe"
 )
 
-// Options says what the caller understands and how far a pickle may go. A zero limit takes the default, a nil function refuses.
+// Options says what the caller understands and how far a pickle may go. A zero limit takes the
+// default, a nil function refuses.
 type Options struct {
 	MaxSteps int // opcodes
 	MaxDepth int // MARKs open at once
@@ -45,7 +46,8 @@ func (e *Error) Unwrap() error { return e.Err }
 // Decode reads the first pickle of data. Strings of the result are parts of data, which must not change any more.
 func Decode(data []byte, o Options) (any, error) { return NewDecoder(o).Decode(data) }
 
-// Decoder reads pickles one after another and keeps its stacks between them: for the hundreds of small ones in an archive.
+// Decoder reads pickles one after another and keeps its stacks between them: for the hundreds of
+// small ones in an archive.
 type Decoder struct{ m machine }
 
 // NewDecoder returns a decoder. The limits hold for each pickle.
@@ -113,7 +115,8 @@ func (m *machine) reset(data []byte) {
 	}
 }
 
-// run executes to STOP. The opcodes that fill archives and snapshots are written out here, for speed; all others are rows of the table.
+// run executes to STOP. The opcodes that fill archives and snapshots are written out here, for
+// speed; all others are rows of the table.
 func (m *machine) run() any {
 	data := m.data
 	m.charge(len(data))
@@ -228,7 +231,8 @@ func (m *machine) top() any {
 	return m.stack[len(m.stack)-1]
 }
 
-// sinceMark returns what was pushed after the innermost MARK, and takes it and the mark off the stack. The result is valid until the next push.
+// sinceMark returns what was pushed after the innermost MARK, and takes it and the mark off the
+// stack. The result is valid until the next push.
 func (m *machine) sinceMark() []any {
 	n := len(m.marks) - 1
 	if n < 0 {

@@ -15,7 +15,8 @@ type opcode struct {
 	run  func(*machine)
 }
 
-// opcodes holds every opcode that protocols 2 to 5 write, except the extension registry and out-of-band buffers. Filled by rows, below.
+// opcodes holds every opcode that protocols 2 to 5 write, except the extension registry and
+// out-of-band buffers. Filled by rows, below.
 var opcodes = rows()
 
 func rows() [256]opcode {

@@ -138,7 +138,8 @@ func TestMemoCosts(t *testing.T) {
 	require.NoError(t, err, "an entry written again costs nothing")
 }
 
-// TestCosts: what a value costs of the budget beside the bytes it is written in. One byte less is too little, and it is the last value that is refused.
+// TestCosts: what a value costs of the budget beside the bytes it is written in. One byte less is
+// too little, and it is the last value that is refused.
 func TestCosts(t *testing.T) {
 	for _, tt := range []struct {
 		name, data string
@@ -175,7 +176,8 @@ func TestCosts(t *testing.T) {
 	}
 }
 
-// TestClient decodes what the C++ pickler writes for a module: a class, its state, a tensor's storage, and a list with a type tag.
+// TestClient decodes what the C++ pickler writes for a module: a class, its state, a tensor's
+// storage, and a list with a type tag.
 func TestClient(t *testing.T) {
 	type class struct{ name string }
 	type object struct {
@@ -317,7 +319,8 @@ func TestDefaultLimits(t *testing.T) {
 	require.EqualError(t, err, "offset 10000: opcode MARK: got more than 10000 open MARKs")
 }
 
-// TestGet: a key's last value, in small dicts and in those that have an index; what cannot be a key of Python's has none.
+// TestGet: a key's last value, in small dicts and in those that have an index; what cannot be a key
+// of Python's has none.
 func TestGet(t *testing.T) {
 	for _, n := range []int{1, 2, linearDict, linearDict + 1, 3 * linearDict} {
 		d := &Dict{}
@@ -340,7 +343,8 @@ func TestGet(t *testing.T) {
 	}
 }
 
-// TestWhatValuesCost: how many bytes each kind of value is counted as, beside the pickle itself: as much as may be had reads it, and a byte less does not.
+// TestWhatValuesCost: how many bytes each kind of value is counted as, beside the pickle itself: as
+// much as may be had reads it, and a byte less does not.
 func TestWhatValuesCost(t *testing.T) {
 	for _, tt := range []struct {
 		why, data string

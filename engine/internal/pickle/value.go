@@ -9,7 +9,8 @@ type List struct{ Items []any }
 // Set is a Python set or frozenset, in the order written.
 type Set struct{ Items []any }
 
-// Dict is a Python dict in the order written. A repeated key stays in Keys twice; Get answers with the last, as Python does.
+// Dict is a Python dict in the order written. A repeated key stays in Keys twice; Get answers with
+// the last, as Python does.
 type Dict struct {
 	Keys, Values []any
 	index        map[any]int

@@ -103,8 +103,9 @@ func (l *lengths) add(s int, length uint8) {
 	}
 }
 
-// build makes the table of a canonical code. A code of one symbol may be incomplete, and one of none is empty. The table is made for codes of one
-// bit, then doubled for those of two, and so on: what stands in it already, shorter codes, is then where it belongs.
+// build makes the table of a canonical code. A code of one symbol may be incomplete, and one of
+// none is empty. The table is made for codes of one bit, then doubled for those of two, and so on:
+// what stands in it already, shorter codes, is then where it belongs.
 func (t *codeTable) build(l *lengths, symbols []code, width uint) error {
 	longest := uint(maxCodeLen)
 	for longest > 0 && l.count[longest] == 0 {

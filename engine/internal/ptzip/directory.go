@@ -109,7 +109,8 @@ func findEnd(tail []byte) int {
 	return -1
 }
 
-// readEnd64 reads the zip64 end record, if its locator stands before the end record; else what the end record says holds.
+// readEnd64 reads the zip64 end record, if its locator stands before the end record; else what the
+// end record says holds.
 func (z *Reader) readEnd64(end, count, length, offset int64) (int64, int64, int64, error) {
 	if end < locator64 {
 		return count, length, offset, nil

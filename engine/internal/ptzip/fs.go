@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Open opens a record or a folder. A stored record of any size also offers ReadAt and Seek and is not read until they are called: that is
-// how an archive inside the archive is opened.
+// Open opens a record or a folder. A stored record of any size also offers ReadAt and Seek and is
+// not read until they are called: that is how an archive inside the archive is opened.
 func (z *Reader) Open(name string) (fs.File, error) {
 	if info, ok := z.folder(name); ok {
 		entries, err := z.ReadDir(name)

@@ -6,8 +6,9 @@ import (
 	"sync"
 )
 
-// Inflating (RFC 1951) of whole records whose size is known. An archive holds hundreds of records of a few hundred bytes, and most of the time of
-// a general decompressor goes into setting up for each; this one keeps its tables and writes straight into the result. FuzzInflate holds it against
+// Inflating (RFC 1951) of whole records whose size is known. An archive holds hundreds of records
+// of a few hundred bytes, and most of the time of a general decompressor goes into setting up for
+// each; this one keeps its tables and writes straight into the result. FuzzInflate holds it against
 // compress/flate.
 
 var (
@@ -186,7 +187,8 @@ func (f *inflater) dynamic() error {
 	return f.dist.build(&f.distLengths, distSymbols, distBits)
 }
 
-// codeLengths reads the lengths of both codes, which are packed themselves. A length takes at most 7 bits and 7 for a repetition.
+// codeLengths reads the lengths of both codes, which are packed themselves. A length takes at most
+// 7 bits and 7 for a repetition.
 func (f *inflater) codeLengths(numLit, num int) error {
 	f.litLenLengths.reset()
 	f.distLengths.reset()
@@ -249,8 +251,9 @@ func (f *inflater) codeLengths(numLit, num int) error {
 // matchBits is the most a match takes: 15 and 5 for its length, 15 and 13 for its distance.
 const matchBits = 48
 
-// block decodes literals and matches up to the end of the block. What it works on are locals, which the compiler keeps in registers. While eight
-// bytes of input are left, enough bits are held for everything without asking.
+// block decodes literals and matches up to the end of the block. What it works on are locals, which
+// the compiler keeps in registers. While eight bytes of input are left, enough bits are held for
+// everything without asking.
 func (f *inflater) block(out []byte, at int) (int, error) {
 	in, pos, hold, held := f.in, f.pos, f.hold, f.held
 	litLen, dists := &f.litLen.first, &f.dist.first
@@ -349,7 +352,8 @@ func (f *inflater) block(out []byte, at int) (int, error) {
 	}
 }
 
-// overlap copies length bytes from dist bytes before, fewer than that: what has been copied is copied again, twice as much each time.
+// overlap copies length bytes from dist bytes before, fewer than that: what has been copied is
+// copied again, twice as much each time.
 func overlap(out []byte, at, dist, length int) {
 	for end := at + length; at < end; {
 		at += copy(out[at:end], out[at-dist:at])

@@ -1,11 +1,15 @@
-// Package ptzip presents the zip archives PyTorch writes as an fs.FS rooted at their one top folder, whatever that is called.
+// Package ptzip presents the zip archives PyTorch writes as an fs.FS rooted at their one top
+// folder, whatever that is called.
 //
-// It reads what it is asked for and nothing else: the central directory when an archive is opened, then records one by one, neighbours in one
-// go. Records of weights (under data/, constants/, tensors/) are never read through ReadFile unless they have at most MaxSmall bytes; who needs
-// a part of one opens it and uses ReadAt. So an archive of 500 MiB costs what its stripped twin costs.
+// It reads what it is asked for and nothing else: the central directory when an archive is opened,
+// then records one by one, neighbours in one go. Records of weights (under data/, constants/,
+// tensors/) are never read through ReadFile unless they have at most MaxSmall bytes; who needs a
+// part of one opens it and uses ReadAt. So an archive of 500 MiB costs what its stripped twin
+// costs.
 //
-// Hostile archives cost bounded time and memory: see Limits. Checksums are not verified, because PyTorch can be set to write none. Not
-// modelled: encryption, archives in several files, compression other than deflate.
+// Hostile archives cost bounded time and memory: see Limits. Checksums are not verified, because
+// PyTorch can be set to write none. Not modelled: encryption, archives in several files,
+// compression other than deflate.
 package ptzip
 
 import (
@@ -148,8 +152,9 @@ func (z *Reader) Size(name string) (int64, bool) {
 	return z.records[i].size, true
 }
 
-// IsWeight says whether a record of that name holds weights, or compiled code, which is read as little. The small descriptions beside them do not
-// count, nor does the source of compiled code; of torch.export before 2.8 a record is a whole file of torch.save.
+// IsWeight says whether a record of that name holds weights, or compiled code, which is read as
+// little. The small descriptions beside them do not count, nor does the source of compiled code; of
+// torch.export before 2.8 a record is a whole file of torch.save.
 func IsWeight(name string) bool {
 	top, _, ok := strings.Cut(name, "/")
 	if base, _, _ := strings.Cut(name, "."); base == "serialized_state_dict" || base == "serialized_constants" || base == "serialized_example_inputs" {

@@ -63,7 +63,8 @@ func TestOpen(t *testing.T) {
 	require.NoError(t, fstest.TestFS(z, z.Names()...))
 }
 
-// A record's twin is the first asked for that holds the same, whatever the checksums say: PyTorch can be set to write none.
+// A record's twin is the first asked for that holds the same, whatever the checksums say: PyTorch
+// can be set to write none.
 func TestTwin(t *testing.T) {
 	data := archive(t, entry{"net/a", long, deflated}, entry{"net/b", long, deflated}, entry{"net/c", "one", stored}, entry{"net/d", "two", stored},
 		entry{"net/e", "two", stored}, entry{"net/f", "two", deflated})
@@ -438,7 +439,8 @@ func TestIsWeight(t *testing.T) {
 	}
 }
 
-// TestLongestComment: a comment is as long as its length can say; what lies further before the end of a file is not looked for.
+// TestLongestComment: a comment is as long as its length can say; what lies further before the end
+// of a file is not looked for.
 func TestLongestComment(t *testing.T) {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)

@@ -68,7 +68,8 @@ func (z *Reader) read(i int32, buf []byte) ([]byte, error) {
 	return nil, malformed(rec.offset, "got compression method %d, want stored or deflated", rec.method)
 }
 
-// Twin returns a record that was asked for before and whose packed bytes are the same, so that its content is; else the record itself.
+// Twin returns a record that was asked for before and whose packed bytes are the same, so that its
+// content is; else the record itself.
 func (z *Reader) Twin(name string) string {
 	i, ok := z.index[name]
 	if !ok {
@@ -167,12 +168,14 @@ func (z *Reader) readRun(i int32) (run, error) {
 	return run{from, data}, err
 }
 
-// spanEnd is where a record's bytes end at the latest: at the next record, or, if that is far away, after the longest header there can be.
+// spanEnd is where a record's bytes end at the latest: at the next record, or, if that is far away,
+// after the longest header there can be.
 func (z *Reader) spanEnd(rec *record) int64 {
 	return min(rec.limit, rec.offset+localHeader+2*max16+rec.packed)
 }
 
-// start returns where the payload begins in the record's bytes: the local header's name and padding have their own lengths.
+// start returns where the payload begins in the record's bytes: the local header's name and padding
+// have their own lengths.
 func (rec *record) start(head []byte) (int, error) {
 	if len(head) < localHeader {
 		return 0, malformed(rec.offset, "got %d bytes left, want a local header", len(head))

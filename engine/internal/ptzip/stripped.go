@@ -40,8 +40,8 @@ func ReadStripped(data []byte) (Stripped, error) {
 	return s, nil
 }
 
-// compactStripped reads the record as it is written, {"schema":1,"records":{"data/0":37632,…}} or with the schema behind, in a twentieth of the
-// time. It gives up on anything else.
+// compactStripped reads the record as it is written, {"schema":1,"records":{"data/0":37632,…}} or
+// with the schema behind, in a twentieth of the time. It gives up on anything else.
 func compactStripped(text string, s *Stripped) bool {
 	rest, ok := strings.CutPrefix(text, `{"schema":1,"records":{`)
 	end := "}}"

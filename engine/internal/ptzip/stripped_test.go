@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is read in the quick way is what the JSON says, and what is not written as strip writes it is left to encoding/json.
+// What is read in the quick way is what the JSON says, and what is not written as strip writes it
+// is left to encoding/json.
 func TestReadStripped(t *testing.T) {
 	for _, c := range []struct {
 		text  string

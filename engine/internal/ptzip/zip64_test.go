@@ -41,8 +41,8 @@ func TestZip64(t *testing.T) {
 	assert.Empty(t, z.Names())
 }
 
-// TestZip64Fields: a zip64 field holds those of the sizes and the offset that the entry itself has no room for, in this order, behind whatever other
-// fields there are.
+// TestZip64Fields: a zip64 field holds those of the sizes and the offset that the entry itself has
+// no room for, in this order, behind whatever other fields there are.
 func TestZip64Fields(t *testing.T) {
 	numbers := func(vs ...uint64) (b []byte) {
 		for _, v := range vs {

@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestLogicalLines: a line goes on within brackets and strings and behind a backslash; comments and blank lines are none.
+// TestLogicalLines: a line goes on within brackets and strings and behind a backslash; comments and
+// blank lines are none.
 func TestLogicalLines(t *testing.T) {
 	for _, tt := range []struct {
 		text string

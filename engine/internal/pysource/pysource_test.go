@@ -155,7 +155,8 @@ func TestTopLevelWord(t *testing.T) {
 	}
 }
 
-// TestScanTop: the places that are shown are those outside of brackets, texts and comments, what opens a bracket among them.
+// TestScanTop: the places that are shown are those outside of brackets, texts and comments, what
+// opens a bracket among them.
 func TestScanTop(t *testing.T) {
 	for text, want := range map[string]string{
 		"a+b": "a+b", "a(b)c": "a(c", "[{(b)}]c": "[c", "'a'b": "b", `"a"'c'd`: "d", "a'(b": "a", "a#(b\nc": "a\nc", "#": "", "": "", "f('x',#)\n)g": "f(g",
@@ -214,7 +215,8 @@ func TestBlankLines(t *testing.T) {
 	}
 }
 
-// TestLocalsInOrder: names are numbered as they are met: on the right first, then in what the left reads, then the targets.
+// TestLocalsInOrder: names are numbered as they are met: on the right first, then in what the left
+// reads, then the targets.
 func TestLocalsInOrder(t *testing.T) {
 	for text, want := range map[string]string{
 		"def f():\n    a = b = c = d = e = 0\n":                    "a b c d e",

@@ -229,8 +229,8 @@ func wrapped(s string) bool {
 	return len(s) > 1 && (s[0] == '(' || s[0] == '[') && python.Closing(s, 0) == len(s)-1
 }
 
-// number orders the names as the compiler numbers locals, which is the order in which a frame releases them: by first appearance, a right
-// side before its targets.
+// number orders the names as the compiler numbers locals, which is the order in which a frame
+// releases them: by first appearance, a right side before its targets.
 func (s *Source) number() {
 	assigned := map[string]bool{} // a name, and whether it is among the locals by now
 	for i := range s.Stmts {

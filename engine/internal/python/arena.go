@@ -1,7 +1,8 @@
 package python
 
-// arena hands out tree nodes from chunks, so that parsing allocates a few times a file and not once a node. A Parser that is
-// Reset uses its chunks again: trees are short-lived, they are lowered and forgotten.
+// arena hands out tree nodes from chunks, so that parsing allocates a few times a file and not once
+// a node. A Parser that is Reset uses its chunks again: trees are short-lived, they are lowered and
+// forgotten.
 type arena struct {
 	names    slab[Name]
 	numbers  slab[Number]

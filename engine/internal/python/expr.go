@@ -24,7 +24,8 @@ func (p *Parser) exprOrTuple() Expr {
 	return p.tuple(at, x, false)
 }
 
-// tuple reads what follows the first member of a tuple without parentheses: one of expressions, or a subscript's, whose members may be slices.
+// tuple reads what follows the first member of a tuple without parentheses: one of expressions, or
+// a subscript's, whose members may be slices.
 func (p *Parser) tuple(at Pos, first Expr, subscript bool) Expr {
 	m := p.exprList.mark()
 	p.exprList.push(first)

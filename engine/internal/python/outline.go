@@ -13,7 +13,8 @@ type lazyBody struct {
 	indent int32 // of the def
 }
 
-// Unread is where the body of a function that Outline found lies, as whole lines, the number of the first of them, and how deep its def stands.
+// Unread is where the body of a function that Outline found lies, as whole lines, the number of the
+// first of them, and how deep its def stands.
 func (d *FuncDef) Unread() (at Span, line int, indent int32) {
 	return d.lazy.Span, d.lazy.line, d.lazy.indent
 }
@@ -169,7 +170,8 @@ func (p *Parser) outlineDef() Stmt {
 	return d
 }
 
-// skipBlock moves past every line that is blank or indented by more than outer. The current token is the newline before them.
+// skipBlock moves past every line that is blank or indented by more than outer. The current token
+// is the newline before them.
 func (p *Parser) skipBlock(outer int) {
 	src, i := p.src, p.off
 	for i < len(src) {

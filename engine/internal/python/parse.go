@@ -59,7 +59,8 @@ func (p *Parser) Use(f *File) { p.file = f }
 // Reset takes back every tree p made: their memory is used again.
 func (p *Parser) Reset() { p.arena.reset() }
 
-// begin sets the scanner on [from, to) of the file, whose first line has the given number, inside a block of the given indentation.
+// begin sets the scanner on [from, to) of the file, whose first line has the given number, inside a
+// block of the given indentation.
 func (p *Parser) begin(from, to Pos, line int, base int32) {
 	p.src = p.file.Source[:to]
 	p.off, p.line = int(from), line
@@ -124,8 +125,9 @@ func (p *Parser) Expr(x Expr) (y Expr, err error) {
 	return y, nil
 }
 
-// ParseExpr reads a whole text as one expression, or as several between commas. It is Python as users write it: the text may have
-// comments and lines, and the arguments of a call stay text (Call.Open), for they may hold what no Expr is.
+// ParseExpr reads a whole text as one expression, or as several between commas. It is Python as
+// users write it: the text may have comments and lines, and the arguments of a call stay text
+// (Call.Open), for they may hold what no Expr is.
 func ParseExpr(text string) (x Expr, err error) {
 	p := NewParser("", text)
 	defer p.rescue(&err)

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// This file writes trees as text, in the layout of PyTorch's printer: what was read is compared with the text that it was read from.
+// This file writes trees as text, in the layout of PyTorch's printer: what was read is compared
+// with the text that it was read from.
 
 // Print writes a file.
 func Print(f *File) string {

@@ -189,7 +189,8 @@ func (p *Parser) next() {
 	p.off, p.end = i, Pos(i)
 }
 
-// lineStart measures the indentation of the next line that holds anything and sets p.tok to indent or dedent where it changes.
+// lineStart measures the indentation of the next line that holds anything and sets p.tok to indent
+// or dedent where it changes.
 func (p *Parser) lineStart(i int) int {
 	src := p.src
 	p.tok = eof // neither indent nor dedent
@@ -248,7 +249,8 @@ func (p *Parser) atEnd(i int) {
 	}
 }
 
-// number scans an integer, a float or an imaginary number: digits, ".", an exponent, "j". Values are read where they are used.
+// number scans an integer, a float or an imaginary number: digits, ".", an exponent, "j". Values
+// are read where they are used.
 func (p *Parser) number(i int) int {
 	src := p.src
 	p.tok = number

@@ -72,7 +72,8 @@ func SkipString(text string, i int) int {
 	return min(i+1, len(text))
 }
 
-// ScanTop calls f with each place of s outside of brackets, strings and comments, until it says true; -1 where it never does.
+// ScanTop calls f with each place of s outside of brackets, strings and comments, until it says
+// true; -1 where it never does.
 func ScanTop(s string, f func(i int) bool) int {
 	depth := 0
 	for i := 0; i < len(s); {

@@ -1,16 +1,20 @@
 // Package python reads Python: its tokens, expressions and statements. It turns text into a tree and runs nothing.
 //
-// Parse reads a record of serialised TorchScript, code/**.py of an archive. That is a subset of Python, and anything else in it
-// is an error. A tree has all that the text says: printed in the layout of PyTorch's own printer, as the tests do, what that
-// wrote comes back byte for byte. Names are not resolved here and types are expressions like any other. A record may be read in
-// two steps: Outline finds its classes and functions with their signatures, by indentation alone, and leaves bodies and
-// annotations as text; Parser.Body reads one body when it is wanted. Most of a big archive is never wanted.
+// Parse reads a record of serialised TorchScript, code/**.py of an archive. That is a subset of
+// Python, and anything else in it is an error. A tree has all that the text says: printed in the
+// layout of PyTorch's own printer, as the tests do, what that wrote comes back byte for byte. Names
+// are not resolved here and types are expressions like any other. A record may be read in two
+// steps: Outline finds its classes and functions with their signatures, by indentation alone, and
+// leaves bodies and annotations as text; Parser.Body reads one body when it is wanted. Most of a
+// big archive is never wanted.
 //
-// ParseExpr reads an expression as users write it, with comments and lines. Of text that is not read as a whole, SkipString,
-// Closing and ScanTop find where things end. Package pysource finds the statements of a user's function with them.
+// ParseExpr reads an expression as users write it, with comments and lines. Of text that is not
+// read as a whole, SkipString, Closing and ScanTop find where things end. Package pysource finds
+// the statements of a user's function with them.
 //
-// Not read, because PyTorch writes none of it: decorators, lambda, try, yield, global, comprehensions, starred arguments,
-// augmented and chained assignment, comments in records, f-strings and byte strings.
+// Not read, because PyTorch writes none of it: decorators, lambda, try, yield, global,
+// comprehensions, starred arguments, augmented and chained assignment, comments in records,
+// f-strings and byte strings.
 package python
 
 // Pos is a byte offset in a file.

@@ -1,5 +1,5 @@
-// Package slab makes small values by the block: a run needs thousands of a few kinds, which live and die together, and one allocation a
-// block is cheaper than one a value.
+// Package slab makes small values by the block: a run needs thousands of a few kinds, which live
+// and die together, and one allocation a block is cheaper than one a value.
 package slab
 
 import "unsafe"
@@ -10,8 +10,8 @@ type Of[T any] struct {
 	size int // of the last block
 }
 
-// How many bytes a block has: few at first, twice as many each time. The types share these sizes, because each size of a kind that is in use costs a
-// process its own pages.
+// How many bytes a block has: few at first, twice as many each time. The types share these sizes,
+// because each size of a kind that is in use costs a process its own pages.
 const (
 	firstBlock   = 2 << 10
 	largestBlock = 8 << 10

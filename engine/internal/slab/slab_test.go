@@ -8,7 +8,8 @@ import (
 	"github.com/memspec/memspec/engine/internal/slab"
 )
 
-// TestValuesAreZeroedAndApart holds that no two values share memory, whatever the sizes asked for, and that appending to one leaves its neighbour alone.
+// TestValuesAreZeroedAndApart holds that no two values share memory, whatever the sizes asked for,
+// and that appending to one leaves its neighbour alone.
 func TestValuesAreZeroedAndApart(t *testing.T) {
 	var s slab.Of[int]
 	var lists [][]int

@@ -12,8 +12,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// Which backend runs is distinguished by what it allocates: flash and cuDNN an output and one float a row, efficient an output and a random state, math the
-// scores and much more.
+// Which backend runs is distinguished by what it allocates: flash and cuDNN an output and one float
+// a row, efficient an output and a random state, math the scores and much more.
 func TestAttentionBackend(t *testing.T) {
 	h, bf, f := tensor.Float16, tensor.BFloat16, tensor.Float32
 	const (

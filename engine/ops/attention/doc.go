@@ -1,5 +1,5 @@
-// Package attention holds scaled dot product attention, by which kernel it runs, and the fast paths of nn.MultiheadAttention and
-// nn.TransformerEncoderLayer.
+// Package attention holds scaled dot product attention, by which kernel it runs, and the fast paths
+// of nn.MultiheadAttention and nn.TransformerEncoderLayer.
 package attention
 
 import "github.com/memspec/memspec/engine/ops"

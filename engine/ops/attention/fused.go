@@ -72,7 +72,8 @@ func efficientAttention(c *ops.Call) ([]tensor.Meta, error) {
 	return []tensor.Meta{out, ops.FreshAs(q, tensor.Float32, q.Sizes[0], q.Sizes[1], n), seed, seed}, nil
 }
 
-// efficientRNGOnGPU says that the random state is on the device, and made first. With dropout it is two numbers on the host.
+// efficientRNGOnGPU says that the random state is on the device, and made first. With dropout it is
+// two numbers on the host.
 func efficientRNGOnGPU(c *ops.Call) bool {
 	return c.Platform().Release().EfficientRNGOnGPU && c.Float("dropout_p") == 0
 }

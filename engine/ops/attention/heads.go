@@ -9,8 +9,9 @@ import (
 	"github.com/memspec/memspec/engine/workspace"
 )
 
-// The fast paths of nn.MultiheadAttention and nn.TransformerEncoderLayer (native/transformers/cuda/attention.cu, transformer.cpp). On the
-// device none each is one operator, as on fake tensors; on a real one it is made of those below.
+// The fast paths of nn.MultiheadAttention and nn.TransformerEncoderLayer
+// (native/transformers/cuda/attention.cu, transformer.cpp). On the device none each is one
+// operator, as on fake tensors; on a real one it is made of those below.
 
 func nativeMultiHead(c *ops.Call) (any, error) {
 	q := c.T("query")
@@ -64,7 +65,8 @@ func fusedMultiHead(c *ops.Call, x *tensor.Tensor, h, e int64) *tensor.Tensor {
 	return c.Do("aten::linear", past, c.T("proj_weight"), c.T("proj_bias"))
 }
 
-// projected is qkv_projection: one product where query, key and value are one tensor, else one for each that differs, joined.
+// projected is qkv_projection: one product where query, key and value are one tensor, else one for
+// each that differs, joined.
 func projected(c *ops.Call, e int64) *tensor.Tensor {
 	q, k, v, w := c.T("query"), c.T("key"), c.T("value"), c.T("qkv_weight")
 	if q == k && k == v {

@@ -11,7 +11,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// TestFusedKernelsTakeFourDimensions: each kernel says of the first of query, key and value that has other dimensions, and has results of four.
+// TestFusedKernelsTakeFourDimensions: each kernel says of the first of query, key and value that
+// has other dimensions, and has results of four.
 func TestFusedKernelsTakeFourDimensions(t *testing.T) {
 	h := aten.NewHost(t, builtin.Table())
 	f := func(sizes ...int64) *tensor.Tensor { return h.Of(tensor.Float32, sizes...) }

@@ -184,7 +184,8 @@ func paddedHeads(c *ops.Call, q, k, v *tensor.Tensor, run func(q, k, v *tensor.T
 	return c.Do("aten::slice.Tensor", out, int64(-1), int64(0), q.Sizes[n])
 }
 
-// alignedBias is pad_bias and preprocess_mask: a mask whose rows do not lie at multiples of 8 elements is copied with longer rows, then expanded.
+// alignedBias is pad_bias and preprocess_mask: a mask whose rows do not lie at multiples of 8
+// elements is copied with longer rows, then expanded.
 func alignedBias(c *ops.Call, mask, q, k *tensor.Tensor) *tensor.Tensor {
 	if mask == nil || !c.OK() || len(mask.Sizes) < 2 {
 		return mask

@@ -4,7 +4,8 @@ import (
 	"github.com/memspec/memspec/engine/ops"
 )
 
-// attentionRules are attention (aten/src/ATen/native/transformers/attention.cpp, cuda/attention.cu, cuda/sdp_utils.cpp).
+// attentionRules are attention (aten/src/ATen/native/transformers/attention.cpp, cuda/attention.cu,
+// cuda/sdp_utils.cpp).
 var attentionRules = []ops.Rule{
 	{Schema: "aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
 		Body: scaledDotProductAttention},

@@ -17,8 +17,8 @@ func TestTableLoads(t *testing.T) {
 	require.NoError(t, builtin.Table().Check())
 }
 
-// others are operators of other packages than PyTorch and torchvision, as they register them, and those that this build of PyTorch has not (XNNPACK's:
-// native/xnnpack/RegisterOpContextClass.cpp).
+// others are operators of other packages than PyTorch and torchvision, as they register them, and
+// those that this build of PyTorch has not (XNNPACK's: native/xnnpack/RegisterOpContextClass.cpp).
 var others = map[string]string{
 	"prepacked::linear_clamp_prepack":           "prepacked::linear_clamp_prepack(Tensor W, Tensor? B=None, Scalar? output_min=None, Scalar? output_max=None) -> __torch__.torch.classes.xnnpack.LinearOpContext",
 	"prepacked::linear_clamp_run":               "prepacked::linear_clamp_run(Tensor X, __torch__.torch.classes.xnnpack.LinearOpContext W_prepack) -> Tensor Y",
@@ -51,8 +51,9 @@ func TestSchemas(t *testing.T) {
 // writesOut finds a keyword-only tensor that is written: the out= form of an operator.
 var writesOut = regexp.MustCompile(`\*, .*Tensor(\[\])?\(\w!\).*\) ->`)
 
-// TestOverloads checks that a name with a rule has all its overloads, out= forms apart, and that those that take tensors stand in PyTorch's
-// order: another order, or a gap, resolves calls to the wrong one. Overloads on numbers, strings and containers are distinguished by type.
+// TestOverloads checks that a name with a rule has all its overloads, out= forms apart, and that
+// those that take tensors stand in PyTorch's order: another order, or a gap, resolves calls to the
+// wrong one. Overloads on numbers, strings and containers are distinguished by type.
 func TestOverloads(t *testing.T) {
 	byKey, byName := aten.Registered(t)
 	table := builtin.Table()
@@ -86,7 +87,8 @@ func TestOverloads(t *testing.T) {
 	aten.CompareList(t, "testdata/overloads.txt", missing)
 }
 
-// ordered says that the place among the overloads matters: who gives an out takes an out= overload, and nobody else does.
+// ordered says that the place among the overloads matters: who gives an out takes an out= overload,
+// and nobody else does.
 func ordered(text string) bool { return takesTensor(text) && !writesOut.MatchString(text) }
 
 func takesTensor(text string) bool {

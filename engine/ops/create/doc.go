@@ -1,5 +1,5 @@
-// Package create holds the operators that make tensors: from sizes and numbers, from random numbers (dropout among them), and as casts and
-// copies of others.
+// Package create holds the operators that make tensors: from sizes and numbers, from random numbers
+// (dropout among them), and as casts and copies of others.
 package create
 
 import "github.com/memspec/memspec/engine/ops"

@@ -2,7 +2,8 @@ package create
 
 import "github.com/memspec/memspec/engine/ops"
 
-// lacks is what these operators take on a device that their rules do not record: testdata/devices.txt has the calls that show it.
+// lacks is what these operators take on a device that their rules do not record:
+// testdata/devices.txt has the calls that show it.
 var lacks = map[string]func(*ops.Call) string{
 	"aten::blackman_window": ops.Always("steps of the operator"),
 	"aten::kaiser_window":   ops.Always("steps of the operator"),

@@ -11,7 +11,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// TestComplexOfTwo: two real tensors are joined where they have one floating dtype; else both are reported, in their order.
+// TestComplexOfTwo: two real tensors are joined where they have one floating dtype; else both are
+// reported, in their order.
 func TestComplexOfTwo(t *testing.T) {
 	h := aten.NewHost(t, builtin.Table())
 	for _, tt := range []struct {

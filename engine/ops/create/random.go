@@ -89,7 +89,8 @@ func isFused(t *tensor.Tensor, p float64) bool {
 // dropoutKind is one of the eight dropouts.
 type dropoutKind struct{ feature, alpha, inPlace bool }
 
-// run is _dropout_impl: noise of the input's sizes (or one a channel), then a product. Without training the input itself.
+// run is _dropout_impl: noise of the input's sizes (or one a channel), then a product. Without
+// training the input itself.
 func (k dropoutKind) run(c *ops.Call) (any, error) {
 	x, p := c.Self(), c.Float("p")
 	if p < 0 || p > 1 {
@@ -138,8 +139,8 @@ func (k dropoutKind) run(c *ops.Call) (any, error) {
 	return out, nil
 }
 
-// nativeDropout is the result and its mask. The CUDA kernel makes the mask first and copies the input where it does not train; on fake
-// tensors the result comes first, and is the input.
+// nativeDropout is the result and its mask. The CUDA kernel makes the mask first and copies the
+// input where it does not train; on fake tensors the result comes first, and is the input.
 func nativeDropout(c *ops.Call) (any, error) {
 	x := c.Self()
 	train := !c.Has("train") || c.Bool("train")

@@ -12,7 +12,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// TestSomeNumber: there is a number from low on below high, also where none is drawn ("random_ expects 'from' to be less than 'to'").
+// TestSomeNumber: there is a number from low on below high, also where none is drawn ("random_
+// expects 'from' to be less than 'to'").
 func TestSomeNumber(t *testing.T) {
 	h := aten.NewHost(t, builtin.Table())
 	like := h.Of(tensor.Int64, 2)
@@ -48,8 +49,8 @@ func TestSomeNumber(t *testing.T) {
 	}
 }
 
-// TestAutocastCasts: TorchScript's autocast casts what is on a device, or on the host, to the dtype it has for it where it is on there; float64 and what is no
-// real number stay.
+// TestAutocastCasts: TorchScript's autocast casts what is on a device, or on the host, to the dtype
+// it has for it where it is on there; float64 and what is no real number stay.
 func TestAutocastCasts(t *testing.T) {
 	h := aten.NewHost(t, builtin.Table())
 	const reduced, whole = "aten::_autocast_to_reduced_precision", "aten::_autocast_to_full_precision"

@@ -1,8 +1,10 @@
-// Package custom makes rules of operators that a user describes: by PyTorch's schema text, the results' dtypes and sizes as expressions, and bytes of
-// workspace. Such a rule is compared with the schema when it is read, as a built-in one is by its tests.
+// Package custom makes rules of operators that a user describes: by PyTorch's schema text, the
+// results' dtypes and sizes as expressions, and bytes of workspace. Such a rule is compared with
+// the schema when it is read, as a built-in one is by its tests.
 //
-// A result is "float32[n*x_0, 8]": a dtype, or a tensor argument whose dtype it is, and sizes; "x" alone is a tensor like x. In expressions an int argument
-// goes by its name, and of a tensor argument x, x_0 is the first size and x_numel the number of elements.
+// A result is "float32[n*x_0, 8]": a dtype, or a tensor argument whose dtype it is, and sizes; "x"
+// alone is a tensor like x. In expressions an int argument goes by its name, and of a tensor
+// argument x, x_0 is the first size and x_numel the number of elements.
 package custom
 
 import (

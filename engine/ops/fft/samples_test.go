@@ -21,7 +21,8 @@ func TestDevices(t *testing.T) { aten.Devices(t, builtin.Table(), fft.Rules) }
 
 func TestFaults(t *testing.T) { aten.Faults(t, builtin.Table(), fft.Rules) }
 
-// TestPoints: a transform has at least one point, also where the last length is that of its complex half (native/SpectralOps.cpp); lengths behind one another.
+// TestPoints: a transform has at least one point, also where the last length is that of its complex
+// half (native/SpectralOps.cpp); lengths behind one another.
 func TestPoints(t *testing.T) {
 	h := aten.NewHost(t, builtin.Table())
 	for _, tt := range []struct {
@@ -48,8 +49,9 @@ func TestPoints(t *testing.T) {
 	}
 }
 
-// TestSignalInColumns: frames of signals that lie in columns begin hop rows apart, so the frames are outermost in what is transformed, and in the result: the
-// strides are those that torch.stft has on fake CUDA tensors.
+// TestSignalInColumns: frames of signals that lie in columns begin hop rows apart, so the frames
+// are outermost in what is transformed, and in the result: the strides are those that torch.stft
+// has on fake CUDA tensors.
 func TestSignalInColumns(t *testing.T) {
 	for _, windowed := range []bool{false, true} {
 		b := aten.NewBench(builtin.Table(), aten.On(t, "a10g", "2.15"))

@@ -12,8 +12,8 @@ import (
 // cufftMaxDims is how many dimensions one cuFFT plan transforms.
 const cufftMaxDims = 3
 
-// fftStrides is the layout that _exec_fft gives: batch dimensions outside in the order of the input's strides, then the transformed ones
-// as listed, densely.
+// fftStrides is the layout that _exec_fft gives: batch dimensions outside in the order of the
+// input's strides, then the transformed ones as listed, densely.
 func fftStrides(strides, sizes []int64, dims []int) []int64 {
 	if slices.Contains(sizes, 0) {
 		return tensor.ContiguousStrides(sizes)

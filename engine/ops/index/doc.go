@@ -1,4 +1,5 @@
-// Package index holds the operators that read or write elements by position or mask: index, gather, scatter, nonzero, diagonals, triangles.
+// Package index holds the operators that read or write elements by position or mask: index, gather,
+// scatter, nonzero, diagonals, triangles.
 package index
 
 import "github.com/memspec/memspec/engine/ops"

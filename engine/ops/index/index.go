@@ -29,7 +29,8 @@ func masked(c *ops.Call, mask *tensor.Tensor) int64 {
 	return c.SizeBetween(0, mask.Numel())
 }
 
-// indexed are the index tensors by dimension of self, with masks turned into one index a dimension; nil where a dimension is whole.
+// indexed are the index tensors by dimension of self, with masks turned into one index a dimension;
+// nil where a dimension is whole.
 type indexed struct {
 	at   []*tensor.Tensor
 	self *tensor.Tensor
@@ -102,7 +103,8 @@ func (x *indexed) toFront() {
 	x.at = at
 }
 
-// places are the parts of an advanced index: the dimensions before and after the indexed ones, and the indices' common shape.
+// places are the parts of an advanced index: the dimensions before and after the indexed ones, and
+// the indices' common shape.
 type indexPlaces struct {
 	head, chosen, tail []int64
 	strides            []int64 // of self in that order, standing still along chosen
@@ -144,8 +146,9 @@ func readPlaces(c *ops.Call) (*indexPlaces, error) {
 	}, nil
 }
 
-// index is advanced indexing: the indexed dimensions give way to the indices' common shape; strides are TensorIterator's over self,
-// standing still in those dimensions (the indices' own strides are left out, as torch/_meta_registrations.py does).
+// index is advanced indexing: the indexed dimensions give way to the indices' common shape; strides
+// are TensorIterator's over self, standing still in those dimensions (the indices' own strides are
+// left out, as torch/_meta_registrations.py does).
 func index(c *ops.Call) ([]tensor.Meta, error) {
 	self := c.Self()
 	p, err := readPlaces(c)
@@ -209,7 +212,8 @@ func alike(c *ops.Call, places []*tensor.Tensor) []workspace.Request {
 	return out
 }
 
-// indexPutWorkspace adds what sorting takes where values accumulate: linear, sorted and original places, a range, and the sort's own storage.
+// indexPutWorkspace adds what sorting takes where values accumulate: linear, sorted and original
+// places, a range, and the sort's own storage.
 func indexPutWorkspace(c *ops.Call) []workspace.Request {
 	ts := c.Tensors("indices")
 	if v := c.T("values"); v != nil && v.Device == "cpu" && v.Numel() == 1 && !c.Bool("accumulate") && len(ts) == 1 && ts[0] != nil && ts[0].DType == tensor.Bool {

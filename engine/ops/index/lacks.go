@@ -2,7 +2,8 @@ package index
 
 import "github.com/memspec/memspec/engine/ops"
 
-// lacks is what these operators take on a device that their rules do not record: testdata/devices.txt has the calls that show it.
+// lacks is what these operators take on a device that their rules do not record:
+// testdata/devices.txt has the calls that show it.
 var lacks = map[string]func(*ops.Call) string{
 	"aten::_unsafe_masked_index_put_accumulate": ops.Always("the sort of positions"),
 	"aten::masked_scatter_backward":             ops.Always("the sort of positions"),

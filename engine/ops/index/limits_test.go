@@ -35,8 +35,8 @@ func TestMaskedScatterDTypes(t *testing.T) {
 	}
 }
 
-// TestWrittenIntoAView: what is written into a part of a tensor has that part's sizes, which the operator that gives the part reports; without its rule the
-// call is one without a rule.
+// TestWrittenIntoAView: what is written into a part of a tensor has that part's sizes, which the
+// operator that gives the part reports; without its rule the call is one without a rule.
 func TestWrittenIntoAView(t *testing.T) {
 	alone, err := ops.NewTable(index.Rules...)
 	require.NoError(t, err)

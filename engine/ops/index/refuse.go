@@ -7,7 +7,9 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// What CUDA's kernels refuse though the results would have sizes (native/cuda/ScatterGatherKernel.cpp, native/TensorAdvancedIndexing.cpp, native/cuda/Indexing.cu).
+// What CUDA's kernels refuse though the results would have sizes
+// (native/cuda/ScatterGatherKernel.cpp, native/TensorAdvancedIndexing.cpp,
+// native/cuda/Indexing.cu).
 
 // somethingThere refuses places in a dimension that has none.
 func somethingThere(c *ops.Call) error {
@@ -24,7 +26,8 @@ func somethingThere(c *ops.Call) error {
 	return c.Errorf("got %d places in dimension %d of %v, want none", at.Numel(), dim, self.Sizes)
 }
 
-// placesInDim wants places that are int32 or int64 (native/TensorAdvancedIndexing.cpp scatter_meta_impl), and somethingThere.
+// placesInDim wants places that are int32 or int64 (native/TensorAdvancedIndexing.cpp
+// scatter_meta_impl), and somethingThere.
 func placesInDim(c *ops.Call) error {
 	if at := c.T("index"); at != nil && at.DType != tensor.Int64 && at.DType != tensor.Int32 && at.Numel() > 0 {
 		return c.Errorf("got places of %s, want int32 or int64", at.DType)

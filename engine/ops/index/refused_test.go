@@ -12,7 +12,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// TestPlacesDType: places are of int32 or int64; where there are none their dtype is not looked at. So a pretend GPU answers.
+// TestPlacesDType: places are of int32 or int64; where there are none their dtype is not looked at.
+// So a pretend GPU answers.
 func TestPlacesDType(t *testing.T) {
 	h := aten.NewHost(t, builtin.Table())
 	two := ops.Kw{"reduce": "sum"}

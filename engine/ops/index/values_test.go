@@ -13,8 +13,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// TestUnknownValues: a result has values where those of the tensor and of the index are known and the index goes over the first dimension; else it has
-// none, and the call runs all the same.
+// TestUnknownValues: a result has values where those of the tensor and of the index are known and
+// the index goes over the first dimension; else it has none, and the call runs all the same.
 func TestUnknownValues(t *testing.T) {
 	b := aten.NewBench(builtin.Table(), aten.On(t, "a10g", "2.15"))
 	host := func(data []int64, sizes ...int64) *tensor.Tensor {

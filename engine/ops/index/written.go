@@ -7,7 +7,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// What is written at places of a tensor must fit there (native/TensorAdvancedIndexing.cpp, ScatterGatherChecks.h, TensorShape.cpp).
+// What is written at places of a tensor must fit there (native/TensorAdvancedIndexing.cpp,
+// ScatterGatherChecks.h, TensorShape.cpp).
 
 // checkWritten refuses what does not fit.
 func checkWritten(c *ops.Call) error {
@@ -47,7 +48,8 @@ func seenAs(c *ops.Call, key string, args []any) ([]int64, error) {
 	return metas[0].Sizes, nil
 }
 
-// checkScatter is for an index of as many dimensions as self: no longer than self but in dim, and nowhere longer than its source.
+// checkScatter is for an index of as many dimensions as self: no longer than self but in dim, and
+// nowhere longer than its source.
 func checkScatter(c *ops.Call) error {
 	self, at, src := c.Self(), c.T("index"), c.T("src")
 	if at.Numel() == 0 || len(at.Sizes) <= 1 && c.Schema.ArgIndex("src") < 0 && c.Schema.ArgIndex("value") >= 0 && c.Schema.Name != "aten::scatter" && c.Schema.Name != "aten::scatter_" {

@@ -1,4 +1,5 @@
-// Package linalg holds products of matrices (mm, linear, einsum, …) and linear algebra: decompositions, solvers, norms of matrices.
+// Package linalg holds products of matrices (mm, linear, einsum, …) and linear algebra:
+// decompositions, solvers, norms of matrices.
 package linalg
 
 import "github.com/memspec/memspec/engine/ops"

@@ -8,7 +8,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// einsum as native/Linear.cpp does it: operands are permuted to common dimensions, the output's first, and multiplied pair by pair.
+// einsum as native/Linear.cpp does it: operands are permuted to common dimensions, the output's
+// first, and multiplied pair by pair.
 
 const ellipsis = 52 // the label of "...", after 26 capitals and 26 small letters
 
@@ -177,7 +178,8 @@ func sumProduct(c *ops.Call, a, b *tensor.Tensor, sum []int) *tensor.Tensor {
 	return out
 }
 
-// layOut permutes every operand to the common dimensions: the output's, an ellipsis that is summed, then the other labels.
+// layOut permutes every operand to the common dimensions: the output's, an ellipsis that is summed,
+// then the other labels.
 func layOut(c *ops.Call, equation string, operands []*tensor.Tensor) (*contraction, error) {
 	left, right, explicit := strings.Cut(equation, "->")
 	sides := strings.Split(left, ",")

@@ -33,7 +33,8 @@ func product(c *ops.Call, a, b *tensor.Tensor) *tensor.Tensor {
 	return batched(c, a, b)
 }
 
-// folds is should_fold: the larger operand becomes one matrix where that needs no copy, or where the smaller one needs a gradient.
+// folds is should_fold: the larger operand becomes one matrix where that needs no copy, or where
+// the smaller one needs a gradient.
 func folds(c *ops.Call, a, b *tensor.Tensor) bool {
 	large, small := a, b
 	if len(a.Sizes) < len(b.Sizes) {

@@ -179,7 +179,8 @@ func intMM(c *ops.Call) ([]tensor.Meta, error) {
 	return ops.One(ops.FreshAs(a, tensor.Int32, a.Sizes[0], b.Sizes[1]))
 }
 
-// int4MM is a product with a matrix of 4-bit numbers, packed in tiles of 8 columns and 16 rows as _convert_weight_to_int4pack does: [columns/8, rows/(16 tiles), 32, tiles/2].
+// int4MM is a product with a matrix of 4-bit numbers, packed in tiles of 8 columns and 16 rows as
+// _convert_weight_to_int4pack does: [columns/8, rows/(16 tiles), 32, tiles/2].
 func int4MM(c *ops.Call) ([]tensor.Meta, error) {
 	a, w, scales := c.T("self"), c.T("mat2"), c.T("qScaleAndZeros")
 	group := c.Int("qGroupSize")

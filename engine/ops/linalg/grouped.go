@@ -8,8 +8,9 @@ import (
 	"github.com/memspec/memspec/engine/workspace"
 )
 
-// groupedMM is one product a group: groups are rows, columns or the sum of matrices, whose ends offs gives, or a batch. Rows of the result begin at
-// multiples of 16 bytes (native/GroupedMMUtils.h create_grouped_gemm_output_tensor).
+// groupedMM is one product a group: groups are rows, columns or the sum of matrices, whose ends
+// offs gives, or a batch. Rows of the result begin at multiples of 16 bytes
+// (native/GroupedMMUtils.h create_grouped_gemm_output_tensor).
 func groupedMM(c *ops.Call) ([]tensor.Meta, error) {
 	a, b, offs := c.T("self"), c.T("mat2"), c.T("offs")
 	ra, rb := len(a.Sizes), len(b.Sizes)
@@ -65,8 +66,9 @@ func groupedWorkspace(c *ops.Call) []workspace.Request {
 	return g.Requests(c.Platform())
 }
 
-// groupedFallback is transformers' own operator (integrations/moe.py _grouped_mm_fallback): zeros, and a product for each group that has rows, written
-// into them. How the rows are shared out is data; what a product takes beside its result is most for one of all rows.
+// groupedFallback is transformers' own operator (integrations/moe.py _grouped_mm_fallback): zeros,
+// and a product for each group that has rows, written into them. How the rows are shared out is
+// data; what a product takes beside its result is most for one of all rows.
 func groupedFallback(c *ops.Call) (any, error) {
 	x, w, offs := c.T("input"), c.T("weight"), c.T("offs")
 	if len(x.Sizes) != 2 || len(w.Sizes) != 3 || len(offs.Sizes) != 1 || offs.Sizes[0] != w.Sizes[0] || x.Sizes[1] != w.Sizes[1] {

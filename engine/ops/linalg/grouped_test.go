@@ -13,8 +13,10 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// TestGroupsOfRows: one group has all rows, and its product's copy is known; how several share them is data, and reported. Rows lie two elements apart, so that a
-// product copies those of its group (cublas.cpp prepare_matrix_for_cublas). transformers 5.23, integrations/moe.py _grouped_mm_fallback.
+// TestGroupsOfRows: one group has all rows, and its product's copy is known; how several share them
+// is data, and reported. Rows lie two elements apart, so that a product copies those of its group
+// (cublas.cpp prepare_matrix_for_cublas). transformers 5.23, integrations/moe.py
+// _grouped_mm_fallback.
 func TestGroupsOfRows(t *testing.T) {
 	for _, tt := range []struct {
 		why    string

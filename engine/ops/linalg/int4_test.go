@@ -12,7 +12,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// TestInt4: a matrix of 4-bit numbers has 8 columns in a row of tiles; whole models are held on pretend GPUs (testdata/conformance/2.15-exported, ao_int4_tiles).
+// TestInt4: a matrix of 4-bit numbers has 8 columns in a row of tiles; whole models are held on
+// pretend GPUs (testdata/conformance/2.15-exported, ao_int4_tiles).
 func TestInt4(t *testing.T) {
 	b16, i32 := tensor.BFloat16, tensor.Int32
 	for _, tt := range []struct {

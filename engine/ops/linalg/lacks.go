@@ -2,7 +2,8 @@ package linalg
 
 import "github.com/memspec/memspec/engine/ops"
 
-// lacks is what these operators take on a device that their rules do not record: testdata/devices.txt has the calls that show it.
+// lacks is what these operators take on a device that their rules do not record:
+// testdata/devices.txt has the calls that show it.
 var lacks = map[string]func(*ops.Call) string{
 	"aten::_linalg_det":                ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
 	"aten::_linalg_slogdet":            ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),

@@ -11,8 +11,9 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// TestMatrixPowers: a power is so many products as torch.linalg.matrix_power dispatches aten::mm for it (torch 2.15), squares and what is gathered of them;
-// each takes cuBLAS's workspace, and what is left is the result.
+// TestMatrixPowers: a power is so many products as torch.linalg.matrix_power dispatches aten::mm
+// for it (torch 2.15), squares and what is gathered of them; each takes cuBLAS's workspace, and
+// what is left is the result.
 func TestMatrixPowers(t *testing.T) {
 	for n, products := range map[int64]int{0: 0, 1: 0, 2: 1, 3: 2, 4: 2, 5: 3, 6: 3, 7: 4, 8: 3} {
 		call := aten.Call{Op: "aten::linalg_matrix_power", Args: []any{aten.Dense(tensor.Float32, 3, 3), n}}

@@ -7,8 +7,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// What PyTorch refuses though the results would have sizes (native/LinearAlgebraUtils.h squareCheckInputs, checkInputsSolver and linearSolveCheckInputs;
-// native/BatchLinearAlgebra.cpp).
+// What PyTorch refuses though the results would have sizes (native/LinearAlgebraUtils.h
+// squareCheckInputs, checkInputsSolver and linearSolveCheckInputs; native/BatchLinearAlgebra.cpp).
 
 // squareMatrices wants the first tensor to hold square matrices.
 func squareMatrices(c *ops.Call) error {
@@ -102,7 +102,8 @@ func reflectors(c *ops.Call) error {
 	return nil
 }
 
-// rotatable wants input3 to have as many rows as the reflectors (columns, on the right), and input2 a factor for each that acts.
+// rotatable wants input3 to have as many rows as the reflectors (columns, on the right), and input2
+// a factor for each that acts.
 func rotatable(c *ops.Call) error {
 	a, tau, x := c.Self(), c.T("input2"), c.T("input3")
 	batch, rows, cols, err := matrix(c, a)

@@ -11,7 +11,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// TestSystemsThatDoNotFit: products and systems of sizes that do not go together are refused with both, in their order; those that do have a result.
+// TestSystemsThatDoNotFit: products and systems of sizes that do not go together are refused with
+// both, in their order; those that do have a result.
 func TestSystemsThatDoNotFit(t *testing.T) {
 	h := aten.NewHost(t, builtin.Table())
 	of := func(sizes ...int64) *tensor.Tensor { return h.Of(tensor.Float32, sizes...) }

@@ -4,7 +4,8 @@ import (
 	"github.com/memspec/memspec/engine/ops"
 )
 
-// linalgRules are decompositions, solvers and matrix norms (aten/src/ATen/native/BatchLinearAlgebra.cpp, LinearAlgebra.cpp).
+// linalgRules are decompositions, solvers and matrix norms
+// (aten/src/ATen/native/BatchLinearAlgebra.cpp, LinearAlgebra.cpp).
 var linalgRules = []ops.Rule{
 	{Schema: "aten::linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", Body: ops.Refusing(normDims, linalgNorm)},
 	{Schema: "aten::linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", Body: ops.Refusing(normDims, linalgNorm)},

@@ -7,7 +7,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// Results of LAPACK-like operators: matrices are column-major (native/LinearAlgebraUtils.h batched_matrix_contiguous_strides).
+// Results of LAPACK-like operators: matrices are column-major (native/LinearAlgebraUtils.h
+// batched_matrix_contiguous_strides).
 
 // columnMajor is a fresh result whose matrices are column-major.
 func columnMajor(like *tensor.Tensor, d tensor.DType, sizes ...int64) tensor.Meta {

@@ -41,8 +41,9 @@ func TestCublas(t *testing.T) {
 	}
 }
 
-// TestProductsInto: what products take that are given their result's tensor, as torch.baddbmm(…, out=…) did on memshim's pretend GPUs: the workspace alone. The
-// result is the tensor, of whatever layout; one that is empty is resized.
+// TestProductsInto: what products take that are given their result's tensor, as torch.baddbmm(…,
+// out=…) did on memshim's pretend GPUs: the workspace alone. The result is the tensor, of whatever
+// layout; one that is empty is resized.
 func TestProductsInto(t *testing.T) {
 	for _, device := range []string{"t4", "h100-sxm-80gb"} {
 		workspace := map[string]string{"t4": "8519680", "h100-sxm-80gb": "33554432"}[device]
@@ -66,8 +67,9 @@ func TestProductsInto(t *testing.T) {
 	}
 }
 
-// TestResultsGiven: a tensor that a product is written into keeps its dtype where the result casts to it, takes the result's sizes, and is refused where the
-// product is or where no cast leads to it.
+// TestResultsGiven: a tensor that a product is written into keeps its dtype where the result casts
+// to it, takes the result's sizes, and is refused where the product is or where no cast leads to
+// it.
 func TestResultsGiven(t *testing.T) {
 	h := aten.NewHost(t, builtin.Table())
 	a, b := h.Of(tensor.Float32, 2, 3), h.Of(tensor.Float32, 3, 5)

@@ -182,7 +182,8 @@ func columnsWorkspace(c *ops.Call) []workspace.Request {
 	return v.Columns(c.Platform(), out)
 }
 
-// convPlatform is the platform with the flags that the call itself gives: traced code has those of the day it was traced.
+// convPlatform is the platform with the flags that the call itself gives: traced code has those of
+// the day it was traced.
 func convPlatform(c *ops.Call) *platform.Platform {
 	p := c.Platform()
 	flag := func(name string, of bool) bool {
@@ -235,7 +236,8 @@ func convPadded(n int) func(*ops.Call) (any, error) {
 	}
 }
 
-// convMode is padding given by name: "same" with an odd total pads a copy of the input first (Convolution.cpp convolution_same).
+// convMode is padding given by name: "same" with an odd total pads a copy of the input first
+// (Convolution.cpp convolution_same).
 func convMode(c *ops.Call) (any, error) {
 	x, w := c.T("input"), c.T("weight")
 	n := len(w.Sizes) - 2

@@ -7,10 +7,12 @@ import (
 	"github.com/memspec/memspec/engine/workspace"
 )
 
-// The gradients of convolutions (native/Convolution.cpp convolution_backward, native/cudnn/ConvShared.cpp, native/cuda/DepthwiseConv2d.cu).
+// The gradients of convolutions (native/Convolution.cpp convolution_backward,
+// native/cudnn/ConvShared.cpp, native/cuda/DepthwiseConv2d.cu).
 
-// convolutionBackward runs a kernel a gradient, in the order of the backend. The gradient of the input is what a transposed convolution does,
-// that of a transposed convolution's input a convolution.
+// convolutionBackward runs a kernel a gradient, in the order of the backend. The gradient of the
+// input is what a transposed convolution does, that of a transposed convolution's input a
+// convolution.
 func convolutionBackward(c *ops.Call) (any, error) {
 	g, x, w := c.T("grad_output"), c.T("input"), c.T("weight")
 	if len(w.Sizes) < 3 || len(x.Sizes) != len(w.Sizes) || len(g.Sizes) != len(w.Sizes) {
@@ -176,7 +178,8 @@ func cudnnWeightGradient(c *ops.Call) ([]tensor.Meta, error) {
 	return ops.One(ops.FreshFormat(c.T("input"), v.Format(), v.Weight.Sizes...))
 }
 
-// weightGradient is the convolution whose weight's gradient is asked for: of the weight only the sizes are known before.
+// weightGradient is the convolution whose weight's gradient is asked for: of the weight only the
+// sizes are known before.
 func weightGradient(c *ops.Call) *workspace.Convolution {
 	x := c.T("input")
 	w := ops.FreshLike(x, c.Ints("weight_size")...)

@@ -76,8 +76,9 @@ func (a aGradient) events(t *testing.T, p *platform.Platform) (sizes []int64, no
 	return sizes, b.Notes()
 }
 
-// TestConvolutionBackward holds the order of gradients, copies and workspaces against native/Convolution.cpp and native/cudnn/ConvShared.cpp, and
-// the workspaces against the answers of cuDNN in testdata/workspace/kinds.workspace.json.
+// TestConvolutionBackward holds the order of gradients, copies and workspaces against
+// native/Convolution.cpp and native/cudnn/ConvShared.cpp, and the workspaces against the answers of
+// cuDNN in testdata/workspace/kinds.workspace.json.
 func TestConvolutionBackward(t *testing.T) {
 	const x, w, bias = 8 * 64 * 56 * 56 * 4, 64 * 64 * 9 * 4, 256
 	const last = tensor.ChannelsLast
@@ -132,7 +133,8 @@ func TestConvolutionBackwardByRule(t *testing.T) {
 	assert.Equal(t, note.WorkspaceEstimate, notes[0].ID)
 }
 
-// TestWhoseGradient: each gradient has the sizes of what it is the gradient of, in its place, whatever kernel makes it, and is None where nobody asked.
+// TestWhoseGradient: each gradient has the sizes of what it is the gradient of, in its place,
+// whatever kernel makes it, and is None where nobody asked.
 func TestWhoseGradient(t *testing.T) {
 	h, f := tensor.BFloat16, tensor.Float32
 	one := ops.IntList(1, 1)

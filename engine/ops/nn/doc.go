@@ -1,5 +1,5 @@
-// Package nn holds the operators of neural networks' layers: convolutions, pooling, normalisation, softmax, embeddings, losses, recurrent
-// layers, padding, resizing, and torchvision's.
+// Package nn holds the operators of neural networks' layers: convolutions, pooling, normalisation,
+// softmax, embeddings, losses, recurrent layers, padding, resizing, and torchvision's.
 package nn
 
 import "github.com/memspec/memspec/engine/ops"

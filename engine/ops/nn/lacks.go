@@ -5,7 +5,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// lacks is what these operators take on a device that their rules do not record: testdata/devices.txt has the calls that show it.
+// lacks is what these operators take on a device that their rules do not record:
+// testdata/devices.txt has the calls that show it.
 var lacks = map[string]func(*ops.Call) string{
 	"aten::l1_loss":                             ops.OfComplex("the parts of a complex absolute value"),
 	"aten::multilabel_margin_loss":              ops.Always("copies of what does not lie row by row"),

@@ -14,7 +14,8 @@ import (
 	"github.com/memspec/memspec/engine/trace"
 )
 
-// TestLimits: what kernels refuse and fake tensors take, each limit at its edge and beyond: a call without words of an error is one that is taken.
+// TestLimits: what kernels refuse and fake tensors take, each limit at its edge and beyond: a call
+// without words of an error is one that is taken.
 func TestLimits(t *testing.T) {
 	h := aten.NewHost(t, builtin.Table())
 	f := func(sizes ...int64) *tensor.Tensor { return h.Of(tensor.Float32, sizes...) }
@@ -81,8 +82,9 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestBatchNormOfCuDNN: how many images, elements and statistics a batch norm may have that cuDNN runs (native/Normalization.cpp use_cudnn), each limit at its edge and
-// beyond: the last result of _batch_norm_impl_index names the kernel, 1 cuDNN's and 0 PyTorch's own.
+// TestBatchNormOfCuDNN: how many images, elements and statistics a batch norm may have that cuDNN
+// runs (native/Normalization.cpp use_cudnn), each limit at its edge and beyond: the last result of
+// _batch_norm_impl_index names the kernel, 1 cuDNN's and 0 PyTorch's own.
 func TestBatchNormOfCuDNN(t *testing.T) {
 	const most = 1<<31 - 1
 	for _, tt := range []struct {
@@ -132,7 +134,8 @@ func TestBatchNormOfCuDNN(t *testing.T) {
 	}
 }
 
-// TestTargetsOfUnknownLengths: where the lengths' values are not known, the longest target is at most all of them, one behind the other, or a row of a matrix.
+// TestTargetsOfUnknownLengths: where the lengths' values are not known, the longest target is at
+// most all of them, one behind the other, or a row of a matrix.
 func TestTargetsOfUnknownLengths(t *testing.T) {
 	h := aten.NewHost(t, builtin.Table())
 	for _, tt := range []struct {
@@ -145,8 +148,9 @@ func TestTargetsOfUnknownLengths(t *testing.T) {
 	}
 }
 
-// TestScaledInItsOwnLayout: where rms_norm is made of several operators, as with a weight of another dtype, what is normalised keeps its layout, takes the
-// weight in it, is copied into the contiguous one, and at last has the input's dtype; recorded of PyTorch 2.15 on fake CUDA tensors.
+// TestScaledInItsOwnLayout: where rms_norm is made of several operators, as with a weight of
+// another dtype, what is normalised keeps its layout, takes the weight in it, is copied into the
+// contiguous one, and at last has the input's dtype; recorded of PyTorch 2.15 on fake CUDA tensors.
 func TestScaledInItsOwnLayout(t *testing.T) {
 	b := aten.NewBench(builtin.Table(), aten.On(t, "a10g", "2.15"))
 	x := b.Tensor(tensor.Meta{DType: tensor.Float32, Sizes: []int64{2, 4, 3}, Strides: []int64{12, 1, 4}, Device: "cuda"}, nil)

@@ -8,9 +8,10 @@ import (
 
 const lossSource = "native/Loss.cpp"
 
-// writtenOver is a loss an element whose mean or sum is written over it (mse_loss, smooth_l1_loss; binary_cross_entropy and soft_margin_loss where
-// asReduced): the result has no dimensions and keeps the storage of all elements. On the way the kernel makes the elements once more, or the reduced
-// value beside them. Fake tensors get a separate result.
+// writtenOver is a loss an element whose mean or sum is written over it (mse_loss, smooth_l1_loss;
+// binary_cross_entropy and soft_margin_loss where asReduced): the result has no dimensions and
+// keeps the storage of all elements. On the way the kernel makes the elements once more, or the
+// reduced value beside them. Fake tensors get a separate result.
 func writtenOver(asReduced bool) func(*ops.Call) (any, error) {
 	return func(c *ops.Call) (any, error) {
 		m, err := pointLoss(c)
@@ -57,7 +58,8 @@ func huberWorkspace(c *ops.Call) []workspace.Request {
 	return []workspace.Request{workspace.CopyOf(&each[0], lossSource), workspace.Make(0)}
 }
 
-// logitsWorkspace is the logarithms of the sigmoid, their weights on the way, and the loss of each element where their mean or sum is asked for.
+// logitsWorkspace is the logarithms of the sigmoid, their weights on the way, and the loss of each
+// element where their mean or sum is asked for.
 func logitsWorkspace(c *ops.Call) []workspace.Request {
 	x, y := c.T("self"), c.T("target")
 	if !ops.OnCUDA(x) {
@@ -93,8 +95,8 @@ func nllWorkspace(c *ops.Call) []workspace.Request {
 	return append([]workspace.Request{workspace.Make(0), workspace.Make(1)}, workspace.Contiguous("native/cuda/Loss.cu", operands...)...)
 }
 
-// multiMarginWorkspace is operands that do not lie row by row, copied, and a loss a row where their mean or sum is asked for
-// (native/cuda/MultiMarginLoss.cu).
+// multiMarginWorkspace is operands that do not lie row by row, copied, and a loss a row where their
+// mean or sum is asked for (native/cuda/MultiMarginLoss.cu).
 func multiMarginWorkspace(c *ops.Call) []workspace.Request {
 	const source = "native/cuda/MultiMarginLoss.cu"
 	x := c.T("self")
@@ -113,7 +115,8 @@ func multiMarginWorkspace(c *ops.Call) []workspace.Request {
 	return out
 }
 
-// multilabelWorkspace is the targets of each row, then a loss a row where their mean or sum is asked for (native/cuda/MultiLabelMarginCriterion.cu).
+// multilabelWorkspace is the targets of each row, then a loss a row where their mean or sum is
+// asked for (native/cuda/MultiLabelMarginCriterion.cu).
 func multilabelWorkspace(c *ops.Call) []workspace.Request {
 	const source = "native/cuda/MultiLabelMarginCriterion.cu"
 	x := c.T("self")

@@ -73,7 +73,8 @@ func checkChannels(c *ops.Call, n int64, names ...string) error {
 	return nil
 }
 
-// cudnnBatchNorm keeps statistics only in training; its reserve is empty except channels last in training, whose size cuDNN decides.
+// cudnnBatchNorm keeps statistics only in training; its reserve is empty except channels last in
+// training, whose size cuDNN decides.
 func cudnnBatchNorm(c *ops.Call) ([]tensor.Meta, error) {
 	x := c.T("input")
 	if err := checkChannels(c, x.Sizes[1], "weight", "bias", "running_mean", "running_var"); err != nil {
@@ -111,7 +112,8 @@ func nativeBatchNorm(c *ops.Call) ([]tensor.Meta, error) {
 	return []tensor.Meta{ops.EmptyLike(x, x.DType, x.SuggestFormat()), ops.FreshAs(x, d, n), ops.FreshAs(x, d, n)}, nil
 }
 
-// updatedBatchNorm is the same with cuDNN's reserve, which is empty where no gradient is wanted (native/cuda/Normalization.cu).
+// updatedBatchNorm is the same with cuDNN's reserve, which is empty where no gradient is wanted
+// (native/cuda/Normalization.cu).
 func updatedBatchNorm(c *ops.Call) ([]tensor.Meta, error) {
 	ms, err := nativeBatchNorm(c)
 	if err != nil {

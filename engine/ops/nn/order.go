@@ -5,7 +5,8 @@ import (
 	"github.com/memspec/memspec/engine/workspace"
 )
 
-// made is an order in which a kernel makes its results, other than that of the schema; those that are not named come last.
+// made is an order in which a kernel makes its results, other than that of the schema; those that
+// are not named come last.
 func made(order ...int) func(*ops.Call) []workspace.Request {
 	return func(*ops.Call) []workspace.Request {
 		out := make([]workspace.Request, len(order))
@@ -16,7 +17,8 @@ func made(order ...int) func(*ops.Call) []workspace.Request {
 	}
 }
 
-// im2colWorkspace is the result as it is made first, in the input's sizes, and a contiguous input where it is none (native/cuda/Im2Col.cu).
+// im2colWorkspace is the result as it is made first, in the input's sizes, and a contiguous input
+// where it is none (native/cuda/Im2Col.cu).
 func im2colWorkspace(c *ops.Call) []workspace.Request {
 	x := c.Self()
 	m, err := im2col(c)

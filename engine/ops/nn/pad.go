@@ -9,7 +9,8 @@ import (
 	"github.com/memspec/memspec/engine/workspace"
 )
 
-// Padding and rearranging pixels (aten/src/ATen/native/PadNd.cpp, PixelShuffle.cpp, ChanelShuffle.cpp, GridSampler.cpp).
+// Padding and rearranging pixels (aten/src/ATen/native/PadNd.cpp, PixelShuffle.cpp,
+// ChanelShuffle.cpp, GridSampler.cpp).
 
 // padSizes are self's sizes with pad, which counts from the last dimension.
 func padSizes(c *ops.Call, name string) ([]int64, error) {

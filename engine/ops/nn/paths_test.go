@@ -13,7 +13,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// TestInterpolate: TorchScript's __interpolate runs the operator of the mode, on the sizes that it was given or on the input's by a factor.
+// TestInterpolate: TorchScript's __interpolate runs the operator of the mode, on the sizes that it
+// was given or on the input's by a factor.
 func TestInterpolate(t *testing.T) {
 	x := aten.Dense(tensor.Float32, 2, 3, 8, 10)
 	ints, floats := func(n ...any) any { return ops.NewList(schema.Int, n...) }, func(n ...any) any { return ops.NewList(schema.Float, n...) }
@@ -50,8 +51,9 @@ func TestCUDAVersion(t *testing.T) {
 	}
 }
 
-// TestPackedSequences: a packed sequence goes step by step where tensors are fake or on the host, forwards and backwards, those that have ended leaving
-// their state behind; on a device it is one call of cuDNN.
+// TestPackedSequences: a packed sequence goes step by step where tensors are fake or on the host,
+// forwards and backwards, those that have ended leaving their state behind; on a device it is one
+// call of cuDNN.
 func TestPackedSequences(t *testing.T) {
 	f := tensor.Float32
 	run := func(device, host string, twoWays bool) string {
@@ -75,7 +77,8 @@ func TestPackedSequences(t *testing.T) {
 	}
 	assert.Empty(t, run("a10g", "cpu", false), "tensors of the host take nothing on the device")
 	assert.Equal(t, "+168 +72 +72 +1152 +0 -4 -3", run("a10g", "", false), "output, last states, the weights in one buffer and a workspace")
-	// Batches of 3, 2 and 2: a step's gates (24 floats a row) of input and state, then its state, cell and what the kernel keeps for a backward pass.
+	// Batches of 3, 2 and 2: a step's gates (24 floats a row) of input and state, then its state,
+	// cell and what the kernel keeps for a backward pass.
 	assert.Equal(t, "+288 +288 +72 +72 +288 -4 -1 -0 +192 +192 +48 +48 +192 -9 -6 -5 +192 +192 +48 +48 +192 -14 -11 -10 +168 +72 +72 +72 +72 -17 -16 -13 -12 -8 -7 -3 -2", run("none", "", false))
 	assert.Equal(t, "+288 +288 +72 +72 +288 -4 -1 -0 +192 +192 +48 +48 +192 -9 -6 -5 +192 +192 +48 +48 +192 -14 -11 -10 +168 +72 +72 +192 +192 +48 +48 +192 -22 -19 -18 +192 +192 +48 +48 +192 -27 -24 -23 +72 +72 +288 +288 +72 +72 +288 -34 -31 -30 +168 +336 -35 -15 +144 +144 -17 -33 -16 -32 -29 -28 -26 -25 -21 -20 -13 -12 -8 -7 -3 -2", run("none", "", true), "and backwards, from the shorter batches to the longer")
 }

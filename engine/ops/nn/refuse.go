@@ -7,8 +7,9 @@ import (
 	"github.com/memspec/memspec/engine/ops"
 )
 
-// What PyTorch refuses though the results would have sizes (native/LossMulti.h, Loss.cpp, Distance.cpp, Normalization.cpp, FractionalMaxPooling.h,
-// cuda/MaxUnpooling.cu, cuda/AdaptiveAveragePooling3d.cu, cuda/Embedding.cu, EmbeddingBag.cpp).
+// What PyTorch refuses though the results would have sizes (native/LossMulti.h, Loss.cpp,
+// Distance.cpp, Normalization.cpp, FractionalMaxPooling.h, cuda/MaxUnpooling.cu,
+// cuda/AdaptiveAveragePooling3d.cu, cuda/Embedding.cu, EmbeddingBag.cpp).
 
 // rowsAndColumns is an input of a multi-class loss: a sample a row.
 func rowsAndColumns(c *ops.Call) (rows, cols int64, err error) {

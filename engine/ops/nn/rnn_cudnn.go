@@ -154,7 +154,8 @@ func padPacked(c *ops.Call) ([]tensor.Meta, error) {
 	return []tensor.Meta{m, ops.NewMeta(tensor.Int64, "cpu", []int64{batch})}, nil
 }
 
-// recurrentPacked runs over a packed sequence. Its batch sizes are numbers on the host; where they are not known they are taken as even.
+// recurrentPacked runs over a packed sequence. Its batch sizes are numbers on the host; where they
+// are not known they are taken as even.
 func recurrentPacked(mode RNNMode) func(*ops.Call) (any, error) {
 	return func(c *ops.Call) (any, error) {
 		x := c.T("data")

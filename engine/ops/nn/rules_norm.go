@@ -4,7 +4,8 @@ import (
 	"github.com/memspec/memspec/engine/ops"
 )
 
-// normRules are normalisations (aten/src/ATen/native/Normalization.cpp, layer_norm.cpp, group_norm.cpp, WeightNorm.cpp).
+// normRules are normalisations (aten/src/ATen/native/Normalization.cpp, layer_norm.cpp,
+// group_norm.cpp, WeightNorm.cpp).
 var normRules = []ops.Rule{
 	{Schema: "aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
 		Body: batchNorm},

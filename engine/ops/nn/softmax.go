@@ -46,8 +46,8 @@ func safeSoftmax(c *ops.Call) ([]tensor.Meta, error) {
 	return ops.One(ops.FreshAs(x, c.DTypeOr("dtype", x.DType), x.Sizes...))
 }
 
-// safeSoftmaxWorkspace are the tests for rows that are -inf throughout, a bool an element and one a row, and the zero that takes their place
-// (transformers/attention.cpp).
+// safeSoftmaxWorkspace are the tests for rows that are -inf throughout, a bool an element and one a
+// row, and the zero that takes their place (transformers/attention.cpp).
 func safeSoftmaxWorkspace(c *ops.Call) []workspace.Request {
 	x := c.T("self")
 	if !ops.OnCUDA(x) || len(x.Sizes) == 0 {

@@ -72,10 +72,12 @@ func upsample(spatial int) func(*ops.Call) ([]tensor.Meta, error) {
 	}
 }
 
-// minChannelsLast is the channels from which the linear kernels work on channels last (upsample_bilinear2d_out_cuda_template).
+// minChannelsLast is the channels from which the linear kernels work on channels last
+// (upsample_bilinear2d_out_cuda_template).
 const minChannelsLast = 16
 
-// upsampleLinear is upsample; on the device none tensors of few channels come out contiguous, as PyTorch's own decomposition gives them.
+// upsampleLinear is upsample; on the device none tensors of few channels come out contiguous, as
+// PyTorch's own decomposition gives them.
 func upsampleLinear(spatial int) func(*ops.Call) ([]tensor.Meta, error) {
 	return func(c *ops.Call) ([]tensor.Meta, error) {
 		self := c.Self()

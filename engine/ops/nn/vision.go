@@ -23,7 +23,8 @@ func nmsWorkspace(c *ops.Call) []workspace.Request {
 	return workspace.NMS(&c.T("dets").Meta, &c.T("scores").Meta)
 }
 
-// regions are pooled regions; argmax says whether their places are kept, byPosition that channels are spread over the bins.
+// regions are pooled regions; argmax says whether their places are kept, byPosition that channels
+// are spread over the bins.
 func regions(argmax, byPosition bool) func(*ops.Call) ([]tensor.Meta, error) {
 	return func(c *ops.Call) ([]tensor.Meta, error) {
 		x, rois := c.T("input"), c.T("rois")

@@ -1,5 +1,6 @@
-// Package pointwise holds the operators that compute every element by itself: arithmetic, comparisons, functions of one tensor, activations,
-// masks, their gradients, and _foreach_ over lists of tensors.
+// Package pointwise holds the operators that compute every element by itself: arithmetic,
+// comparisons, functions of one tensor, activations, masks, their gradients, and _foreach_ over
+// lists of tensors.
 package pointwise
 
 import "github.com/memspec/memspec/engine/ops"

@@ -8,7 +8,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// What TensorIterator (aten/src/ATen/TensorIterator.cpp) gives elementwise operators: shape, dtype, device and strides of the result.
+// What TensorIterator (aten/src/ATen/TensorIterator.cpp) gives elementwise operators: shape, dtype,
+// device and strides of the result.
 
 // wrapped stands for a Python number among a TensorIterator's operands: a 0-dim tensor.
 var wrapped = &tensor.Tensor{Meta: tensor.Meta{DType: tensor.Float64, Device: "cpu"}}

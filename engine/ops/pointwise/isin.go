@@ -8,7 +8,8 @@ import (
 	"github.com/memspec/memspec/engine/workspace"
 )
 
-// inPairs says whether isin compares each element with each that is looked for; else it sorts all of them (native/TensorCompare.cpp isin_Tensor_Tensor_out).
+// inPairs says whether isin compares each element with each that is looked for; else it sorts all
+// of them (native/TensorCompare.cpp isin_Tensor_Tensor_out).
 func inPairs(elements, tests int64) bool {
 	return float64(tests) < float32Of(10*math.Pow(float64(elements), float32Of(0.145)))
 }
@@ -39,7 +40,8 @@ func bools(n int64) *tensor.Meta {
 	return &tensor.Meta{DType: tensor.Bool, Sizes: []int64{n}, Strides: []int64{1}}
 }
 
-// numberDType is that of the tensor that PyTorch makes of a number (native/ScalarOps.h wrapped_scalar_tensor): as wide as Python's.
+// numberDType is that of the tensor that PyTorch makes of a number (native/ScalarOps.h
+// wrapped_scalar_tensor): as wide as Python's.
 func numberDType(v any) tensor.DType {
 	switch v.(type) {
 	case bool:

@@ -2,7 +2,8 @@ package pointwise
 
 import "github.com/memspec/memspec/engine/ops"
 
-// lacks is what these operators take on a device that their rules do not record: testdata/devices.txt has the calls that show it.
+// lacks is what these operators take on a device that their rules do not record:
+// testdata/devices.txt has the calls that show it.
 var lacks = map[string]func(*ops.Call) string{
 	"aten::isclose":              ops.Always("copies that its parts make"),
 	"aten::isin":                 ofSorts,

@@ -5,7 +5,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// What PyTorch refuses though the results would have sizes (native/UnaryOps.cpp mvlgamma_check, native/BinaryOps.cpp, native/ReduceOps.cpp diff_check).
+// What PyTorch refuses though the results would have sizes (native/UnaryOps.cpp mvlgamma_check,
+// native/BinaryOps.cpp, native/ReduceOps.cpp diff_check).
 
 // atLeast wants an int argument to be no less.
 func atLeast(name string, least int64) func(*ops.Call) error {

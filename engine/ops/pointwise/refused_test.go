@@ -12,8 +12,9 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// TestKernelsDTypes: the dtypes that kernels of rounded quotients, remainders and common divisors have, as a pretend GPU answers ("floor_divide" not implemented
-// for 'ComplexFloat'); fake tensors take more of them.
+// TestKernelsDTypes: the dtypes that kernels of rounded quotients, remainders and common divisors
+// have, as a pretend GPU answers ("floor_divide" not implemented for 'ComplexFloat'); fake tensors
+// take more of them.
 func TestKernelsDTypes(t *testing.T) {
 	h := aten.NewHost(t, builtin.Table())
 	floor, trunc := ops.Kw{"rounding_mode": "floor"}, ops.Kw{"rounding_mode": "trunc"}

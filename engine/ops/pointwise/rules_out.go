@@ -4,8 +4,9 @@ import (
 	"github.com/memspec/memspec/engine/ops"
 )
 
-// outRules write their results into tensors that are given (structured kernels: aten/src/ATen/native/Resize.cpp resize_output). Overloads that
-// PyTorch makes of others by a copy are not among them.
+// outRules write their results into tensors that are given (structured kernels:
+// aten/src/ATen/native/Resize.cpp resize_output). Overloads that PyTorch makes of others by a copy
+// are not among them.
 var outRules = []ops.Rule{
 	{Schema: "aten::add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)", Out: ops.Into("aten::add.Tensor"), Workspace: ops.IntoWorkspace("aten::add.Tensor")},
 	{Schema: "aten::sub.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)", Out: ops.Into("aten::sub.Tensor"), Workspace: ops.IntoWorkspace("aten::sub.Tensor")},

@@ -15,7 +15,8 @@ func magnitudeWorkspace(c *ops.Call) []workspace.Request {
 	return workspace.Before(workspace.CopyOf(&x.Meta, "native/TensorCompare.cpp isinf"))
 }
 
-// promotedWorkspace is self in the result's dtype, where a number beside it has another kind: an operator that takes numbers casts first.
+// promotedWorkspace is self in the result's dtype, where a number beside it has another kind: an
+// operator that takes numbers casts first.
 func promotedWorkspace(c *ops.Call) []workspace.Request {
 	x := c.Self()
 	if !ops.OnCUDA(x) {

@@ -63,8 +63,8 @@ func members(v any) (out []*tensor.Tensor) {
 	return out
 }
 
-// Containers count as holders of their members: after each operator a tensor has as many holders as places that hold it, and what comes out of a
-// container lives until the operator has returned.
+// Containers count as holders of their members: after each operator a tensor has as many holders as
+// places that hold it, and what comes out of a container lives until the operator has returned.
 func TestContainersHold(t *testing.T) {
 	names := map[*tensor.Tensor]string{}
 	named := func(name string) *tensor.Tensor {

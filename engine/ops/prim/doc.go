@@ -1,4 +1,5 @@
-// Package prim holds the operators that give no tensor: questions about tensors, arithmetic on numbers, strings, lists, dicts and tuples.
+// Package prim holds the operators that give no tensor: questions about tensors, arithmetic on
+// numbers, strings, lists, dicts and tuples.
 package prim
 
 import "github.com/memspec/memspec/engine/ops"

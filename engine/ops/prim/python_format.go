@@ -10,7 +10,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// pyString prints a value as TorchScript's str does, up to maxString bytes and maxNesting levels: lists may hold themselves.
+// pyString prints a value as TorchScript's str does, up to maxString bytes and maxNesting levels:
+// lists may hold themselves.
 func pyString(v any) string {
 	var b strings.Builder
 	writePy(&b, v, 0)

@@ -6,7 +6,8 @@ import (
 	"github.com/memspec/memspec/engine/ops"
 )
 
-// complexRules are the operators on Python's complex numbers (torch/csrc/jit/runtime/register_prim_ops.cpp, over std::complex).
+// complexRules are the operators on Python's complex numbers
+// (torch/csrc/jit/runtime/register_prim_ops.cpp, over std::complex).
 var complexRules = []ops.Rule{
 	{Schema: "aten::acos.complex(complex a) -> complex", Host: complex1(cmplx.Acos)},
 	{Schema: "aten::acosh.complex(complex a) -> complex", Host: complex1(cmplx.Acosh)},

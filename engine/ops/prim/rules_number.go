@@ -6,7 +6,8 @@ import (
 	"github.com/memspec/memspec/engine/ops"
 )
 
-// Operators on Python numbers, and comparisons of numbers, strings and lists (torch/csrc/jit/runtime/register_prim_ops.cpp).
+// Operators on Python numbers, and comparisons of numbers, strings and lists
+// (torch/csrc/jit/runtime/register_prim_ops.cpp).
 var numberRules = []ops.Rule{
 	{Schema: "aten::ceil.int(int a) -> int", Host: ceilNum},
 	{Schema: "aten::ceil.float(float a) -> int", Host: ceilNum},

@@ -5,7 +5,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// bagRules are embedding bags whose rows are packed with their scales (aten/src/ATen/native/quantized): in a tensor of bytes, or in an object.
+// bagRules are embedding bags whose rows are packed with their scales
+// (aten/src/ATen/native/quantized): in a tensor of bytes, or in an object.
 var bagRules = []ops.Rule{
 	{Schema: "quantized::embedding_bag_byte(__torch__.torch.classes.quantized.EmbeddingPackedParamsBase weight, Tensor indices, Tensor? offsets=None, bool scale_grad_by_freq=False, int mode=0, bool pruned_weights=False, Tensor? per_sample_weights=None, Tensor? compressed_indices_mapping=None, bool include_last_offset=False) -> Tensor",
 		Out: packedBag},

@@ -12,8 +12,9 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// TestBags compares what the packed forms give with PyTorch 2.15: sizes by its runs on the host, what is allocated by one on a pretend A100 (bags of bytes and
-// of half bytes run on a GPU; the rest on the host alone). Packing and unpacking ten rows of 16 gives the widths below.
+// TestBags compares what the packed forms give with PyTorch 2.15: sizes by its runs on the host,
+// what is allocated by one on a pretend A100 (bags of bytes and of half bytes run on a GPU; the
+// rest on the host alone). Packing and unpacking ten rows of 16 gives the widths below.
 func TestBags(t *testing.T) {
 	vector, offsets, matrix := aten.Dense(tensor.Int64, 6), aten.Dense(tensor.Int64, 3), aten.Dense(tensor.Int64, 2, 3)
 	object := func(d tensor.DType) any { return quant.PackedRows(d, 10, 16) }

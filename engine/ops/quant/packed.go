@@ -89,7 +89,8 @@ func parsePacked(items []any) *packedParams {
 	return nil
 }
 
-// configured reads spatial dimensions, strides, paddings, dilations, output paddings, groups and the flag of a transposed convolution.
+// configured reads spatial dimensions, strides, paddings, dilations, output paddings, groups and
+// the flag of a transposed convolution.
 func configured(v []int64) *packedParams {
 	if len(v) == 0 || v[0] < 1 || v[0] > 3 || int64(len(v)) != 1+4*v[0]+2 {
 		return nil

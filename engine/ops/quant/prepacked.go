@@ -7,8 +7,9 @@ import (
 	"github.com/memspec/memspec/engine/workspace"
 )
 
-// prepackedRules are float layers whose weights XNNPACK (native/xnnpack/RegisterOpContextClass.cpp, as optimize_for_mobile makes them) and oneDNN
-// (native/mkldnn/RegisterMkldnnOpContextClass.cpp) have packed. They are the host's: PyTorch has no kernels for a device.
+// prepackedRules are float layers whose weights XNNPACK (native/xnnpack/RegisterOpContextClass.cpp,
+// as optimize_for_mobile makes them) and oneDNN (native/mkldnn/RegisterMkldnnOpContextClass.cpp)
+// have packed. They are the host's: PyTorch has no kernels for a device.
 var prepackedRules = []ops.Rule{
 	{Schema: "prepacked::linear_clamp_prepack(Tensor W, Tensor? B=None, Scalar? output_min=None, Scalar? output_max=None) -> __torch__.torch.classes.xnnpack.LinearOpContext",
 		Host: packClamped},
@@ -39,8 +40,9 @@ func packClamped(c *ops.Call) (any, error) {
 	return &ops.Packed{Class: class, State: p}, nil
 }
 
-// prepacked reads a layer that packClamped packed, or that an archive holds: weight, bias, a convolution's numbers, and two limits
-// (native/xnnpack/OpContext.h SerializationTypeConv2dPrePack and those beside it; native/mkldnn/OpContext.h, without limits).
+// prepacked reads a layer that packClamped packed, or that an archive holds: weight, bias, a
+// convolution's numbers, and two limits (native/xnnpack/OpContext.h SerializationTypeConv2dPrePack
+// and those beside it; native/mkldnn/OpContext.h, without limits).
 func prepacked(c *ops.Call) (*packedParams, error) {
 	o, ok := c.Args[1].(*ops.Packed)
 	if !ok {

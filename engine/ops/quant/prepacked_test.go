@@ -12,8 +12,10 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// TestPrepacked: a packed layer gives what the layer itself gives, laid out as its input is (native/xnnpack/Convolution.cpp and Linear.cpp run; what torch 2.15 said of
-// mkldnn_prepacked::conv2d_run). This build of PyTorch has no XNNPACK, so that the test of its layers is the layer that is not packed.
+// TestPrepacked: a packed layer gives what the layer itself gives, laid out as its input is
+// (native/xnnpack/Convolution.cpp and Linear.cpp run; what torch 2.15 said of
+// mkldnn_prepacked::conv2d_run). This build of PyTorch has no XNNPACK, so that the test of its
+// layers is the layer that is not packed.
 func TestPrepacked(t *testing.T) {
 	h := aten.NewHost(t, builtin.Table())
 	f32 := tensor.Float32

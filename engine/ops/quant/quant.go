@@ -102,7 +102,8 @@ func quantSame(c *ops.Call) ([]tensor.Meta, error) {
 	return ops.One(ops.EmptyLike(x, x.DType, x.SuggestFormat()))
 }
 
-// quantNorm is a batch norm over images or volumes, whose kernel gives channels last (aten/src/ATen/native/quantized/cpu/Normalization.cpp).
+// quantNorm is a batch norm over images or volumes, whose kernel gives channels last
+// (aten/src/ATen/native/quantized/cpu/Normalization.cpp).
 func quantNorm(c *ops.Call) ([]tensor.Meta, error) {
 	x := c.T("qx")
 	if len(x.Sizes) < 4 {

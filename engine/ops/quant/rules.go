@@ -6,8 +6,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// quantRules are quantized operators (aten/src/ATen/native/quantized). They run on the host, except quantizing and dequantizing: of their
-// results only the metadata matters.
+// quantRules are quantized operators (aten/src/ATen/native/quantized). They run on the host, except
+// quantizing and dequantizing: of their results only the metadata matters.
 var quantRules = []ops.Rule{
 	{Schema: "aten::_empty_affine_quantized(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, float scale=1., int zero_point=0, MemoryFormat? memory_format=0) -> Tensor",
 		Out: emptyQuantized},

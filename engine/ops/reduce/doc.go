@@ -1,4 +1,5 @@
-// Package reduce holds the operators that reduce or scan dimensions, sort them, and count or compute statistics along them.
+// Package reduce holds the operators that reduce or scan dimensions, sort them, and count or
+// compute statistics along them.
 package reduce
 
 import "github.com/memspec/memspec/engine/ops"

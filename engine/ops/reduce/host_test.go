@@ -11,7 +11,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// TestOnTheHost: what torch 2.15 gives for the same calls on the host, of operators that the recorded calls lack, or some of their ways.
+// TestOnTheHost: what torch 2.15 gives for the same calls on the host, of operators that the
+// recorded calls lack, or some of their ways.
 func TestOnTheHost(t *testing.T) {
 	h := aten.NewHost(t, builtin.Table())
 	f := func(sizes ...int64) *tensor.Tensor { return h.Of(tensor.Float32, sizes...) }

@@ -7,8 +7,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// What a reduction's result is made of: its dtype from the input's, its sizes from dim and keepdim. Results are contiguous
-// (aten/src/ATen/native/ReduceOpsUtils.h).
+// What a reduction's result is made of: its dtype from the input's, its sizes from dim and keepdim.
+// Results are contiguous (aten/src/ATen/native/ReduceOpsUtils.h).
 
 type reduceType func(c *ops.Call, d tensor.DType) (tensor.DType, error)
 
@@ -197,7 +197,8 @@ func nanMean(c *ops.Call) (any, error) {
 	return c.Do("aten::div.Tensor", sum, factor), c.Err()
 }
 
-// extremeIndex is argmax and argmin, which refuse a dimension without elements (aten/src/ATen/native/ReduceOps.cpp check_argmax_argmin).
+// extremeIndex is argmax and argmin, which refuse a dimension without elements
+// (aten/src/ATen/native/ReduceOps.cpp check_argmax_argmin).
 func extremeIndex(c *ops.Call) ([]tensor.Meta, error) {
 	self := c.T("self")
 	dims, err := reduceDims(c, self)

@@ -6,9 +6,11 @@ import (
 	"github.com/memspec/memspec/engine/ops"
 )
 
-// What PyTorch refuses though the results would have sizes (native/BucketizationUtils.h searchsorted_pre_check, native/ReduceOps.cpp, native/SegmentReduce.cpp).
+// What PyTorch refuses though the results would have sizes (native/BucketizationUtils.h
+// searchsorted_pre_check, native/ReduceOps.cpp, native/SegmentReduce.cpp).
 
-// searchable wants boundaries of one dimension, or of as many as what is looked up and of the same sizes but the last, and an order for each.
+// searchable wants boundaries of one dimension, or of as many as what is looked up and of the same
+// sizes but the last, and an order for each.
 func searchable(c *ops.Call) error {
 	seq := c.T("sorted_sequence")
 	if seq == nil {

@@ -4,7 +4,8 @@ import (
 	"github.com/memspec/memspec/engine/ops"
 )
 
-// sortRules are sorting, searching and counting (aten/src/ATen/native/Sorting.cpp, BucketizationUtils.h, Unique.cpp, Histogram.cpp).
+// sortRules are sorting, searching and counting (aten/src/ATen/native/Sorting.cpp,
+// BucketizationUtils.h, Unique.cpp, Histogram.cpp).
 var sortRules = []ops.Rule{
 	{Schema: "aten::sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", Out: sorted, Workspace: sortWorkspace},
 	{Schema: "aten::sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",

@@ -4,8 +4,8 @@ import (
 	"github.com/memspec/memspec/engine/ops"
 )
 
-// statisticsRules are operators made of others that belong to no other domain (aten/src/ATen/native/Integration.cpp, Correlation.cpp,
-// ReduceOps.cpp, TensorShape.cpp).
+// statisticsRules are operators made of others that belong to no other domain
+// (aten/src/ATen/native/Integration.cpp, Correlation.cpp, ReduceOps.cpp, TensorShape.cpp).
 var statisticsRules = []ops.Rule{
 	{Schema: "aten::trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", Body: trapezoid},
 	{Schema: "aten::trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", Body: trapezoid},

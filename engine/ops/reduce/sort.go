@@ -136,7 +136,8 @@ func histogram(c *ops.Call) ([]tensor.Meta, error) {
 	return []tensor.Meta{ops.FreshLike(x, n), ops.FreshLike(x, n+1)}, nil
 }
 
-// bincount has as many bins as the largest element says; nothing bounds it but minlength where the elements are not known.
+// bincount has as many bins as the largest element says; nothing bounds it but minlength where the
+// elements are not known.
 func bincount(c *ops.Call) ([]tensor.Meta, error) {
 	x, w := c.T("self"), c.T("weights")
 	if len(x.Sizes) != 1 || !x.DType.Integral(false) {

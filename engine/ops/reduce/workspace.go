@@ -72,8 +72,8 @@ func varianceWorkspace(c *ops.Call) []workspace.Request {
 	return workspace.Before(slices.Repeat([]workspace.Request{one}, 2*len(c.Results))...)
 }
 
-// scanWorkspace is the input in the result's dtype, laid out row by row, and CUB's storage where the dimension is all there is
-// (native/ReduceOps.cpp cumsum, native/cuda/ScanUtils.cuh scan_dim).
+// scanWorkspace is the input in the result's dtype, laid out row by row, and CUB's storage where
+// the dimension is all there is (native/ReduceOps.cpp cumsum, native/cuda/ScanUtils.cuh scan_dim).
 func scanWorkspace(of reduceType) func(*ops.Call) []workspace.Request {
 	return func(c *ops.Call) []workspace.Request {
 		x := c.T("self")
@@ -108,7 +108,8 @@ func scanWorkspace(of reduceType) func(*ops.Call) []workspace.Request {
 	}
 }
 
-// countWorkspace is the comparison with zero, as int64, that is added up (native/TensorAdvancedIndexing.cpp count_nonzero_cuda).
+// countWorkspace is the comparison with zero, as int64, that is added up
+// (native/TensorAdvancedIndexing.cpp count_nonzero_cuda).
 func countWorkspace(c *ops.Call) []workspace.Request {
 	x := c.T("self")
 	dims, err := reduceDims(c, x)
@@ -121,8 +122,8 @@ func countWorkspace(c *ops.Call) []workspace.Request {
 	return append(out, workspace.Reduction(c.Platform(), cast, dims, workspace.AccValue)...)
 }
 
-// logSumExpWorkspace are the largest elements, which of them are infinite, and the exponentials of what is left, added up
-// (native/ReduceOps.cpp logsumexp_out_impl).
+// logSumExpWorkspace are the largest elements, which of them are infinite, and the exponentials of
+// what is left, added up (native/ReduceOps.cpp logsumexp_out_impl).
 func logSumExpWorkspace(c *ops.Call) []workspace.Request {
 	x := c.T("self")
 	if !ops.OnCUDA(x) || x.Numel() == 0 {
@@ -148,8 +149,8 @@ func logSumExpWorkspace(c *ops.Call) []workspace.Request {
 	return append(append(out, workspace.Make(0)), workspace.Reduction(c.Platform(), &in, dims, workspace.AccValue)...)
 }
 
-// medianWorkspace is the sort, and whether the last is NaN; where NaNs are left out, their number and the place that follows from it
-// (native/cuda/Sorting.cpp median_impl).
+// medianWorkspace is the sort, and whether the last is NaN; where NaNs are left out, their number
+// and the place that follows from it (native/cuda/Sorting.cpp median_impl).
 func medianWorkspace(leftOut bool) func(*ops.Call) []workspace.Request {
 	return func(c *ops.Call) []workspace.Request {
 		x := c.T("self")
@@ -186,7 +187,8 @@ func segmentWorkspace(c *ops.Call) []workspace.Request {
 	return []workspace.Request{{Bytes: units.Bytes(at.Numel() / last * (last - 1) * at.DType.ItemSize()), Source: "native/cuda/SegmentReduce.cu"}}
 }
 
-// sorterWorkspace is the least and the largest of a sorter's places, which are looked at first (native/BucketizationUtils.h).
+// sorterWorkspace is the least and the largest of a sorter's places, which are looked at first
+// (native/BucketizationUtils.h).
 func sorterWorkspace(c *ops.Call) []workspace.Request {
 	if s := c.T("sorter"); !ops.OnCUDA(s) || s.Numel() == 0 {
 		return nil

@@ -1,5 +1,5 @@
-// Package view holds the operators that show a tensor in another shape or order, cut it, join several, repeat or flip them, with the copying
-// forms of the views.
+// Package view holds the operators that show a tensor in another shape or order, cut it, join
+// several, repeat or flip them, with the copying forms of the views.
 package view
 
 import "github.com/memspec/memspec/engine/ops"

@@ -7,9 +7,9 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// viewStrides are the strides that show t in shape without a copy; false where there are none. Fake tensors make a view dimension by dimension,
-// and may give one of a single element another stride than a device does, from which convolutions and copies further on take another
-// memory format.
+// viewStrides are the strides that show t in shape without a copy; false where there are none. Fake
+// tensors make a view dimension by dimension, and may give one of a single element another stride
+// than a device does, from which convolutions and copies further on take another memory format.
 func viewStrides(c *ops.Call, t *tensor.Tensor, shape []int64) ([]int64, bool) {
 	st, ok := ops.ViewStrides(t.Sizes, t.Strides, shape)
 	if ok && c.OnFakeTensors() {
@@ -20,7 +20,8 @@ func viewStrides(c *ops.Call, t *tensor.Tensor, shape []int64) ([]int64, bool) {
 	return st, ok
 }
 
-// fakeViewStrides are the strides of a view of a fake tensor; false where fake tensors refuse it (torch/_refs/__init__.py _reshape_view_helper).
+// fakeViewStrides are the strides of a view of a fake tensor; false where fake tensors refuse it
+// (torch/_refs/__init__.py _reshape_view_helper).
 func fakeViewStrides(m *tensor.Meta, shape []int64) ([]int64, bool) {
 	switch {
 	case m.Numel() == 0:

@@ -8,7 +8,8 @@ import (
 	"github.com/memspec/memspec/engine/internal/testing/golden"
 )
 
-// TestDamaged holds what is said to a profile with one value another or missing, and what is answered from those that are read: testdata/damaged.txtar.
+// TestDamaged holds what is said to a profile with one value another or missing, and what is
+// answered from those that are read: testdata/damaged.txtar.
 func TestDamaged(t *testing.T) {
 	golden.Run(t, "testdata/damaged.txtar", func(a *golden.Archive) {
 		a.Want("said", []byte(golden.DamageJSON(a.T(), string(a.Input("profile.json")), func(text string) (string, error) {

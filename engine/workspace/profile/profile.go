@@ -1,8 +1,11 @@
-// Package profile holds profiles (the doors say: workspace profiles): what a library itself answers when it is asked how much workspace a call needs.
+// Package profile holds profiles (the doors say: workspace profiles): what a library itself answers
+// when it is asked how much workspace a call needs.
 //
-// A profile is a small JSON file kept beside memspec.yaml. Its entries are grouped by who answered (library and version) and for which
-// class of device; within a group a call is keyed by everything that the library's choice depends on. Reading checks the schema and that no
-// two entries contradict each other; writing sorts, so that profiles merge and compare as text. This package asks no library.
+// A profile is a small JSON file kept beside memspec.yaml. Its entries are grouped by who answered
+// (library and version) and for which class of device; within a group a call is keyed by everything
+// that the library's choice depends on. Reading checks the schema and that no two entries
+// contradict each other; writing sorts, so that profiles merge and compare as text. This package
+// asks no library.
 package profile
 
 import (
@@ -29,8 +32,8 @@ type Answerer struct {
 	Class   string `json:"class"` // of devices that get one answer: platform.DeviceClass
 }
 
-// Call is one library call: all that its choice of an engine depends on (facts: cuDNN's heuristics take nothing else of the device than
-// its class, and nothing of the driver).
+// Call is one library call: all that its choice of an engine depends on (facts: cuDNN's heuristics
+// take nothing else of the device than its class, and nothing of the driver).
 type Call struct {
 	Op            string  `json:"op"`        // "conv"
 	Direction     string  `json:"direction"` // "forward", "dgrad" (also transposed convolutions), "wgrad"
@@ -112,7 +115,8 @@ func (p *Profile) Lookup(by Answerer, c *Call) (Answer, bool) {
 	return p.behind.Lookup(by, c)
 }
 
-// Before is a profile that answers as p does, and as behind where p has no answer. Groups are p's alone. Neither profile changes.
+// Before is a profile that answers as p does, and as behind where p has no answer. Groups are p's
+// alone. Neither profile changes.
 func (p *Profile) Before(behind *Profile) *Profile {
 	if p == nil || p == behind {
 		return behind
@@ -120,7 +124,8 @@ func (p *Profile) Before(behind *Profile) *Profile {
 	return &Profile{answers: p.answers, behind: behind}
 }
 
-// StandIn is the answer of another version of the same library for the same class, of the nearest one that was asked, and who gave it.
+// StandIn is the answer of another version of the same library for the same class, of the nearest
+// one that was asked, and who gave it.
 func (p *Profile) StandIn(by Answerer, c *Call) (Answer, Answerer, bool) {
 	if p == nil {
 		return Answer{}, Answerer{}, false
@@ -144,8 +149,8 @@ func (p *Profile) StandIn(by Answerer, c *Call) (Answer, Answerer, bool) {
 	return p.behind.StandIn(by, c)
 }
 
-// nearer says whether version a is nearer to v than b is. Of two on one side of it that is the one between; else the first part whose
-// distances differ decides, then the older one.
+// nearer says whether version a is nearer to v than b is. Of two on one side of it that is the one
+// between; else the first part whose distances differ decides, then the older one.
 func nearer(v, a, b string) bool {
 	x, y, z := versionParts(v), versionParts(a), versionParts(b)
 	if side := slices.Compare(y[:], x[:]); side == slices.Compare(z[:], x[:]) {

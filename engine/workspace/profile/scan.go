@@ -7,8 +7,9 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// A profile of a thousand calls takes encoding/json longer than a prediction takes, so one in the form that WriteTo gives it, whatever its white space and
-// order of keys, is read by a scanner that knows that form. Anything else is encoding/json's to read or to refuse.
+// A profile of a thousand calls takes encoding/json longer than a prediction takes, so one in the
+// form that WriteTo gives it, whatever its white space and order of keys, is read by a scanner that
+// knows that form. Anything else is encoding/json's to read or to refuse.
 
 // scan reads a profile; ok is false where it is not of the form that it knows.
 func scan(data []byte) (f file, ok bool) {
@@ -38,7 +39,8 @@ func (r *reader) giveUp() {
 	r.s.Fail("not for this reader")
 }
 
-// object calls member with the place of each key in the list. A key that is not there, or comes twice, is not for this reader.
+// object calls member with the place of each key in the list. A key that is not there, or comes
+// twice, is not for this reader.
 func (r *reader) object(keys []string, member func(key int)) {
 	seen := uint32(0)
 	next := 0 // keys mostly come in order

@@ -41,7 +41,8 @@ func common(a, b *position) int {
 	return d
 }
 
-// callsOf rebuilds the calls around each node: neighbours share one where file and function agree, and the lines of all its callers do.
+// callsOf rebuilds the calls around each node: neighbours share one where file and function agree,
+// and the lines of all its callers do.
 func (p *Program) callsOf(frames [][]*program.Frame) []position {
 	at := p.positions.Cut(len(frames))
 	var prev []*program.Frame

@@ -9,7 +9,8 @@ import (
 	"github.com/memspec/memspec/engine/internal/testing/conformance"
 )
 
-// TestRecordings holds the live ranges to what eager PyTorch allocates and frees. The big models are tests of rules that no small one needs.
+// TestRecordings holds the live ranges to what eager PyTorch allocates and frees. The big models
+// are tests of rules that no small one needs.
 func TestRecordings(t *testing.T) {
 	witnesses := []string{"densenet121", "googlenet", "inception_v3", "squeezenet1_0", "swin_t", "swin_v2_t", "vit_b_16"}
 	conformance.Hold(t, conformance.Choice{

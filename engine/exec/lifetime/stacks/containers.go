@@ -8,14 +8,16 @@ import (
 
 // What containers hold, as far as their uses report.
 
-// listed is what holds a list's members: they stay to the end of the call. A local may hold the newest member too (named).
+// listed is what holds a list's members: they stay to the end of the call. A local may hold the
+// newest member too (named).
 type listed struct {
 	call  *call
 	first int // the first member
 	named bool
 }
 
-// growingLists finds lists that grow from operator to operator (cat([a, b]), then cat([a, b, c])) or from a module's call to the next.
+// growingLists finds lists that grow from operator to operator (cat([a, b]), then cat([a, b, c]))
+// or from a module's call to the next.
 func (t *function) growingLists() map[int]listed {
 	if !t.joinsSeveral() {
 		return nil
@@ -132,7 +134,8 @@ func (t *function) findContainers() map[int][]int {
 	return out
 }
 
-// members are the values that list node i is the first to use, nil where one is anything else: a number, a local, made elsewhere.
+// members are the values that list node i is the first to use, nil where one is anything else: a
+// number, a local, made elsewhere.
 func (t *function) members(i int) []int {
 	var ids []int
 	for j := range t.nodes[i].Args {
@@ -145,8 +148,8 @@ func (t *function) members(i int) []int {
 	return ids
 }
 
-// display is the depth of the call in which values look like a list written over several lines, one a line and nothing on the lines of the
-// brackets; -1 where they do not.
+// display is the depth of the call in which values look like a list written over several lines, one
+// a line and nothing on the lines of the brackets; -1 where they do not.
 func (t *function) display(ids []int, list int) int {
 	at := &t.at[list]
 	depth := len(at.calls) - 1

@@ -9,8 +9,9 @@ import (
 
 // The first step: by node, the frames of its stack that belong to the function it stands in, outermost first.
 
-// groupsOf cuts a stack at the calls of modules (runs of lines of module.py): each group is one module's forward and the functions it
-// calls, the innermost module first, in a group the outermost frame first.
+// groupsOf cuts a stack at the calls of modules (runs of lines of module.py): each group is one
+// module's forward and the functions it calls, the innermost module first, in a group the outermost
+// frame first.
 func (p *Program) groupsOf(t *program.Stack) [][]*program.Frame {
 	if groups, ok := p.groups[t]; ok {
 		return groups
@@ -44,8 +45,8 @@ func callsModule(f *program.Frame) bool {
 	return strings.HasSuffix(f.File, "torch/nn/modules/module.py")
 }
 
-// framesOf are the frames of each node, nil where nothing records. A call of a submodule has no own record: the first operator inside it
-// says where it was called.
+// framesOf are the frames of each node, nil where nothing records. A call of a submodule has no own
+// record: the first operator inside it says where it was called.
 func (p *Program) framesOf(nodes []*program.Node, objects []*program.Object) [][]*program.Frame {
 	frames := p.stacks.Cut(len(nodes))
 	for i, n := range nodes {
@@ -101,8 +102,8 @@ func (p *Program) firstGroups(fn *program.Func, self *program.Object) [][]*progr
 	return nil
 }
 
-// fillFrames gives nodes without a stack that of their user, which takes them at once, or, for what takes a value apart, that of the one
-// before.
+// fillFrames gives nodes without a stack that of their user, which takes them at once, or, for what
+// takes a value apart, that of the one before.
 func fillFrames(t *function, frames [][]*program.Frame) [][]*program.Frame {
 	var last []*program.Frame
 	for i := range frames {

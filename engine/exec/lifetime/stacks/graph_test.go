@@ -19,8 +19,9 @@ import (
 //	_0 = [y, z] | net.py:9 forward
 //	return _0
 //
-// with its frames within the module's forward behind the bar, outermost first. Names without a letter are the printer's, and not written where they are returned. The first parameter
-// of each module is self, the others are p, q, r; numbers are arguments as they stand.
+// with its frames within the module's forward behind the bar, outermost first. Names without a
+// letter are the printer's, and not written where they are returned. The first parameter of each
+// module is self, the others are p, q, r; numbers are arguments as they stand.
 func traced(t *testing.T, sections map[string]string) *Program {
 	t.Helper()
 	b := &builder{t: t, sections: sections, frames: map[string]*program.Frame{}}

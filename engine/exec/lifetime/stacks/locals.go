@@ -32,8 +32,9 @@ type binding struct {
 	ended []int
 }
 
-// follow goes through the statements of a call and finds which local takes each result. Where the archive records the name of a result, that is
-// the local. A result without a name takes the local of a value that the statement is the last to use. A local that no result takes keeps its value.
+// follow goes through the statements of a call and finds which local takes each result. Where the
+// archive records the name of a result, that is the local. A result without a name takes the local
+// of a value that the statement is the last to use. A local that no result takes keeps its value.
 func (t *function) follow(c *call, ends []end) []end {
 	s := &scope{t: t, call: c, of: map[int]*local{}, named: map[string]*local{}, ends: ends}
 	bindings := t.bindings(c)
@@ -122,9 +123,10 @@ func (s *scope) bind(b *binding) {
 	}
 }
 
-// ended are the values that a statement is the last to use and whose locals its results may take, in the order of use. What is made of a value
-// that earlier statements made other things of is something else again, and so is what joins several of them into a list, unless the name of
-// one is known to be bound again.
+// ended are the values that a statement is the last to use and whose locals its results may take,
+// in the order of use. What is made of a value that earlier statements made other things of is
+// something else again, and so is what joins several of them into a list, unless the name of one is
+// known to be bound again.
 func (s *scope) ended(b *binding) []int {
 	t := s.t
 	var out []int
@@ -151,8 +153,9 @@ func (s *scope) ended(b *binding) []int {
 	return out
 }
 
-// goOn are those of ended whose locals a statement's results may take. What softmax gives is no longer scores, and what a loop begins with may have
-// a name beside the one that goes from round to round: neither takes over a local without a name, softmax none whose name is not bound again.
+// goOn are those of ended whose locals a statement's results may take. What softmax gives is no
+// longer scores, and what a loop begins with may have a name beside the one that goes from round to
+// round: neither takes over a local without a name, softmax none whose name is not bound again.
 func (s *scope) goOn(b *binding, ended []int) []int {
 	if s.times[b.stmt.line] > 1 {
 		ended = slices.DeleteFunc(ended, func(id int) bool { return s.of[id].name == "" })

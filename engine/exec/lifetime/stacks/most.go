@@ -8,19 +8,23 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// The other end of the reading: how long a function's values might be held, where a name could hold them that nothing records of.
+// The other end of the reading: how long a function's values might be held, where a name could hold
+// them that nothing records of.
 //
-// A temporary goes with its user: what one execution of a line makes and takes, and no name is known of. Anything else may be a local, and is
-// held to the end of its call. What a call leaves, its caller may hold: in a tuple of which the rest is used, in a list that was passed in. The
-// statement that made the call binds the same names anew when it runs again, so it is held until then, or else to the end of the caller's own
-// call, and so on outward. Out of account are what is written to attributes that no line of a caller holds too (except what depends on no input: exec.Heap.KeepOwn), and containers that keep what
-// each round of a loop gave and are then thrown away.
+// A temporary goes with its user: what one execution of a line makes and takes, and no name is
+// known of. Anything else may be a local, and is held to the end of its call. What a call leaves,
+// its caller may hold: in a tuple of which the rest is used, in a list that was passed in. The
+// statement that made the call binds the same names anew when it runs again, so it is held until
+// then, or else to the end of the caller's own call, and so on outward. Out of account are what is
+// written to attributes that no line of a caller holds too (except what depends on no input:
+// exec.Heap.KeepOwn), and containers that keep what each round of a loop gave and are then thrown
+// away.
 
 // Held is how long values might be held at most.
 type Held struct {
 	Ranges []lifetime.Range
-	// Until is, by node in the order of lifetime.Numbering, the node after which the function releases what a call there left; Stays where
-	// it may pass that on to its own caller.
+	// Until is, by node in the order of lifetime.Numbering, the node after which the function
+	// releases what a call there left; Stays where it may pass that on to its own caller.
 	Until []int
 }
 
@@ -86,13 +90,14 @@ func (t *function) longest(id, def int, runs *lineRuns) end {
 	return end{node: len(t.nodes) - 1, value: id, frame: true, key: id, why: lifetime.FrameEnd, escapes: true}
 }
 
-// sequential says whether a node stands in Sequential's forward, whose one local takes each module's result in turn (torch/nn/modules/container.py).
+// sequential says whether a node stands in Sequential's forward, whose one local takes each
+// module's result in turn (torch/nn/modules/container.py).
 func sequential(frames []*program.Frame) bool {
 	return len(frames) == 1 && frames[0].Function == "forward" && strings.HasSuffix(frames[0].File, "torch/nn/modules/container.py")
 }
 
-// boundAnew is the last node of the next execution of the statement around node i, in the innermost of its calls from depth outward that runs
-// it again; -1 where none does.
+// boundAnew is the last node of the next execution of the statement around node i, in the innermost
+// of its calls from depth outward that runs it again; -1 where none does.
 func (t *function) boundAnew(i, depth int, runs *lineRuns) int {
 	if sequential(t.frames[i]) { // its loop is one line, whatever stands in between
 		for k := i + 1; k < len(t.nodes); k++ {

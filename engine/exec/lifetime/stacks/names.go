@@ -9,10 +9,12 @@ import (
 
 // The third step: printed names to locals.
 //
-// When the tracer first meets a tensor as an operator's argument, it looks for it among the locals of the frame that calls the operator, and
-// names the value so (torch/jit/_trace.py _create_interpreter_name_lookup_fn, torch/csrc/jit/frontend/tracer.cpp getValue). So a value with a
-// name was that local of the frame of its first use; an operator's result without one was no local of that frame, but a temporary, a
-// container's member, or a local of another frame. What first went into a module's call has its name from inside.
+// When the tracer first meets a tensor as an operator's argument, it looks for it among the locals
+// of the frame that calls the operator, and names the value so (torch/jit/_trace.py
+// _create_interpreter_name_lookup_fn, torch/csrc/jit/frontend/tracer.cpp getValue). So a value with
+// a name was that local of the frame of its first use; an operator's result without one was no
+// local of that frame, but a temporary, a container's member, or a local of another frame. What
+// first went into a module's call has its name from inside.
 
 // name is what is known of the local that holds a value where it is used first.
 type name struct {
@@ -30,7 +32,8 @@ type origin struct {
 	text  string // "" for none
 }
 
-// findNames finds the names of values in the calls that use them first, and what the function's results are called by its callers.
+// findNames finds the names of values in the calls that use them first, and what the function's
+// results are called by its callers.
 func (t *function) findNames(callees []*function) {
 	for id, def := range t.def {
 		if len(t.uses[id]) == 0 || t.number[id] != notNumber || def < 0 {
@@ -128,9 +131,10 @@ func (p *Program) opensRecord(fn *program.Func) bool {
 	return fn.Line == p.records[fn.Record]
 }
 
-// userNames takes the printer's counters off the names of a function's values: "" for values without a name of the user's. A name that is
-// taken gets a counter of its file's behind it (torch/csrc/jit/serialization/python_print.cpp genName): in a file's first function it
-// begins at 0, and always goes up by one.
+// userNames takes the printer's counters off the names of a function's values: "" for values
+// without a name of the user's. A name that is taken gets a counter of its file's behind it
+// (torch/csrc/jit/serialization/python_print.cpp genName): in a file's first function it begins at
+// 0, and always goes up by one.
 func (p *Program) userNames(g *program.Graph, first bool) []string {
 	if p.counts == nil {
 		p.counts = map[string]int{}

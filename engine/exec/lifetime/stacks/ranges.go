@@ -9,8 +9,8 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// The fifth step: live ranges. A value used within its own statement is a temporary and goes when its user is done. One used later was a local
-// (locals.go), or a list held it (containers.go).
+// The fifth step: live ranges. A value used within its own statement is a temporary and goes when
+// its user is done. One used later was a local (locals.go), or a list held it (containers.go).
 
 // end is a value's end: the node after which it goes, and its place among those that go there.
 type end struct {
@@ -92,8 +92,8 @@ func (t *function) forgetCalls() {
 	}
 }
 
-// inOrder puts ends in the order of release: by node; there operands first, then what an inner statement's end releases before what an outer
-// one's does, then what goes with a call.
+// inOrder puts ends in the order of release: by node; there operands first, then what an inner
+// statement's end releases before what an outer one's does, then what goes with a call.
 func (t *function) inOrder(ends []end) []lifetime.Range {
 	slices.SortStableFunc(ends, func(a, b end) int {
 		if c := cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(b.depth, a.depth)); c != 0 {
@@ -156,7 +156,8 @@ func (t *function) end(id int) (end, *call) {
 	return end{}, t.at[def].calls[depth]
 }
 
-// temporary is the end of a value that nothing but its user holds: an operator, or a parameter of the function it went into.
+// temporary is the end of a value that nothing but its user holds: an operator, or a parameter of
+// the function it went into.
 func (t *function) temporary(id, depth int) end {
 	last := t.ends[id]
 	p := &t.at[last]
@@ -187,7 +188,8 @@ func (t *function) rebound(id int) (end, bool) {
 	return end{}, false
 }
 
-// frameEnd is the end of call c, for a local that value first appeared with: locals go in the order of their first appearance.
+// frameEnd is the end of call c, for a local that value first appeared with: locals go in the order
+// of their first appearance.
 func (t *function) frameEnd(id int, c *call, first int) end {
 	last := c.last
 	if c.depth == 0 {

@@ -244,7 +244,8 @@ func TestNothingTold(t *testing.T) {
 	require.EqualError(t, err, "got no code")
 }
 
-// TestSmallForms: what no tracer writes is read without a name: a function that returns nothing, and an attribute that the archive does not fill.
+// TestSmallForms: what no tracer writes is read without a name: a function that returns nothing,
+// and an attribute that the archive does not fill.
 func TestSmallForms(t *testing.T) {
 	p := traced(t, map[string]string{"": lines("x = op(p) | n.py:1 forward", "_0 = self.a(x) | n.py:2 forward", "return _0"), "a": lines("_0 = op(p) | l.py:1 forward", "return _0")})
 	g, err := p.prog.Entry.Graph()

@@ -17,8 +17,9 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// TestSmall prints the live ranges of every function of the small traced archives, as their stacks record them and at the upper bound, and by which of its nodes a
-// function releases what a call left. TestRecordings holds what a run makes of them to what eager PyTorch allocates and frees.
+// TestSmall prints the live ranges of every function of the small traced archives, as their stacks
+// record them and at the upper bound, and by which of its nodes a function releases what a call
+// left. TestRecordings holds what a run makes of them to what eager PyTorch allocates and frees.
 func TestSmall(t *testing.T) {
 	const file = "testdata/small.txt"
 	archives, err := filepath.Glob("../../../../testdata/artifacts/small/*.trace.pt")
@@ -72,7 +73,8 @@ func modules(o *program.Object, seen []*program.Class) (out []*program.Object) {
 	return out
 }
 
-// write writes ranges, a line each: the value and the node that makes it, the node behind which it goes, and why; those that stand in known are left out.
+// write writes ranges, a line each: the value and the node that makes it, the node behind which it
+// goes, and why; those that stand in known are left out.
 func write(out *bytes.Buffer, nodes []*program.Node, ranges, known []lifetime.Range) {
 	for i := range ranges {
 		r := &ranges[i]

@@ -1,7 +1,7 @@
 // Package stacks reads the live ranges of eager execution off a traced archive.
 //
-// Such an archive carries no source text, but every operator's Python stack, and printed names that the tracer took from Python's locals.
-// The ranges come in five steps, each a separate value:
+// Such an archive carries no source text, but every operator's Python stack, and printed names that
+// the tracer took from Python's locals. The ranges come in five steps, each a separate value:
 //
 //	frames      by node: its part of the stack, from the forward of the function's module inward (frames.go)
 //	calls       by node: the executions of Python functions around it (calls.go)
@@ -9,12 +9,15 @@
 //	statements  by node and call: the execution of a statement that it is part of (statements.go)
 //	ranges      by value: its end (ranges.go, locals.go, containers.go)
 //
-// What follows from PyTorch and Python: a call of a module holds its arguments until it returns; a temporary goes with the operator that takes
-// it, or with the function that it was passed to; a local holds its value until it is bound anew or its call ends. What only is likely: where
-// no name is reported, a result is bound to the local whose value its statement reads for the last time, for `x = f(x)` is far more common than a
-// name left lying. What nothing records: del, aliases, containers that a call fills, results that the program throws away. So Ranges is a
-// reading, and Most is its other end: every value that a name might still hold is held. docs/decisions/lifetimes.md has the rules, why each follows,
-// and the recording or test that fails without it.
+// What follows from PyTorch and Python: a call of a module holds its arguments until it returns; a
+// temporary goes with the operator that takes it, or with the function that it was passed to; a
+// local holds its value until it is bound anew or its call ends. What only is likely: where no name
+// is reported, a result is bound to the local whose value its statement reads for the last time,
+// for `x = f(x)` is far more common than a name left lying. What nothing records: del, aliases,
+// containers that a call fills, results that the program throws away. So Ranges is a reading, and
+// Most is its other end: every value that a name might still hold is held.
+// docs/decisions/lifetimes.md has the rules, why each follows, and the recording or test that fails
+// without it.
 package stacks
 
 import (
@@ -23,7 +26,8 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// Program is what the stacks of a traced program report. It reads functions as they are asked for, and is not for concurrent use.
+// Program is what the stacks of a traced program report. It reads functions as they are asked for,
+// and is not for concurrent use.
 type Program struct {
 	prog      *program.Program
 	functions map[*program.Graph]*function
@@ -62,8 +66,9 @@ func New(p *program.Program) *Program {
 // maxNesting is how deep calls of modules are followed.
 const maxNesting = 200
 
-// Ranges are the live ranges of the values that fn's nodes make, for the module self, as far as the stacks record them. What is not among them
-// goes after its last use: parameters, whose values the caller holds, and what nothing uses.
+// Ranges are the live ranges of the values that fn's nodes make, for the module self, as far as the
+// stacks record them. What is not among them goes after its last use: parameters, whose values the
+// caller holds, and what nothing uses.
 func (p *Program) Ranges(fn *program.Func, self *program.Object) ([]lifetime.Range, error) {
 	t, err := p.function(fn, self)
 	if err != nil || t == nil {
@@ -206,7 +211,8 @@ func at(objects []*program.Object, value int) *program.Object {
 	return objects[value]
 }
 
-// numbered says whether an attribute is a member of a Sequential or ModuleList, whose children are called 0, 1 and so on.
+// numbered says whether an attribute is a member of a Sequential or ModuleList, whose children are
+// called 0, 1 and so on.
 func numbered(name string) bool { return name != "" && name[0] >= '0' && name[0] <= '9' }
 
 // firstArg is the value that a node takes first, -1 where that is none.
@@ -226,8 +232,9 @@ const (
 	wrapped           // in a tensor without dimensions
 )
 
-// makesNumber says whether a node gives a number. The tracer wraps every size that Python reads (torch/csrc/jit/frontend/tracer.cpp getSizeOf),
-// so that what is computed with it are operators on such tensors alone; where an operator wants a number, the wrapping is taken off.
+// makesNumber says whether a node gives a number. The tracer wraps every size that Python reads
+// (torch/csrc/jit/frontend/tracer.cpp getSizeOf), so that what is computed with it are operators on
+// such tensors alone; where an operator wants a number, the wrapping is taken off.
 func (t *function) makesNumber(n *program.Node) numeric {
 	switch n.Op {
 	case "prim::NumToTensor":

@@ -2,7 +2,8 @@ package stacks
 
 // The fourth step: lines and names to executions of statements, in each call.
 
-// statement is one execution of a statement: a run of nodes on one line, in one call; or on several, where the statement stands on several.
+// statement is one execution of a statement: a run of nodes on one line, in one call; or on
+// several, where the statement stands on several.
 type statement struct {
 	line, depth int
 	first, last int
@@ -18,7 +19,8 @@ func (s *statement) whole() *statement {
 	return s
 }
 
-// statements parts each call's nodes into statements, by line and by name: one that gives a local its value is complete with that.
+// statements parts each call's nodes into statements, by line and by name: one that gives a local
+// its value is complete with that.
 func statements(t *function) {
 	p := &parting{t}
 	var prev position
@@ -67,7 +69,8 @@ func (p *parting) goesOn(i int, s *statement, line int) *statement {
 	return s
 }
 
-// unnamed is the node that gives i, and nothing else, a value that no local of the call holds; -1 for none at or after from.
+// unnamed is the node that gives i, and nothing else, a value that no local of the call holds; -1
+// for none at or after from.
 func (p *parting) unnamed(i int, s *statement, from int) int {
 	n := p.nodes[i]
 	if n.Op == "prim::ListConstruct" || n.Op == "prim::TupleConstruct" {
@@ -98,8 +101,8 @@ func (p *parting) nextRound(i int, s *statement) bool {
 	return false
 }
 
-// join makes one statement of those whose results node i takes, where it stands on an earlier line: a call over several lines comes behind its
-// arguments, and none of these lines is before its own.
+// join makes one statement of those whose results node i takes, where it stands on an earlier line:
+// a call over several lines comes behind its arguments, and none of these lines is before its own.
 func (p *parting) join(i int, s *statement, line int) {
 	first, last := i, -1
 	n := p.nodes[i]
@@ -135,7 +138,8 @@ func (p *parting) merge(i int, s *statement, first, line int) {
 	}
 }
 
-// complete marks the statements that node i's results end: a value that is a local of one of the calls around has been bound there.
+// complete marks the statements that node i's results end: a value that is a local of one of the
+// calls around has been bound there.
 func (p *parting) complete(i int) {
 	at := &p.at[i]
 	for _, v := range p.nodes[i].Outs {

@@ -25,7 +25,8 @@ func (r *reading) gather(b *program.Block) {
 	}
 }
 
-// consume notes where values are used; at is the number of the block's first node, the result that of the node behind it.
+// consume notes where values are used; at is the number of the block's first node, the result that
+// of the node behind it.
 func (r *reading) consume(b *program.Block, at int) int {
 	use := func(v *program.Value, stmt int32, in *node) {
 		if v == nil {
@@ -111,8 +112,9 @@ func (r *reading) unpack(in *node, st *pysource.Stmt) bool {
 	return false
 }
 
-// keepTogether binds the results of `t = f(x)` to the one name that holds their tuple, and that of `a = f(x)[0]` or `a = f(x).values` alone.
-// Where a member is printed as the name itself, bindValue binds it.
+// keepTogether binds the results of `t = f(x)` to the one name that holds their tuple, and that of
+// `a = f(x)[0]` or `a = f(x).values` alone. Where a member is printed as the name itself, bindValue
+// binds it.
 func (r *reading) keepTogether(in *node, st *pysource.Stmt) bool {
 	if st.Kind != pysource.Simple || len(st.Targets) != 1 || !r.whole(in, st) || int(in.Where.End) > st.End {
 		return false
@@ -149,8 +151,8 @@ func (r *reading) keepTogether(in *node, st *pysource.Stmt) bool {
 	return true
 }
 
-// afterCall is what takes a part of a call's result, `[0]` or `.name`, or "". The text s begins behind the function's name; ok says that it
-// is a call and nothing else.
+// afterCall is what takes a part of a call's result, `[0]` or `.name`, or "". The text s begins
+// behind the function's name; ok says that it is a call and nothing else.
 func afterCall(s string) (part string, ok bool) {
 	if !strings.HasPrefix(s, "(") {
 		return "", false
@@ -174,8 +176,9 @@ func afterCall(s string) (part string, ok bool) {
 	return part, inner != ""
 }
 
-// bindValue finds the names of one result: the statement's target that it was printed as; where it has no printed name, it is the whole right
-// side of an assignment if something outside of the statement uses it, or nothing at all.
+// bindValue finds the names of one result: the statement's target that it was printed as; where it
+// has no printed name, it is the whole right side of an assignment if something outside of the
+// statement uses it, or nothing at all.
 func (r *reading) bindValue(in *node, v *program.Value, stmt int32) {
 	st := &r.src.Stmts[stmt]
 	if printed(v.Name) {
@@ -236,7 +239,8 @@ func (r *reading) bindTo(v *program.Value, local int32) {
 	}
 }
 
-// feedsCopy says whether in makes the tensor of `x[i] = number`: scripting copies a tensor of the number into the slice.
+// feedsCopy says whether in makes the tensor of `x[i] = number`: scripting copies a tensor of the
+// number into the slice.
 func (r *reading) feedsCopy(in *node, stmt int32) bool {
 	u := &r.uses[in.Outs[0].ID]
 	return u.any && !u.mixed && u.stmt == stmt && u.first != nil && (u.first.Op == "aten::copy_" || u.first.Op == "aten::index_put_")

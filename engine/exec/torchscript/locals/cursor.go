@@ -10,8 +10,9 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// While a function runs, a cursor goes through its text with it: from the statement of one node to that of the next by Python's flow of
-// control. On its way it runs the statements that left nothing in the archive: aliases, lists of names, del.
+// While a function runs, a cursor goes through its text with it: from the statement of one node to
+// that of the next by Python's flow of control. On its way it runs the statements that left nothing
+// in the archive: aliases, lists of names, del.
 
 // position is where the cursor stands in the text.
 type position struct {
@@ -24,7 +25,8 @@ const (
 	behind = 1 << 20 // behind a compound statement and all its suites
 )
 
-// Before brings the cursor to the statement of a node that is about to run; where that begins anew, the names of the one before are bound.
+// Before brings the cursor to the statement of a node that is about to run; where that begins anew,
+// the names of the one before are bound.
 func (s *Scope) Before(num int, n *program.Node) {
 	if s.src == nil {
 		return
@@ -39,8 +41,8 @@ func (s *Scope) Before(num int, n *program.Node) {
 	s.noteCall(n)
 }
 
-// again says whether a node of statement j begins it once more, in a loop that scripting unrolled: it takes what the statement is about to
-// bind, or makes a call that was made.
+// again says whether a node of statement j begins it once more, in a loop that scripting unrolled:
+// it takes what the statement is about to bind, or makes a call that was made.
 func (s *Scope) again(j int, n *program.Node) bool {
 	if initializes(n) || s.src.Stmts[j].Kind != pysource.Simple || s.src.Comprehends(j) {
 		return false
@@ -131,7 +133,8 @@ func (s *Scope) descend(j int) (done bool) {
 	return false
 }
 
-// ascend runs the rest of the suite, from on, and leaves it: behind the statement around it, or to the body of the loop around it again.
+// ascend runs the rest of the suite, from on, and leaves it: behind the statement around it, or to
+// the body of the loop around it again.
 func (s *Scope) ascend(from, j int) (done bool) {
 	t := s.src
 	p, suite := -1, 0
@@ -157,7 +160,8 @@ func (s *Scope) ascend(from, j int) (done bool) {
 	return false
 }
 
-// endOfLoop says whether statement p, the end of whose suite is reached, is a loop: a break or continue leads no farther.
+// endOfLoop says whether statement p, the end of whose suite is reached, is a loop: a break or
+// continue leads no farther.
 func (s *Scope) endOfLoop(p int) bool {
 	k := s.src.Stmts[p].Kind
 	if k != pysource.For && k != pysource.While {

@@ -1,12 +1,15 @@
-// Package locals follows what the names of the user's Python hold while a scripted function runs eagerly. A local name holds its tensor until
-// it is bound anew, deleted, or its frame ends. A scripted archive carries the source text of every function beside the code, and the printed
-// names of the code say which of the user's names a value had.
+// Package locals follows what the names of the user's Python hold while a scripted function runs
+// eagerly. A local name holds its tensor until it is bound anew, deleted, or its frame ends. A
+// scripted archive carries the source text of every function beside the code, and the printed names
+// of the code say which of the user's names a value had.
 //
-// A Reader reads from both, before a function runs, where each node stands in the text and which names its results get (Names). A Scope then
-// goes through the text with one call of the function: node by node as the interpreter runs them, and on its way through the statements that
-// left nothing in the archive, such as aliases, lists of names and del.
+// A Reader reads from both, before a function runs, where each node stands in the text and which
+// names its results get (Names). A Scope then goes through the text with one call of the function:
+// node by node as the interpreter runs them, and on its way through the statements that left
+// nothing in the archive, such as aliases, lists of names and del.
 //
-// Without the text the printed names alone are followed. Not followed: names that a comprehension or a nested function binds.
+// Without the text the printed names alone are followed. Not followed: names that a comprehension
+// or a nested function binds.
 package locals
 
 import (
@@ -17,8 +20,8 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// Names is what is known of a function's names before it runs. Nodes are numbered as they are written, those of blocks behind the node that has
-// them.
+// Names is what is known of a function's names before it runs. Nodes are numbered as they are
+// written, those of blocks behind the node that has them.
 type Names struct {
 	text     *program.SourceText // the user's function
 	src      *pysource.Source    // nil where the archive carries no text: then printed names alone are followed
@@ -41,8 +44,8 @@ func (n *Names) Bound(value int) []string {
 	return out
 }
 
-// HostNumber says whether a node makes the tensor of `x[i] = number`: eager execution puts the number in a tensor on the CPU
-// (torch/csrc/autograd/python_variable_indexing.cpp valueToTensor).
+// HostNumber says whether a node makes the tensor of `x[i] = number`: eager execution puts the
+// number in a tensor on the CPU (torch/csrc/autograd/python_variable_indexing.cpp valueToTensor).
 func (n *Names) HostNumber(node int) bool { return n.fill[node] }
 
 // Reader reads the names of the functions of one program. The zero Reader is ready.

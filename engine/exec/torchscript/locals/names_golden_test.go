@@ -14,8 +14,9 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// TestNames prints what is read of every function of the small scripted archives: by node the statement that it is part of, with a sharp where it is
-// an If or Loop that the statement is, and the names of its results; then the statements that left no node.
+// TestNames prints what is read of every function of the small scripted archives: by node the
+// statement that it is part of, with a sharp where it is an If or Loop that the statement is, and
+// the names of its results; then the statements that left no node.
 func TestNames(t *testing.T) {
 	const file = "testdata/names.txt"
 	archives, err := filepath.Glob("../../../../testdata/artifacts/small/*.script.pt")

@@ -9,8 +9,9 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// Debug records give most nodes a range in the user's text, but not all: what makes a list or a tuple or takes one apart has none, nor
-// has what reads or writes an attribute, and some point into functions of PyTorch's own. This file finds the statement of each.
+// Debug records give most nodes a range in the user's text, but not all: what makes a list or a
+// tuple or takes one apart has none, nor has what reads or writes an attribute, and some point into
+// functions of PyTorch's own. This file finds the statement of each.
 
 // place fills stmt, header and placed.
 func (r *reading) place() {
@@ -70,8 +71,9 @@ func (r *reading) open(i int) bool {
 	return r.stmt[i] == nowhere && r.nodes[i].Op != "prim::GetAttr" && r.nodes[i].Op != "prim::Return"
 }
 
-// placeNeighbours puts a node where others of the same printed statement stand: a printed statement comes from one of the text's. What makes the
-// value of a printed return does not: the printer brings there what a name held (see canInline in torch/csrc/jit/serialization/python_print.cpp);
+// placeNeighbours puts a node where others of the same printed statement stand: a printed statement
+// comes from one of the text's. What makes the value of a printed return does not: the printer
+// brings there what a name held (see canInline in torch/csrc/jit/serialization/python_print.cpp);
 // but what has no name is used in its own statement.
 func (r *reading) placeNeighbours() {
 	for i := range r.nodes {
@@ -116,7 +118,8 @@ func (r *reading) placeByOperand(in *node) int32 {
 	return nowhere
 }
 
-// placeByName puts a node at the statement, between those of its neighbours, that binds the names of its results or writes its attribute.
+// placeByName puts a node at the statement, between those of its neighbours, that binds the names
+// of its results or writes its attribute.
 func (r *reading) placeByName() {
 	last := 0
 	for i := range r.nodes {
@@ -143,7 +146,8 @@ func (r *reading) placeByName() {
 	}
 }
 
-// binds says whether a statement binds all the names that in's results were printed with, or writes the attribute that in writes.
+// binds says whether a statement binds all the names that in's results were printed with, or writes
+// the attribute that in writes.
 func (r *reading) binds(in *node, st *pysource.Stmt) bool {
 	if in.Op == "prim::SetAttr" {
 		if len(st.Targets) == 0 {

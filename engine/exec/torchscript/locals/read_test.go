@@ -12,13 +12,15 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// TestRead reads functions that are written by hand. A case of the golden file is a line with two sharps and the reason, a function, and its nodes behind
-// dashes, one a line, in blocks by indentation:
+// TestRead reads functions that are written by hand. A case of the golden file is a line with two
+// sharps and the reason, a function, and its nodes behind dashes, one a line, in blocks by
+// indentation:
 //
 //	a, _1 = op(x, y) @ text     made where the text first stands in the function; without @, its range is not known; with @ 2 text, the second time
 //	op(x) & 3                   of printed statement 3; and ! for one in a printed return
 //
-// What is read of each node stands behind the second line of dashes, as in names.txt. Without a text (a case that begins with -) printed names alone are followed.
+// What is read of each node stands behind the second line of dashes, as in names.txt. Without a
+// text (a case that begins with -) printed names alone are followed.
 func TestRead(t *testing.T) {
 	const file = "testdata/read.txt"
 	data, err := os.ReadFile(file)

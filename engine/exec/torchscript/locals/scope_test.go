@@ -16,8 +16,9 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// TestScope goes through functions as the interpreter does. A case of the golden file is a line with two sharps and the reason, a function (line 1 is its
-// def, with the parameters' names), and steps behind dashes, one a line:
+// TestScope goes through functions as the interpreter does. A case of the golden file is a line
+// with two sharps and the reason, a function (line 1 is its def, with the parameters' names), and
+// steps behind dashes, one a line:
 //
 //	4 y=A z=B     a node of the statement on line 4, whose results A and B those names are bound to
 //	4 y=A again   the same node once more
@@ -297,7 +298,8 @@ func (r *runner) DropItems(items []any) {
 
 func (r *runner) Touch(any) {}
 
-// Attribute gives self some: a switch that is on, one that is off, a number, nothing, a text, a list of tensors and a dict.
+// Attribute gives self some: a switch that is on, one that is off, a number, nothing, a text, a
+// list of tensors and a dict.
 func (r *runner) Attribute(object any, name string) (any, bool) {
 	if v, ok := object.(*value); !ok || v.name != "SELF" {
 		return nil, false

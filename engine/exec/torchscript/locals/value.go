@@ -7,7 +7,8 @@ import (
 	"github.com/memspec/memspec/engine/ops"
 )
 
-// evaluation evaluates the expressions of a user's source that leave nothing in an archive. What it does not know makes the whole unknown.
+// evaluation evaluates the expressions of a user's source that leave nothing in an archive. What it
+// does not know makes the whole unknown.
 type evaluation struct {
 	scope *Scope
 	bad   bool

@@ -6,8 +6,8 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// decomposeAddmm takes addmm with factors of 1 apart into mm and an addition that allocates (torch/csrc/jit/passes/decompose_ops.cpp).
-// aten::linear is not touched.
+// decomposeAddmm takes addmm with factors of 1 apart into mm and an addition that allocates
+// (torch/csrc/jit/passes/decompose_ops.cpp). aten::linear is not touched.
 func (g *Graph) decomposeAddmm(b *program.Block) {
 	for at := 0; at < len(b.Nodes); at++ {
 		n := b.Nodes[at]

@@ -7,9 +7,10 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// aliases is what a pass has to know of a graph before it may merge or drop a computation: which values may share memory, which memory is
-// written anywhere, which escapes (is reachable from the graph's inputs, attributes, containers or results). It follows the alias
-// annotations of schemas, as torch/csrc/jit/ir/alias_analysis.cpp does, coarsely: one class for everything that escapes.
+// aliases is what a pass has to know of a graph before it may merge or drop a computation: which
+// values may share memory, which memory is written anywhere, which escapes (is reachable from the
+// graph's inputs, attributes, containers or results). It follows the alias annotations of schemas,
+// as torch/csrc/jit/ir/alias_analysis.cpp does, coarsely: one class for everything that escapes.
 type aliases struct {
 	g       *Graph
 	parent  []int32
@@ -43,8 +44,9 @@ func (g *Graph) aliases() *aliases {
 	return a
 }
 
-// containersOf finds the values that something else than a plain operator uses: an operator that neither returns a part of its argument
-// nor writes it. What a list for such operators alone holds (the members of a cat) does not escape by it.
+// containersOf finds the values that something else than a plain operator uses: an operator that
+// neither returns a part of its argument nor writes it. What a list for such operators alone holds
+// (the members of a cat) does not escape by it.
 func (a *aliases) containersOf(b *program.Block) {
 	mark := func(args []program.Arg) {
 		for v := range used(args) {
@@ -248,7 +250,8 @@ func (a *aliases) hasWriters(n *program.Node) bool {
 	return false
 }
 
-// mayMerge says whether one value may stand for another (safeToChangeAliasingRelationship): neither is written, and not both escape.
+// mayMerge says whether one value may stand for another (safeToChangeAliasingRelationship): neither
+// is written, and not both escape.
 func (a *aliases) mayMerge(v, w *program.Value) bool {
 	i, j := a.find(a.of(v)), a.find(a.of(w))
 	if a.written[i] || a.written[j] {
@@ -257,7 +260,8 @@ func (a *aliases) mayMerge(v, w *program.Value) bool {
 	return !a.escapes[i] || !a.escapes[j]
 }
 
-// mayShare says whether two results may become one where computations are merged: not where the graph returns what both may alias.
+// mayShare says whether two results may become one where computations are merged: not where the
+// graph returns what both may alias.
 func (a *aliases) mayShare(v, w *program.Value) bool {
 	return !a.leaves[a.find(a.of(v))] || !a.leaves[a.find(a.of(w))]
 }

@@ -7,11 +7,13 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// Under autocast the executor writes casts into the graph: operators take their tensors cast to the lower precision, or to float32, each time anew
-// (torch/csrc/jit/passes/autocast.cpp). What eager autocast then finds to cast, an optional bias for one, it casts besides, and keeps.
+// Under autocast the executor writes casts into the graph: operators take their tensors cast to the
+// lower precision, or to float32, each time anew (torch/csrc/jit/passes/autocast.cpp). What eager
+// autocast then finds to cast, an optional bias for one, it casts besides, and keeps.
 
-// lowered are the operators all of whose tensors are cast to the lower precision; raised those whose tensors are cast to float32. The second take in
-// sums and products of tensors of which no dtype is written down. TestAutocastLists compares both with what PyTorch does.
+// lowered are the operators all of whose tensors are cast to the lower precision; raised those
+// whose tensors are cast to float32. The second take in sums and products of tensors of which no
+// dtype is written down. TestAutocastLists compares both with what PyTorch does.
 var lowered = names(`_convolution _thnn_fused_gru_cell _thnn_fused_lstm_cell addbmm addmm addmv addr baddbmm bmm conv1d conv2d conv3d conv_tbc conv_transpose1d
 	convolution cudnn_convolution cudnn_convolution_transpose gru_cell linear lstm_cell matmul mm mv prelu rnn_relu_cell rnn_tanh_cell`)
 

@@ -29,7 +29,8 @@ func TestCastsByDType(t *testing.T) {
 	}
 }
 
-// TestAutocastLists compares the lists with what PyTorch's own pass does to each operator (pyshim/tools/dump_schemas.py).
+// TestAutocastLists compares the lists with what PyTorch's own pass does to each operator
+// (pyshim/tools/dump_schemas.py).
 func TestAutocastLists(t *testing.T) {
 	data, err := os.ReadFile("../../../../testdata/aten/2.15/autocast_script.txt")
 	require.NoError(t, err)

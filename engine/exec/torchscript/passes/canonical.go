@@ -5,8 +5,10 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// canonicalize puts the number in the place of a constant tensor without dimensions, where one is added, subtracted, multiplied with or divided by
-// (torch/csrc/jit/passes/canonicalize_graph_fuser_ops.cpp). A number of the host's stays there then, though the constant lay on the device.
+// canonicalize puts the number in the place of a constant tensor without dimensions, where one is
+// added, subtracted, multiplied with or divided by
+// (torch/csrc/jit/passes/canonicalize_graph_fuser_ops.cpp). A number of the host's stays there
+// then, though the constant lay on the device.
 func (g *Graph) canonicalize(b *program.Block) {
 	for _, n := range b.Nodes {
 		for _, sub := range n.Blocks {

@@ -9,15 +9,16 @@ import (
 // extent is how much is computed ahead.
 type extent bool
 
-// PyTorch's executor first computes numbers, strings and bools (ConstantPropagationImmutableTypes), and later also tensors and lists that nothing
-// writes.
+// PyTorch's executor first computes numbers, strings and bools (ConstantPropagationImmutableTypes),
+// and later also tensors and lists that nothing writes.
 const (
 	numbersOnly extent = false
 	everything  extent = true
 )
 
-// propagateConstants computes what depends on constants alone (passes/constant_propagation.cpp). It is computed once, before the first pass, and
-// stays with the graph. An If whose condition is known becomes its branch.
+// propagateConstants computes what depends on constants alone (passes/constant_propagation.cpp). It
+// is computed once, before the first pass, and stays with the graph. An If whose condition is known
+// becomes its branch.
 func (g *Graph) propagateConstants(what extent) {
 	var a *aliases // numbers have none
 	if what == everything {
@@ -233,8 +234,9 @@ func (g *Graph) equals(v, before any) {
 	}
 }
 
-// poolConstants puts the first of equal constants in the place of the others (passes/constant_pooling.cpp; merging computations compares them
-// as well). Equal are here those that were computed alike from equal ones.
+// poolConstants puts the first of equal constants in the place of the others
+// (passes/constant_pooling.cpp; merging computations compares them as well). Equal are here those
+// that were computed alike from equal ones.
 func (g *Graph) poolConstants() {
 	if len(g.earlier) == 0 {
 		return

@@ -10,7 +10,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// eliminateCommonSubexpressions gives computations that occur twice one result (passes/common_subexpression_elimination.cpp).
+// eliminateCommonSubexpressions gives computations that occur twice one result
+// (passes/common_subexpression_elimination.cpp).
 func (g *Graph) eliminateCommonSubexpressions() {
 	g.mergeBlock(g.Body, g.aliases(), nil)
 	g.rewrite()
@@ -92,7 +93,8 @@ func (g *Graph) keyOf(n *program.Node) []byte {
 	return b
 }
 
-// appendConst names a constant: numbers and lists of them by value; other containers, tensors and objects by identity, equal ones by the first's.
+// appendConst names a constant: numbers and lists of them by value; other containers, tensors and
+// objects by identity, equal ones by the first's.
 func (g *Graph) appendConst(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case nil:

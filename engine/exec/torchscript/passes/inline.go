@@ -14,7 +14,8 @@ type Call struct {
 	Node   *program.Node // the call, in the parent
 }
 
-// within says whether a call is of fn or inside of one: TorchScript knows no recursion, and a function that does it all the same stays a call.
+// within says whether a call is of fn or inside of one: TorchScript knows no recursion, and a
+// function that does it all the same stays a call.
 func (c *Call) within(fn *program.Func) bool {
 	for ; c != nil; c = c.Parent {
 		if c.Func == fn {
@@ -30,8 +31,8 @@ const (
 	maxDepth = 200
 )
 
-// Inline copies entry, and every function that it calls, into one graph. root is the module that entry is a method of, nil where it is none. The
-// graph is nil where entry cannot be inlined.
+// Inline copies entry, and every function that it calls, into one graph. root is the module that
+// entry is a method of, nil where it is none. The graph is nil where entry cannot be inlined.
 func Inline(entry *program.Func, root any, e Evaluator) (*Graph, error) {
 	return (&inliner{eval: e, most: maxNodes, possible: map[*program.Func]bool{}}).inline(entry, root)
 }

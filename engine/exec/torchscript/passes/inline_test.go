@@ -22,8 +22,9 @@ func inlined(t *testing.T, text string) (*Graph, error) {
 	return Inline(entry, root, k)
 }
 
-// functions reads functions as text, the entry first: a line `def name(parameters)`, where a parameter may have a default behind =, and a graph. A
-// method is written `module.name`, and its first parameter is the module itself.
+// functions reads functions as text, the entry first: a line `def name(parameters)`, where a
+// parameter may have a default behind =, and a graph. A method is written `module.name`, and its
+// first parameter is the module itself.
 func functions(t *testing.T, text string) (entry *program.Func, root any, k *known) {
 	t.Helper()
 	k = &known{modules: map[string]*module{}}

@@ -2,9 +2,11 @@ package passes
 
 import "github.com/memspec/memspec/engine/program"
 
-// TakenApartLater is a node that reads a member of a list which the executor's graph of later passes does not make, nil where there is none. The first pass
-// runs the simplified graph with profiling; from it the executor makes another one, in which appends that follow a list's construction are part of that
-// (passes/remove_mutation.cpp) and members are read without the list (peephole_list_idioms.cpp): it holds them no longer. Appends in loops count, for that graph
+// TakenApartLater is a node that reads a member of a list which the executor's graph of later
+// passes does not make, nil where there is none. The first pass runs the simplified graph with
+// profiling; from it the executor makes another one, in which appends that follow a list's
+// construction are part of that (passes/remove_mutation.cpp) and members are read without the list
+// (peephole_list_idioms.cpp): it holds them no longer. Appends in loops count, for that graph
 // unrolls small ones.
 func (g *Graph) TakenApartLater() *program.Node {
 	lists := make(map[int]*builtList)

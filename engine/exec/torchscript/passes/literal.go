@@ -2,7 +2,8 @@ package passes
 
 import "github.com/memspec/memspec/engine/program"
 
-// A literal of a container is made anew wherever it is read. One that goes into a function which writes it is one container, so it gets a node there.
+// A literal of a container is made anew wherever it is read. One that goes into a function which
+// writes it is one container, so it gets a node there.
 
 // literals gives a node to each container among a call's arguments that is a literal and that the function may write.
 func (in *inliner) literals(fn *program.Func, args []program.Arg, at *Call, out *program.Block) {

@@ -9,7 +9,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// TestNumber: which constants are numbers. Their values may be of another kind than their dtype only where an archive is not PyTorch's.
+// TestNumber: which constants are numbers. Their values may be of another kind than their dtype
+// only where an archive is not PyTorch's.
 func TestNumber(t *testing.T) {
 	ints, floats := &tensor.Data{Ints: []int64{7}}, &tensor.Data{Floats: []float64{2.5}}
 	for _, tt := range []struct {

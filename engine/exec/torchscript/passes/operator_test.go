@@ -12,7 +12,8 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// TestRandomness: which operators give something else each time, always or unless they are known that nothing is trained.
+// TestRandomness: which operators give something else each time, always or unless they are known
+// that nothing is trained.
 func TestRandomness(t *testing.T) {
 	for op, want := range map[string]certainty{
 		"aten::rand": always, "aten::randn_like": always, "aten::bernoulli": always, "aten::bernoulli_": always, "aten::normal": always, "aten::normal_": always, "aten::multinomial": always, "aten::poisson": always,
@@ -141,7 +142,8 @@ prim::Return(x)
 	}
 }
 
-// TestLiterals: a literal of a container that goes into a function which writes it gets a separate node, with its type; one that is only read does not.
+// TestLiterals: a literal of a container that goes into a function which writes it gets a separate
+// node, with its type; one that is only read does not.
 func TestLiterals(t *testing.T) {
 	writes := func(args, body string) string {
 		return "def main(x: Tensor)\nz = prim::CallFunction[f](" + args + ")\nprim::Return(x)\ndef f(a, b, c)\n" + body + "prim::Return(a)\ndef g(a, b, c)\nm = aten::append(b, 1)\nprim::Return(a)\n"

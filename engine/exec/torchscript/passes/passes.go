@@ -1,13 +1,16 @@
-// Package passes rewrites the graph of a TorchScript program as PyTorch's executor does before it runs it: every call is inlined into one graph,
-// and that is simplified, so that values live and die by the whole graph and not by function
-// (torch/csrc/jit/api/function_impl.cpp preoptimizeGraph, torch/csrc/jit/runtime/profiling_graph_executor_impl.cpp
+// Package passes rewrites the graph of a TorchScript program as PyTorch's executor does before it
+// runs it: every call is inlined into one graph, and that is simplified, so that values live and
+// die by the whole graph and not by function (torch/csrc/jit/api/function_impl.cpp
+// preoptimizeGraph, torch/csrc/jit/runtime/profiling_graph_executor_impl.cpp
 // runProfilingInsensitiveOptimizations).
 //
-// A graph goes in and a graph comes out. What a pass has to know beyond the graph, it asks of an Evaluator: what an operator may write, what an
-// object's attribute is, what a constant expression gives.
+// A graph goes in and a graph comes out. What a pass has to know beyond the graph, it asks of an
+// Evaluator: what an operator may write, what an object's attribute is, what a constant expression
+// gives.
 //
-// Not modelled: passes that move no allocation, and those of the profiling executor's later runs (fusion, specialized autodiff); where such a run is known to take
-// a list apart, TakenApartLater says so.
+// Not modelled: passes that move no allocation, and those of the profiling executor's later runs
+// (fusion, specialized autodiff); where such a run is known to take a list apart, TakenApartLater
+// says so.
 package passes
 
 import (
@@ -24,8 +27,8 @@ type Evaluator interface {
 	Attribute(object any, name string) (any, bool)
 	// Effects is what the schemas of an operator say of a call with n arguments.
 	Effects(op string, n int) ops.Effects
-	// Compute runs a node all of whose arguments are constants and returns its value, held once; ok is false where the value is not known, or is
-	// no number and only numbers are wanted.
+	// Compute runs a node all of whose arguments are constants and returns its value, held once; ok
+	// is false where the value is not known, or is no number and only numbers are wanted.
 	Compute(n *program.Node, at *Call, numbers bool) (v any, ok bool)
 	// Hold holds a value once more.
 	Hold(v any)
@@ -134,7 +137,8 @@ func defineAll(b *program.Block, def []*program.Node) {
 	}
 }
 
-// has says whether a node of a block is an operator: most graphs lack what some passes look for, and looking costs less than the pass.
+// has says whether a node of a block is an operator: most graphs lack what some passes look for,
+// and looking costs less than the pass.
 func has(b *program.Block, op string) bool {
 	for _, n := range b.Nodes {
 		if n.Op == op {

@@ -4,16 +4,18 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// peephole takes out operations that do nothing: x + 0, x * 1, comparisons with None that types decide, lists taken apart again
-// (passes/peephole.cpp, peephole_alias_sensitive.cpp, peephole_list_idioms.cpp).
+// peephole takes out operations that do nothing: x + 0, x * 1, comparisons with None that types
+// decide, lists taken apart again (passes/peephole.cpp, peephole_alias_sensitive.cpp,
+// peephole_list_idioms.cpp).
 func (g *Graph) peephole() {
 	g.peepholeBlock(g.Body, &lazyAliases{g: g}, g.definers())
 	g.rewrite()
 	g.combineConcats()
 }
 
-// lazyAliases are the aliases as they were before the pass, worked out when they are first asked for. Until then nothing that they depend on may change: what
-// is decided by types alone replaces conditions by constants, which alias nothing.
+// lazyAliases are the aliases as they were before the pass, worked out when they are first asked
+// for. Until then nothing that they depend on may change: what is decided by types alone replaces
+// conditions by constants, which alias nothing.
 type lazyAliases struct {
 	g     *Graph
 	found *aliases
@@ -83,7 +85,8 @@ func (g *Graph) dropIdentity(n *program.Node, a *lazyAliases, identity int64, de
 	}
 }
 
-// scalarConst is an int constant, or a 0-dim tensor constant of an integral dtype (passes/canonicalize_ops.cpp makes it a number).
+// scalarConst is an int constant, or a 0-dim tensor constant of an integral dtype
+// (passes/canonicalize_ops.cpp makes it a number).
 func scalarConst(v any) (int64, bool) {
 	switch v := v.(type) {
 	case int64:

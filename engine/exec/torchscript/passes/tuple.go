@@ -2,7 +2,8 @@ package passes
 
 import "github.com/memspec/memspec/engine/program"
 
-// lowerSimpleTuples gives the users of a tuple that is made and taken apart its members (passes/lower_tuples.cpp LowerSimpleTuples).
+// lowerSimpleTuples gives the users of a tuple that is made and taken apart its members
+// (passes/lower_tuples.cpp LowerSimpleTuples).
 func (g *Graph) lowerSimpleTuples() {
 	if !has(g.Body, "prim::TupleConstruct") && !has(g.Body, "prim::NamedTupleConstruct") {
 		return

@@ -11,7 +11,8 @@ import (
 	"github.com/memspec/memspec/engine/trace"
 )
 
-// Bench runs operators one at a time: what recorded samples are compared with. Tensors among the arguments existed before.
+// Bench runs operators one at a time: what recorded samples are compared with. Tensors among the
+// arguments existed before.
 type Bench struct {
 	table *ops.Table
 	d     *exec.Dispatch
@@ -41,8 +42,8 @@ func (b *Bench) Tensor(meta tensor.Meta, s *tensor.Storage) *tensor.Tensor {
 	return t
 }
 
-// Run resolves name and runs it; events are those since the arguments were made, the result being held. An *ops.NoOverloadError says that no
-// overload takes the arguments.
+// Run resolves name and runs it; events are those since the arguments were made, the result being
+// held. An *ops.NoOverloadError says that no overload takes the arguments.
 func (b *Bench) Run(name string, args []any, kw ops.Kw) (result any, events []trace.Event, err error) {
 	for _, a := range args {
 		b.d.Hold(a)

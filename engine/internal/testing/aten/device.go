@@ -26,14 +26,16 @@ func On(t *testing.T, name, torch string) *platform.Platform {
 	return &p
 }
 
-// Call is an operator to be run by itself. A tensor.Meta among the arguments becomes a tensor that was there before, with a separate storage.
+// Call is an operator to be run by itself. A tensor.Meta among the arguments becomes a tensor that
+// was there before, with a separate storage.
 type Call struct {
 	Op   string
 	Args []any
 	Kw   ops.Kw
 }
 
-// Run gives the births and deaths of a call: "+512 -0" is a birth of 512 bytes and the death of the first that was born.
+// Run gives the births and deaths of a call: "+512 -0" is a birth of 512 bytes and the death of the
+// first that was born.
 func (c Call) Run(t *testing.T, table *ops.Table, p *platform.Platform) (events string, notes []trace.Note) {
 	t.Helper()
 	b := NewBench(table, p)

@@ -17,9 +17,10 @@ import (
 	"github.com/memspec/memspec/engine/trace"
 )
 
-// Devices runs the family's calls on each device of testdata/aten/<torch>/devices and compares births and deaths, workspaces among them. A workspace
-// that the engine takes by formula may be any size up to its upper figure. Calls in testdata/devices.txt must differ on some device, for the reason given
-// there.
+// Devices runs the family's calls on each device of testdata/aten/<torch>/devices and compares
+// births and deaths, workspaces among them. A workspace that the engine takes by formula may be any
+// size up to its upper figure. Calls in testdata/devices.txt must differ on some device, for the
+// reason given there.
 func Devices(t *testing.T, table *ops.Table, family [][]ops.Rule) {
 	differ := runDevices(t, table, keys(family), exceptions(t, "testdata/devices.txt"))
 	CompareList(t, "testdata/devices.txt", differ)
@@ -68,7 +69,8 @@ func runDevices(t *testing.T, table *ops.Table, family map[string]bool, listed m
 	return differ
 }
 
-// deviceTable reads the events of a device by call: "+512" a birth, "-0" the death of the first that was born, "-x" of a storage that was there before.
+// deviceTable reads the events of a device by call: "+512" a birth, "-0" the death of the first
+// that was born, "-x" of a storage that was there before.
 func deviceTable(t *testing.T, path string) map[string][]string {
 	t.Helper()
 	out := map[string][]string{}
@@ -79,7 +81,8 @@ func deviceTable(t *testing.T, path string) map[string][]string {
 	return out
 }
 
-// recordedEvents are a sample's events in the words of a device's table; nil where a storage changes its size, which a table reports otherwise.
+// recordedEvents are a sample's events in the words of a device's table; nil where a storage
+// changes its size, which a table reports otherwise.
 func recordedEvents(events [][]any) []string {
 	births, out := map[int]int{}, []string{}
 	for _, e := range events {
@@ -148,7 +151,8 @@ func (d deviceEvents) agrees(want []string) bool {
 	return d.err == "" && agrees(d.events, want, map[tensor.StorageID]string{}, 0)
 }
 
-// agrees compares what is left of both; number is by which name the table calls a storage, "" where it has none; births counts its births so far.
+// agrees compares what is left of both; number is by which name the table calls a storage, "" where
+// it has none; births counts its births so far.
 func agrees(got []deviceEvent, want []string, number map[tensor.StorageID]string, births int) bool {
 	if len(got) == 0 {
 		return len(want) == 0

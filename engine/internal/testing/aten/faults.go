@@ -18,8 +18,8 @@ const (
 	mostParts  = 24
 )
 
-// Faults runs recorded calls of operators that are made of others, each with one of its parts failing: the call must fail with the same words. Where a
-// part has no rule, the call must say so.
+// Faults runs recorded calls of operators that are made of others, each with one of its parts
+// failing: the call must fail with the same words. Where a part has no rule, the call must say so.
 func Faults(t *testing.T, table *ops.Table, family [][]ops.Rule) {
 	faulty, err := faults.New(table)
 	require.NoError(t, err)

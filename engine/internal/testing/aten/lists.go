@@ -57,7 +57,8 @@ func reasons(t *testing.T, path string) map[string]string {
 	return out
 }
 
-// CompareList compares a list of exceptions with what is missing; MEMSPEC_UPDATE=1 writes the list anew, new keys without a reason yet.
+// CompareList compares a list of exceptions with what is missing; MEMSPEC_UPDATE=1 writes the list
+// anew, new keys without a reason yet.
 func CompareList(t *testing.T, path string, missing []string) {
 	t.Helper()
 	listed := exceptions(t, path)

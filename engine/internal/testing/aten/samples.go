@@ -1,4 +1,5 @@
-// Package aten runs PyTorch's recorded operator calls (testdata/aten) against the rules of one family of operators. It runs in tests only.
+// Package aten runs PyTorch's recorded operator calls (testdata/aten) against the rules of one
+// family of operators. It runs in tests only.
 //
 // A family's test hands over the table of all rules, which composite operators need, and its own rows:
 //
@@ -64,9 +65,10 @@ type sample struct {
 	Cycle    bool // what Python's collector freed has no place in the order
 }
 
-// Samples runs every recorded call of the family's overloads and compares overload, metadata, aliases and events. Subtests are named by operator
-// and line of the operator, from 1: aten::mm/12. Calls in testdata/differs.txt must differ, for the reason given there. A row that no call runs must be in
-// testdata/unsampled.txt.
+// Samples runs every recorded call of the family's overloads and compares overload, metadata,
+// aliases and events. Subtests are named by operator and line of the operator, from 1: aten::mm/12.
+// Calls in testdata/differs.txt must differ, for the reason given there. A row that no call runs
+// must be in testdata/unsampled.txt.
 func Samples(t *testing.T, table *ops.Table, family [][]ops.Rule) {
 	sampled := runSamples(t, table, keys(family), exceptions(t, "testdata/differs.txt"))
 	var missing []string
@@ -78,7 +80,8 @@ func Samples(t *testing.T, table *ops.Table, family [][]ops.Rule) {
 	CompareList(t, "testdata/unsampled.txt", missing)
 }
 
-// EveryFamily runs the recorded calls of all families, for the tests of what all of them stand on. Exceptions are those of the families.
+// EveryFamily runs the recorded calls of all families, for the tests of what all of them stand on.
+// Exceptions are those of the families.
 func EveryFamily(t *testing.T, table *ops.Table) {
 	all := everyKey(table)
 	t.Run("samples", func(t *testing.T) { runSamples(t, table, all, everyFamilys(t, "differs.txt")) })
@@ -147,8 +150,10 @@ func sampleFiles(t *testing.T) []string {
 	return files
 }
 
-// Refused runs every call of the family that PyTorch refuses (testdata/aten/<torch>/refused.jsonl) and wants an error, that of testdata/refused.txt, which
-// MEMSPEC_UPDATE=1 writes. Subtests are named as those of Samples. Calls in testdata/accepted.txt are accepted, for the reason given there.
+// Refused runs every call of the family that PyTorch refuses (testdata/aten/<torch>/refused.jsonl)
+// and wants an error, that of testdata/refused.txt, which MEMSPEC_UPDATE=1 writes. Subtests are
+// named as those of Samples. Calls in testdata/accepted.txt are accepted, for the reason given
+// there.
 func Refused(t *testing.T, table *ops.Table, family [][]ops.Rule) {
 	const path = "testdata/refused.txt"
 	want := messages(t, path)
@@ -335,7 +340,8 @@ func (s *sample) key() string {
 	return s.Op + "." + s.Overload
 }
 
-// run is one call on a bench. Storages have names: "s0" is storage 0 of the sample's arguments, "b0" the first birth, "-" one of no bytes.
+// run is one call on a bench. Storages have names: "s0" is storage 0 of the sample's arguments,
+// "b0" the first birth, "-" one of no bytes.
 type run struct {
 	table *ops.Table
 	bench *Bench
@@ -347,7 +353,8 @@ func newRun(table *ops.Table, p *platform.Platform) *run {
 	return &run{table: table, bench: NewBench(table, p), given: map[int]*tensor.Storage{}, empty: map[int]bool{}}
 }
 
-// dropGrowth leaves out storages that grew although the call writes nothing: the fake kernel of index widens what a 0-dim index looks at.
+// dropGrowth leaves out storages that grew although the call writes nothing: the fake kernel of
+// index widens what a 0-dim index looks at.
 func (s *sample) dropGrowth() {
 	if len(s.After) > 0 {
 		return

@@ -1,5 +1,5 @@
-// Package conformance reads recordings of what real PyTorch allocates and frees (testdata/conformance/README.md), and compares traces with
-// them. It runs in tests only.
+// Package conformance reads recordings of what real PyTorch allocates and frees
+// (testdata/conformance/README.md), and compares traces with them. It runs in tests only.
 package conformance
 
 import (

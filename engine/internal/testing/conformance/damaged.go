@@ -30,8 +30,10 @@ func (c changed) Open(name string) (fs.File, error) {
 	return c.FS.Open(name)
 }
 
-// Damaged holds what is said to small exported archives when one value of their documents is another or missing, and how the programs differ that are
-// read all the same: testdata/damaged of artifact/torchexport, a file an archive. Root is the repository, seen from the folder of the test.
+// Damaged holds what is said to small exported archives when one value of their documents is
+// another or missing, and how the programs differ that are read all the same: testdata/damaged of
+// artifact/torchexport, a file an archive. Root is the repository, seen from the folder of the
+// test.
 func Damaged(t *testing.T, root string) {
 	golden.Run(t, filepath.Join(root, "engine", "artifact", "torchexport", "testdata", "damaged", "*.txtar"), func(a *golden.Archive) {
 		data, err := os.ReadFile(filepath.Join(root, "testdata", "artifacts", "exported", filepath.Base(a.T().Name())+".pt2"))

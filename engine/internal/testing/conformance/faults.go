@@ -17,9 +17,10 @@ import (
 // mostFaults is how many calls of rules, and how many steps, of a program are tried.
 const mostFaults = 24
 
-// Faults runs every program that ends well with one call of a rule failing, and with too few steps: the run must fail with the same
-// words, or, where a size was taken at the upper bound, report them as what is missing. Where a
-// rule is missing, the account must be incomplete or the run fail. Programs that are run in several ways are left out: a way that fails is none.
+// Faults runs every program that ends well with one call of a rule failing, and with too few steps:
+// the run must fail with the same words, or, where a size was taken at the upper bound, report them
+// as what is missing. Where a rule is missing, the account must be incomplete or the run fail.
+// Programs that are run in several ways are left out: a way that fails is none.
 func (p Programs) Faults(t *testing.T) {
 	t.Helper()
 	data, err := os.ReadFile(p.File)

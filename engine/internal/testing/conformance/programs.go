@@ -27,9 +27,11 @@ import (
 	"github.com/memspec/memspec/engine/trace"
 )
 
-// Programs runs TorchScript programs as a golden file has them, in both runtimes, and prints what they give and what they allocate and free, with
-// the operator, line and bytes of each birth; the second pass where it does something else than the first. A case is a line with two sharps and the reason, lines
-// that begin with @, the code of the archive, and what comes of it behind an arrow. Code that begins with def is of the root's class. The lines are
+// Programs runs TorchScript programs as a golden file has them, in both runtimes, and prints what
+// they give and what they allocate and free, with the operator, line and bytes of each birth; the
+// second pass where it does something else than the first. A case is a line with two sharps and the
+// reason, lines that begin with @, the code of the archive, and what comes of it behind an arrow.
+// Code that begins with def is of the root's class. The lines are
 //
 //	@float32[4]            an input, in the grammar of --input
 //	@self.n : int = 3      an attribute of the root, and its value; a matrix is a parameter
@@ -284,8 +286,8 @@ func Events(tr *trace.Trace, pass int) string {
 	return strings.Join(out, " ") + "\n"
 }
 
-// pickled is a Python literal as a pickle has it: None, bools, numbers, text, lists, tuples, tensor (a number on the CPU that is 2), other tensors by name, and objects of a class,
-// S(name=value).
+// pickled is a Python literal as a pickle has it: None, bools, numbers, text, lists, tuples, tensor
+// (a number on the CPU that is 2), other tensors by name, and objects of a class, S(name=value).
 func pickled(t *testing.T, s string) string {
 	s = strings.TrimSpace(s)
 	items := func(s string) (out string) {

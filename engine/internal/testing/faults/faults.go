@@ -1,5 +1,5 @@
-// Package faults makes operators fail, one call at a time: what runs operators must hand an error on wherever it arises, and must not pass over an
-// operator without a rule. It runs in tests only.
+// Package faults makes operators fail, one call at a time: what runs operators must hand an error
+// on wherever it arises, and must not pass over an operator without a rule. It runs in tests only.
 package faults
 
 import (

@@ -20,14 +20,17 @@ var ErrNothingToReport = errors.New("nothing to tell")
 // word is what a text is damaged by: a name, a number, a string, a sign, or the white space that opens a line.
 var word = regexp.MustCompile(`\n[ \t]*|[A-Za-z_][A-Za-z0-9_]*|[0-9]+|"[^"\n]*"|'[^'\n]*'|[^\sA-Za-z0-9_]`)
 
-// Damage says what a reader says to a text in which one word is damaged, for each word: left out, written twice, another, or the last that there
-// is. Under each line of the text stand the words and what is said: an error, or how the lines that were read differ. What changes nothing is not known.
+// Damage says what a reader says to a text in which one word is damaged, for each word: left out,
+// written twice, another, or the last that there is. Under each line of the text stand the words
+// and what is said: an error, or how the lines that were read differ. What changes nothing is not
+// known.
 func Damage(t testing.TB, text string, read Reader) string {
 	t.Helper()
 	return DamageBy(t, text, read, damageWord)
 }
 
-// DamageBy is Damage by one's own changes: of the word text[from:to] they are what is known of a change and the text with it.
+// DamageBy is Damage by one's own changes: of the word text[from:to] they are what is known of a
+// change and the text with it.
 func DamageBy(t testing.TB, text string, read Reader, changes func(text string, from, to int) [][2]string) string {
 	t.Helper()
 	whole, err := read(text)
@@ -77,7 +80,8 @@ func damageWord(text string, from, to int) [][2]string {
 
 func column(text string, at int) int { return at - strings.LastIndexByte(text[:at], '\n') }
 
-// outcome is what is said to a damaged text: an error on one line, or the first lines that are read otherwise; "" where it reads the same.
+// outcome is what is said to a damaged text: an error on one line, or the first lines that are read
+// otherwise; "" where it reads the same.
 func outcome(damaged, whole string, read Reader) string {
 	got, err := read(damaged)
 	if errors.Is(err, ErrNothingToReport) {
@@ -121,8 +125,9 @@ func difference(want, got string) string {
 	return "reads" + side("-", slices.Clone(a)) + side("+", slices.Clone(b))
 }
 
-// DamageJSON says what a reader says to a document in which one value is another or missing, for each value, by its path. What changes nothing is
-// not known, nor what is said again where only numbers differ; of the members of a list two are damaged.
+// DamageJSON says what a reader says to a document in which one value is another or missing, for
+// each value, by its path. What changes nothing is not known, nor what is said again where only
+// numbers differ; of the members of a list two are damaged.
 func DamageJSON(t testing.TB, text string, read Reader) string {
 	t.Helper()
 	whole, err := read(text)
@@ -206,7 +211,8 @@ func alike(v map[string]any) bool {
 	return true
 }
 
-// value damages a value and all that it holds; shape is its path except what distinguishes members of a list, and set puts another in its place.
+// value damages a value and all that it holds; shape is its path except what distinguishes members
+// of a list, and set puts another in its place.
 func (w *jsonDamage) value(path, shape string, v any, set func(any)) {
 	if w.seen[shape]++; w.seen[shape] > mostAlike {
 		return

@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// DamageBytes says what a reader says to bytes of which one is another, for each byte, and to what is left of them when they end early. Neighbours of
-// which the same is said are reported together; what changes nothing is not known.
+// DamageBytes says what a reader says to bytes of which one is another, for each byte, and to what
+// is left of them when they end early. Neighbours of which the same is said are reported together;
+// what changes nothing is not known.
 func DamageBytes(t testing.TB, data []byte, read Reader) string {
 	t.Helper()
 	whole, err := read(string(data))

@@ -46,7 +46,8 @@ func TestDamage(t *testing.T) {
 `, got)
 }
 
-// A value of every kind is damaged in the ways of its kind; two members of a list, and of what is a list by names; what is said twice is reported once.
+// A value of every kind is damaged in the ways of its kind; two members of a list, and of what is a
+// list by names; what is said twice is reported once.
 func TestDamageJSON(t *testing.T) {
 	got := DamageJSON(t, `{"n":[1,2,3],"m":{"a":{"x":true},"b":{"x":true},"c":{"x":true}},"s":"t"}`, func(text string) (string, error) {
 		var v struct {

@@ -35,8 +35,8 @@ func File(t testing.TB, path, got string) {
 	}
 }
 
-// Write writes a file that does not hold these bytes already. One that does keeps its time: what Go's cache holds of the tests that read it is
-// still good.
+// Write writes a file that does not hold these bytes already. One that does keeps its time: what
+// Go's cache holds of the tests that read it is still good.
 func Write(t testing.TB, path string, data []byte) {
 	t.Helper()
 	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, data) {

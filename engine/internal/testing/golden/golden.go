@@ -1,7 +1,9 @@
-// Package golden runs txtar archives as tests: input sections go in, what the code says is compared with the sections under want/.
+// Package golden runs txtar archives as tests: input sections go in, what the code says is compared
+// with the sections under want/.
 //
-// MEMSPEC_UPDATE=1 rewrites want/. A section that nothing reads, a want/ section that nothing writes, one that is written but not there, a
-// duplicate, and an archive without a `# reason:` line all fail, so a golden file cannot lie idle.
+// MEMSPEC_UPDATE=1 rewrites want/. A section that nothing reads, a want/ section that nothing
+// writes, one that is written but not there, a duplicate, and an archive without a `# reason:` line
+// all fail, so a golden file cannot lie idle.
 package golden
 
 import (

@@ -47,8 +47,9 @@ func MadeFrom(path, text string) *file.Made {
 	return &file.Made{Files: []file.File{{Path: path, SHA256: hex.EncodeToString(sum[:])}}, Command: []string{"python", "-m", "memshim", "export", "zoo.py:a b"}}
 }
 
-// Trained is a recorded training run on a pretend T4: a parameter of 4 MiB, then in each iteration an activation, a gradient and, from the first
-// step on, the optimizer's state of 8 MiB. The first event of the first iteration and all of a steady step are frees.
+// Trained is a recorded training run on a pretend T4: a parameter of 4 MiB, then in each iteration
+// an activation, a gradient and, from the first step on, the optimizer's state of 8 MiB. The first
+// event of the first iteration and all of a steady step are frees.
 func Trained() *file.Recording {
 	r := &file.Recording{}
 	total, context := units.Bytes(15828320256), units.Bytes(0)
