@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/internal/testing/testcase"
+	file "github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/units"
@@ -137,4 +139,29 @@ func TestJudgeStopsWithItsContext(t *testing.T) {
 	cancel()
 	_, err := engine.Estimate(ctx, testcase.On(t, "none", bad+"endless.pt", "float32[4,4]"))
 	assert.ErrorIs(t, err, context.Canceled)
+}
+
+// A case that asks for more than one run is no case of Check: it does not pass by the budgets alone.
+func TestCheckRefusesWhatAsksForMoreRuns(t *testing.T) {
+	for name, edit := range map[string]func(c *spec.Case){
+		"fits:":       func(c *spec.Case) { c.Fits = make([]spec.Fit, 1) },
+		"regression:": func(c *spec.Case) { c.Regression = []spec.Regression{{Metric: report.Reserved}} },
+	} {
+		c := testcase.On(t, "none", linears, "float32[2,32]")
+		c.Budgets = testcase.AtMost(report.Allocated, units.GiB)
+		edit(&c)
+		v, err := engine.Check(context.Background(), c)
+		assert.EqualError(t, err, "m: got a case with fits: or regression:, want suite.Judge for it", name)
+		assert.Equal(t, verdict.Error, v.Outcome, name)
+	}
+}
+
+// What the sources are compared with is read before anything runs: where it cannot be read, the program is not run.
+func TestOriginIsReadBeforeTheRun(t *testing.T) {
+	c := testcase.On(t, "none", linears, "float32[2,31]") // which the model does not take
+	m, err := engine.Open(c.Artifact)
+	require.NoError(t, err)
+	m.Origin.Made = &file.Made{Files: []file.File{{Path: strings.Repeat("a", 1000), SHA256: strings.Repeat("0a", 32)}}}
+	_, err = m.Run(context.Background(), c)
+	assert.ErrorContains(t, err, "file name too long")
 }

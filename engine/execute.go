@@ -15,6 +15,7 @@ import (
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/program"
+	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/tensor"
 )
@@ -113,6 +114,30 @@ func (m *Model) executeOn(ctx context.Context, start exec.Start, c *spec.Case, w
 		return nil, fmt.Errorf("%s: %w", m.Path, err)
 	}
 	return r, nil
+}
+
+// runtime is how the case runs: as it says, else eagerly, and a recorded run as it was recorded.
+func (m *Model) runtime(c *spec.Case) spec.Runtime {
+	switch {
+	case c.Runtime != spec.ByArtifact && m.Artifact.Recorded == nil:
+		return c.Runtime
+	case len(m.Artifact.Runtimes) > 0:
+		return spec.Runtime(m.Artifact.Runtimes[0])
+	}
+	return report.Recorded
+}
+
+// mode is what the run does.
+func (m *Model) mode(c *spec.Case) spec.Mode {
+	switch {
+	case len(m.Artifact.Modes) == 0 && recorded.OfProgram(m.Artifact.Recorded):
+		return report.Program
+	case len(m.Artifact.Modes) == 0:
+		return report.Recorded
+	case c.Mode == "":
+		return spec.Mode(m.Artifact.Modes[0])
+	}
+	return c.Mode
 }
 
 func liveness(r spec.Runtime) exec.Liveness {

@@ -175,27 +175,3 @@ func (r *Run) describe() report.Run {
 	return report.Run{Program: recorded.OfProgram(m.Artifact.Recorded), Artifact: m.Path, Format: m.Artifact.Format, Producer: m.Artifact.Producer, Where: where, Runtime: string(m.runtime(c)), Mode: string(m.mode(c)),
 		Device: c.Platform.Device.Name, Torch: c.Platform.Torch.String(), AllocConf: c.Platform.AllocConf, Inputs: inputs}
 }
-
-// runtime is how the case runs: as it says, else eagerly, and a recorded run as it was recorded.
-func (m *Model) runtime(c *spec.Case) spec.Runtime {
-	switch {
-	case c.Runtime != spec.ByArtifact && m.Artifact.Recorded == nil:
-		return c.Runtime
-	case len(m.Artifact.Runtimes) > 0:
-		return spec.Runtime(m.Artifact.Runtimes[0])
-	}
-	return report.Recorded
-}
-
-// mode is what the run does.
-func (m *Model) mode(c *spec.Case) spec.Mode {
-	switch {
-	case len(m.Artifact.Modes) == 0 && recorded.OfProgram(m.Artifact.Recorded):
-		return report.Program
-	case len(m.Artifact.Modes) == 0:
-		return report.Recorded
-	case c.Mode == "":
-		return spec.Mode(m.Artifact.Modes[0])
-	}
-	return c.Mode
-}

@@ -2,6 +2,8 @@ package suite_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -63,4 +65,27 @@ func TestARunIsMadeOnce(t *testing.T) {
 	m, err := models.Open(c.Artifact)
 	require.NoError(t, err)
 	assert.Same(t, m, r.Run.Model)
+}
+
+// What several cases name is read once: the files may be gone by the second.
+func TestFilesAreReadOnce(t *testing.T) {
+	folder := t.TempDir()
+	keep := func(name string, data []byte) string {
+		path := filepath.Join(folder, name)
+		require.NoError(t, os.WriteFile(path, data, 0o600))
+		return path
+	}
+	archive, err := os.ReadFile("../../testdata/artifacts/small/module_list.script.pt")
+	require.NoError(t, err)
+	c := testcase.On(t, "t4", keep("m.pt", archive), "float32[2,32]")
+	c.Workspace = keep("profile.json", []byte(`{"schema":1,"groups":[]}`))
+	c.Baseline = keep("baseline.json", []byte(`{"schema":1,"cases":[]}`))
+	var models suite.Models
+	first := models.Judge(context.Background(), c)
+	require.NoError(t, first.Err)
+	require.NoError(t, os.RemoveAll(folder))
+	second := models.Judge(context.Background(), c)
+	require.NoError(t, second.Err)
+	assert.Same(t, first.Run.Model, second.Run.Model)
+	assert.Same(t, first.Run.Case.Platform.Workspace, second.Run.Case.Platform.Workspace)
 }
