@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from site import ENABLE_USER_SITE, getsitepackages, getusersitepackages
+from typing import Any
 
 from memshim.workspace import cudnn, query
 
@@ -144,7 +145,7 @@ def probe(folder: str) -> tuple[tuple[int, int, int], int]:
     return p.version, p.cuda
 
 
-def find(wanted: dict, given: Iterable[str], cache: Path, probe: Probe = probe) -> Found:
+def find(wanted: dict[str, Any], given: Iterable[str], cache: Path, probe: Probe = probe) -> Found:
     """The library for one answerer of `memspec workspace`: of exactly its version; where that
     release answers nobody without a device, the nearest newer one stands in."""
     version = parse(wanted["version"])
@@ -166,13 +167,15 @@ def find(wanted: dict, given: Iterable[str], cache: Path, probe: Probe = probe) 
     raise NotFound(missing(wanted, version, sorted(seen), broken))
 
 
-def missing(wanted: dict, version: tuple[int, int, int], seen: list[tuple[int, int, int]], broken: list[str]) -> str:
+def missing(
+    wanted: dict[str, Any], version: tuple[int, int, int], seen: list[tuple[int, int, int]], broken: list[str]
+) -> str:
     """What is wanted, what there is instead, and the commands that fetch it."""
     releases = ", ".join(wanted.get("torch", []))
     text = f"got no cuDNN {dotted(version)}" + (f" (torch {releases})" if releases else "")
     if version < cudnn.OLDEST:
         text += (
-            f", which answers nobody without a device; got none of {dotted(cudnn.OLDEST)} or newer to stand in either"
+            f", which does not answer without a device; got none of {dotted(cudnn.OLDEST)} or newer to stand in either"
         )
     if seen:
         text += f", only {', '.join(map(dotted, seen))}"
@@ -182,7 +185,7 @@ def missing(wanted: dict, version: tuple[int, int, int], seen: list[tuple[int, i
     if version < cudnn.OLDEST:
         wheel, which = OLDEST_WHEEL, "A wheel that can stand in"
     if wheel:
-        generation = re.search(r"cu(\d+)", wheel)[1]
+        generation = re.findall(r"cu(\d+)", wheel)[0]
         others = " ".join(f"{name}-cu{generation}" if int(generation) < 13 else name for name in WHEELS)
         text += f". {which} is {wheel}: python -m pip download --no-deps -d DIR {wheel} {others}, then --cudnn DIR"
     return text + "".join(f"\n  {b}" for b in broken)
