@@ -2,7 +2,7 @@
 # make go     the part that needs only Go
 # make prose  the project's words, by Vale: pages, help and messages (needs a C compiler)
 # make hostile  every command on a thousand files that ask for too much, with limits of memory and time
-# make lint-python  memshim's format, rules and imports
+# make lint-python  memshim's format, rules, imports and types
 # make fuzz   every fuzz target, an hour in all (FUZZTIME=30s for a short one)
 # make bench  the benchmarks; bench-python: memshim's own
 # make workspace  asks cuDNN for the workspaces that memspec.yaml's cases need, without a GPU; workspace-current says whether that is needed
@@ -105,11 +105,12 @@ $(VENV)/.stamp: .ci/requirements.txt
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r .ci/requirements.txt
 	touch $@
 
-# memshim's format, its rules and the table of what imports what (pyshim/pyproject.toml).
+# memshim's format, its rules, the table of what imports what, and its types (pyshim/pyproject.toml).
 lint-python: $(VENV)/.stamp
 	$(VENV)/bin/python -m ruff check --quiet pyshim
 	$(VENV)/bin/python -m ruff format --quiet --check pyshim
 	cd pyshim && PYTHONPATH=src ../$(VENV)/bin/lint-imports --no-logo --no-cache
+	cd pyshim && ../$(VENV)/bin/python -m mypy --no-error-summary --cache-dir ../.cache/mypy
 
 # What memspec writes for other tools, held to what is not in the tree: the schema of SARIF 2.1.0, as a Go module carries it, and tried in a browser,
 # here only. Tests that want xmllint or a browser skip without them: apt-get install libxml2-utils chromium.

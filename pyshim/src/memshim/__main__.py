@@ -74,7 +74,7 @@ def main(arguments: list[str] | None = None) -> int:
         signal.signal(signal.SIGTERM, _end)  # as from timeout, or from a CI that gives up: nothing is left behind
     try:
         module, _, function = COMMANDS[name][0].partition(":")
-        return getattr(importlib.import_module(module), function or "main")(rest)
+        return int(getattr(importlib.import_module(module), function or "main")(rest))
     except BrokenPipeError:  # whoever read our output has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except Exception as e:

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from memshim import private
 from memshim.printed import say
@@ -105,7 +105,7 @@ class Said(NamedTuple):
 class Answer(NamedTuple):
     """What memspec answered as JSON; None where it wrote nothing, and err says why."""
 
-    json: dict | None
+    json: dict[str, Any] | None
     err: str
     code: int
 

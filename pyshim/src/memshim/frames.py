@@ -8,6 +8,7 @@ import sys
 import sysconfig
 import tempfile
 from functools import cache
+from types import FrameType
 from typing import NamedTuple
 
 OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep  # the package
@@ -60,7 +61,8 @@ class Stacks:
 
     def here(self, skipped: tuple[str, ...]) -> int:
         """The stack of the caller, less the files that end so."""
-        frame, out = sys._getframe(1), []
+        frame: FrameType | None = sys._getframe(1)
+        out = []
         while frame:
             code = frame.f_code
             if not code.co_filename.endswith(skipped):
@@ -121,7 +123,7 @@ def _folders() -> tuple[str, ...]:
     """Of memshim and of the torch that runs, and where inductor writes the code it generates."""
     folders = {OWN}
     torch = sys.modules.get("torch")
-    if torch is not None and getattr(torch, "__file__", None):
+    if torch is not None and torch.__file__:
         folder = os.path.dirname(os.path.abspath(torch.__file__))
         folders |= {folder + os.sep, os.path.realpath(folder) + os.sep}
     folders.add(os.path.join(tempfile.gettempdir(), "torchinductor_"))

@@ -49,6 +49,6 @@ class Progress:
     def __enter__(self) -> Progress:
         return self
 
-    def __exit__(self, *error) -> None:
+    def __exit__(self, *error: object) -> None:
         with self._lock:
             self._clear()

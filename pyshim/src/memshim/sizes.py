@@ -9,7 +9,7 @@ _UNITS = {"": 1, "B": 1, "KiB": KIB, "MiB": MIB, "GiB": GIB, "TiB": TIB}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)")
 
 
-def parse(text: str | int) -> int:
+def parse(text: str | float) -> int:
     """`1GiB`, `1.5 MiB`, `512B`, `4096`: bytes. A fraction of a byte is rounded."""
     if isinstance(text, int) and not isinstance(text, bool):
         if text < 0:

@@ -8,7 +8,7 @@ rules of c10/cuda/CUDACachingAllocator.cpp (should_split, try_merge_blocks, roun
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 KIB, MIB = 1 << 10, 1 << 20
 MIN_BLOCK = 512  # kMinBlockSize
@@ -24,7 +24,7 @@ class Settings(NamedTuple):
     divisions: tuple[int, ...] = ()  # roundup_power2_divisions, of 1 MiB, 2 MiB and so on
 
     @classmethod
-    def of(cls, told: dict) -> Settings:
+    def of(cls, told: dict[str, Any]) -> Settings:
         """A snapshot's allocator_settings."""
         divisions = {int(k): v for k, v in (told.get("roundup_power2_divisions") or {}).items()}
         return cls(
@@ -59,7 +59,7 @@ class Blocks:
     """The blocks of one device. `alloc` and `freed` give the size of the block; what the blocks do
     not allow counts in `astray`, and a block is then as large as the request rounded."""
 
-    def __init__(self, segments: list[dict], settings: Settings = Settings()):
+    def __init__(self, segments: list[dict[str, Any]], settings: Settings = Settings()):
         """segments are a snapshot's, of one device."""
         self.settings, self.astray = settings, 0
         self._at: dict[int, _Block] = {}

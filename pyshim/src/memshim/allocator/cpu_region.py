@@ -8,6 +8,7 @@ import copy
 import gc
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 
@@ -27,9 +28,10 @@ class CPURegion:
     stacks: "" for none. before: the tensors that are there; None for all that Python can reach.
     """
 
-    where, index = "cpu", None
+    where = "cpu"
+    index: int | None = None
 
-    def __init__(self, stacks: str = "python", before: list | None = None):
+    def __init__(self, stacks: str = "python", before: list[Any] | None = None):
         self.wants, self._given = stacks, before
         self.events: list[Event] = []
         self.before: dict[int, int] = {}
@@ -126,7 +128,8 @@ class Watcher(Watch):
 
     def _forward(self) -> int:
         node = torch._C._current_autograd_node()
-        told = node.metadata.get("traceback_") if node is not None else None
+        metadata: Any = node.metadata if node is not None else {}  # a property
+        told = metadata.get("traceback_")
         return self.stacks.add(forward_frames(told)) if told else -1
 
     def open(self, region: CPURegion) -> None:
@@ -140,7 +143,7 @@ class Watcher(Watch):
                     region.before[self.live[s._cdata].number] = s.nbytes()
             self._stacked = self._stacked or bool(region.wants)
             if not self.regions:
-                self.__enter__()
+                self.__enter__()  # type: ignore[no-untyped-call]  # PyTorch's
                 self._threads = Threads(self).__enter__()
             self.regions.append(region)
             self._begin(region)
@@ -181,7 +184,8 @@ class Watcher(Watch):
             region._ended, region.compiled = True, self.compiled
             self.regions.remove(region)
             if not self.regions:
-                self._threads.__exit__()
+                if self._threads is not None:
+                    self._threads.__exit__()
                 self.__exit__(None, None, None)
                 self.forget()
                 self._events, self._stacked = [], False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from memshim.allocator.blocks import MIN_BLOCK
 from memshim.frames import Stacks
@@ -48,7 +48,7 @@ class Event(NamedTuple):
     time: int = 0  # microseconds, of the allocator's clock
 
 
-def read_entries(entries: list[dict], stacks: Stacks) -> list[Event]:
+def read_entries(entries: list[dict[str, Any]], stacks: Stacks) -> list[Event]:
     """The allocator's trace entries of one device
     (torch.cuda.memory._snapshot()["device_traces"][i])."""
     known: dict[tuple[int, ...], int] = {}  # PyTorch gives one frame one dict in a snapshot

@@ -4,29 +4,39 @@ storages of CPU tensors where there is no GPU."""
 from __future__ import annotations
 
 import statistics
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from memshim.allocator.blocks import Blocks
 from memshim.allocator.events import Event
 from memshim.frames import Frame, Stacks
 from memshim.gpu import where
 
+if TYPE_CHECKING:
+    import torch
+
+    from memshim.allocator.recorder import CUDARegion
+
 
 class Region(Protocol):
     """From open to close. Any number may be open at once, opened and closed in any order."""
 
     where: str  # cuda or cpu
+    index: int | None  # of the GPU
     events: list[Event]  # up to the last mark, or to the end
-    stacks: Stacks
     before: dict[int, int]  # what was there when it began: size by key
     lost: str  # why the events do not record all; empty where they do
 
+    @property
+    def stacks(self) -> Stacks: ...
     def open(self) -> Region: ...
     def close(self) -> None: ...
     def mark(self) -> int: ...
     def turn(self) -> Region: ...
     def peaks(self) -> dict[str, int]: ...
-    def keys_of(self, tensor) -> list[int]: ...  # of the storages behind it, in the words of the events
+    def now(self) -> dict[str, int]: ...
+    def restart(self) -> None: ...
+    def restart_peaks(self) -> None: ...
+    def keys_of(self, tensor: torch.Tensor) -> list[int]: ...  # of the storages behind it, in the words of the events
 
 
 def region(device: Any = None, stacks: str = "python", events: bool = True) -> Region:
@@ -62,7 +72,7 @@ class Change(NamedTuple):
     """One step of a replay: an allocation or a free of so many bytes. of_before: the block was
     there when the region began."""
 
-    index: int
+    index: int  # type: ignore[assignment]  # hides a method of tuple
     event: Event
     bytes: int
     of_before: bool
@@ -78,7 +88,8 @@ def replay(region: Region) -> list[Change]:
             elif e.action == "free_completed":
                 out.append(Change(i, e, -e.size, live.pop(e.key, None) is not None))
         return out
-    blocks, waiting = Blocks(region.segments, region.settings), {}  # waiting: asked to be freed, size by address
+    cuda = cast("CUDARegion", region)
+    blocks, waiting = Blocks(cuda.segments, cuda.settings), {}  # waiting: asked to be freed, size by address
     before, out = dict(region.before), []
     for i, e in enumerate(region.events):
         if e.action == "alloc":
@@ -134,7 +145,7 @@ class Line(NamedTuple):
 
     frame: Frame | None
     mem: int  # as asked for
-    count: int
+    count: int  # type: ignore[assignment]  # hides a method of tuple
     median: int
     backward: bool = False
 

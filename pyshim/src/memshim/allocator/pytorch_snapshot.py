@@ -56,7 +56,7 @@ def without_inductor() -> Iterator[None]:
             del torch._inductor
 
 
-def allocator_snapshot() -> dict:
+def allocator_snapshot() -> dict[str, Any]:
     """PyTorch's own, whose C++ frames are named without another program."""
     import torch
 
@@ -64,7 +64,8 @@ def allocator_snapshot() -> dict:
     os.environ[SYMBOLIZE] = asked or "dladdr"
     try:
         with uncollected(), without_inductor():  # it makes a dict an entry, and none of them is garbage
-            return torch.cuda.memory._snapshot()
+            snapshot: dict[str, Any] = torch.cuda.memory._snapshot()
+            return snapshot
     finally:
         if asked is None:
             del os.environ[SYMBOLIZE]

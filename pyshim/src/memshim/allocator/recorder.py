@@ -12,13 +12,17 @@ it began to record goes on afterwards, with its own arguments.
 from __future__ import annotations
 
 import copy
+import functools
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memshim.allocator.blocks import Settings
 from memshim.allocator.events import MAX_EVENTS, Event, read_entries
 from memshim.allocator.pytorch_snapshot import allocator_snapshot, uncollected
 from memshim.frames import Stacks
+
+if TYPE_CHECKING:
+    import torch
 
 # A region's peaks: our names, and those of torch.cuda.memory_stats.
 METRICS = {m: f"{m}_bytes" for m in ("requested", "allocated", "reserved", "active", "inactive_split")}
@@ -41,8 +45,8 @@ class CUDARegion:
         self.begun, self.lost = False, ""  # lost: why the events do not record all
         self.events: list[Event] = []
         self.before: dict[int, int] = {}  # blocks in use at the beginning: size by address
-        self.segments: list[dict] = []  # at the beginning
-        self.at_end: dict[int, dict] = {}  # at the last mark: the snapshot's blocks in use by address
+        self.segments: list[dict[str, Any]] = []  # at the beginning
+        self.at_end: dict[int, dict[str, Any]] = {}  # at the last mark: the snapshot's blocks in use by address
         self.settings = Settings()
         self.allocated_before = self.allocated_after = 0
         self._most: dict[str, int] = {}
@@ -51,6 +55,12 @@ class CUDARegion:
     @property
     def stacks(self) -> Stacks:
         return recorder.stacks
+
+    @property
+    def device(self) -> int:
+        """The GPU, which is known once the region has begun."""
+        assert self.index is not None
+        return self.index
 
     def open(self) -> CUDARegion:
         recorder.open(self)
@@ -92,13 +102,13 @@ class CUDARegion:
         recorder.keep_events(self, keep)
 
     def now(self) -> dict[str, int]:
-        return stats(self.index, "current") if self.begun else dict.fromkeys(METRICS, 0)
+        return stats(self.device, "current") if self.begun else dict.fromkeys(METRICS, 0)
 
     def keep_peaks(self) -> None:
-        for m, n in stats(self.index, "peak").items():
+        for m, n in stats(self.device, "peak").items():
             self._most[m] = max(self._most.get(m, 0), n)
 
-    def keys_of(self, tensor) -> list[int]:
+    def keys_of(self, tensor: torch.Tensor) -> list[int]:
         from memshim.gpu.storages import storages
 
         return [s.data_ptr() for s in storages(tensor)]
@@ -122,11 +132,11 @@ class Recorder:
         self._guard = Guard(self)
         self._theirs = False  # the program's own recording runs: its history is read, never cleared
         # how we record: kind of stacks, and the program's own arguments where it began while we did
-        self._settings = ("", None)
+        self._settings: tuple[str, tuple[Any, tuple[Any, ...], dict[str, Any]] | None] = ("", None)
         # of the program's history, how many were read and the last of them
-        self._seen: dict[int, tuple[int, tuple]] = {}
+        self._seen: dict[int, tuple[int, tuple[Any, ...]]] = {}
         # by device, the counters as they were when we last reset its peaks: the program did not
-        self._program: dict[int, dict] = {}
+        self._program: dict[int, dict[str, Any]] = {}
 
     def open(self, region: CUDARegion) -> None:
         import torch
@@ -173,12 +183,12 @@ class Recorder:
                 self._renew(region, snapshot)
             return past
 
-    def _renew(self, region: CUDARegion, snapshot: dict | None = None) -> None:
+    def _renew(self, region: CUDARegion, snapshot: dict[str, Any] | None = None) -> None:
         """The region begins here, where a snapshot was just made or one is."""
         if region.keeps_events:
             snapshot = snapshot or self._drain(any(r is not region and r.keeps_events for r in self.regions))
-            events = self._events.setdefault(region.index, [])
-            region.events, region._from = [], self._first.setdefault(region.index, 0) + len(events)
+            events = self._events.setdefault(region.device, [])
+            region.events, region._from = [], self._first.setdefault(region.device, 0) + len(events)
             region.settings = Settings.of(snapshot.get("allocator_settings") or {})
             region.segments = [s for s in snapshot["segments"] if s["device"] == region.index]
             region.before = {
@@ -187,10 +197,10 @@ class Recorder:
                 for b in s["blocks"]
                 if b["state"] == "active_allocated"
             }
-            self._trim(region.index)
-        self._reset(region.index)
+            self._trim(region.device)
+        self._reset(region.device)
         region._most = {}
-        region.allocated_before = stats(region.index, "current")["allocated"]
+        region.allocated_before = stats(region.device, "current")["allocated"]
 
     def _trim(self, index: int) -> None:
         unread = min(r._from for r in self.regions if r.keeps_events and r.index == index) - self._first[index]
@@ -237,7 +247,7 @@ class Recorder:
         context, stacks = _CONTEXT[self._settings[0]]
         self._guard.record("all", context, stacks, MAX_EVENTS, clear_history=clear)
 
-    def read(self, region: CUDARegion) -> dict | None:
+    def read(self, region: CUDARegion) -> dict[str, Any] | None:
         """Bring a region's events up to date; the snapshot that they were read from."""
         with self._lock:
             if region.begun and region.keeps_events and not region._ended:
@@ -249,11 +259,11 @@ class Recorder:
                     for b in s["blocks"]
                     if b["state"] == "active_allocated"
                 }
-                region.events = self._events[region.index][region._from - self._first[region.index] :]
+                region.events = self._events[region.device][region._from - self._first[region.device] :]
                 return snapshot
             return None
 
-    def _drain(self, keep: bool = True) -> dict:
+    def _drain(self, keep: bool = True) -> dict[str, Any]:
         """Move what is new in the allocator's history into ours, unless nobody needs it; the
         snapshot that it was read from."""
         import torch
@@ -273,7 +283,7 @@ class Recorder:
                     self._events.setdefault(device, []).extend(read_entries(new, self.stacks))
         return snapshot
 
-    def _new(self, device: int, entries: list[dict]) -> list[dict]:
+    def _new(self, device: int, entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Of the program's own history, what was not read yet. Its ring may have gone on over what
         was."""
         count, last = self._seen.get(device, (0, None))
@@ -303,7 +313,7 @@ class Recorder:
                 return
             torch.cuda.synchronize(region.index)
             region.keep_peaks()
-            region.allocated_after = stats(region.index, "current")["allocated"]
+            region.allocated_after = stats(region.device, "current")["allocated"]
             self.read(region)
             region._ended = True
             self.regions.remove(region)
@@ -330,7 +340,7 @@ class Recorder:
     def restart_peaks(self, region: CUDARegion) -> None:
         with self._lock:
             if region.begun and not region._ended:
-                self._reset(region.index)
+                self._reset(region.device)
                 region._most = {}
 
     def _reset(self, index: int) -> None:
@@ -347,15 +357,15 @@ class Recorder:
             del self._program[index]
             self._unguard()
 
-    def program_reads(self, index: int) -> dict:
+    def program_reads(self, index: int) -> dict[str, Any]:
         """The allocator's counters with the peaks since the program reset them, whenever we did."""
         now, before = self.real_stats(index), self._program.get(index)
         return _most(now, before) if before else now
 
-    def real_stats(self, index: int) -> dict:
+    def real_stats(self, index: int) -> dict[str, Any]:
         return self._guard.stats(index)
 
-    def program_records(self, enabled: Any, args: tuple, kw: dict) -> None:
+    def program_records(self, enabled: Any, args: tuple[Any, ...], kw: dict[str, Any]) -> None:
         """The program begins or ends its own recording."""
         with self._lock:
             if not any(r.keeps_events for r in self.regions):
@@ -374,7 +384,7 @@ class Recorder:
                 self._theirs, self._seen = True, {}  # from here on it is read, and not cleared
 
 
-def _most(now: dict, before: dict) -> dict:
+def _most(now: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
     """The counters, with the higher of each two peaks."""
     return {
         k: _most(v, before.get(k, {})) if isinstance(v, dict) else max(v, before.get(k, v)) if k == "peak" else v
@@ -382,7 +392,7 @@ def _most(now: dict, before: dict) -> dict:
     }
 
 
-def _identity(entry: dict) -> tuple:
+def _identity(entry: dict[str, Any]) -> tuple[Any, ...]:
     return entry["action"], entry.get("addr", entry.get("device_free")), entry["size"], entry.get("time_us")
 
 
@@ -401,18 +411,13 @@ class Guard:
         c, owner = torch._C, self._owner
         self._real = {name: getattr(c, name) for name in _GUARDED if hasattr(c, name)}
         self._record_history = torch.cuda.memory._record_memory_history
-        c._cuda_resetPeakMemoryStats = owner.program_resets
-        c._cuda_memoryStats = owner.program_reads
-        if "_accelerator_resetPeakStats" in self._real:
-            c._accelerator_resetPeakStats = owner.program_resets
-        if "_accelerator_getDeviceStats" in self._real:
-            c._accelerator_getDeviceStats = owner.program_reads
+        for name in self._real:
+            setattr(c, name, owner.program_resets if "reset" in name else owner.program_reads)
 
         def record(enabled: Any = "all", *args: Any, **kw: Any) -> None:
             owner.program_records(enabled, args, kw)
 
-        record.__wrapped__ = self._record_history
-        torch.cuda.memory._record_memory_history = record
+        torch.cuda.memory._record_memory_history = functools.wraps(self._record_history)(record)
 
     def remove(self) -> None:
         import torch
@@ -425,10 +430,11 @@ class Guard:
     def record(self, *args: Any, **kw: Any) -> None:
         self._record_history(*args, **kw)
 
-    def stats(self, index: int) -> dict:
+    def stats(self, index: int) -> dict[str, Any]:
         import torch
 
-        return self._real.get("_cuda_memoryStats", torch._C._cuda_memoryStats)(index)
+        told: dict[str, Any] = self._real.get("_cuda_memoryStats", torch._C._cuda_memoryStats)(index)
+        return told
 
     def reset_peaks(self, index: int) -> None:
         self._real["_cuda_resetPeakMemoryStats"](index)

@@ -85,13 +85,14 @@ def compress(lines: Iterable[Any]) -> bytes:
 MOST_HEADER = 64 << 20  # characters: memspec reads as many bytes
 
 
-def header(path: str | os.PathLike) -> dict[str, Any]:
+def header(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Of a .rec of ours."""
     with gzip.open(path, "rt", encoding="utf-8") as f:
         line = f.readline(MOST_HEADER + 1)
     if len(line) > MOST_HEADER:
         raise ValueError(f"{os.fspath(path)}: got a first line of more than {MOST_HEADER} characters")
-    return json.loads(line)["record"]
+    record: dict[str, Any] = json.loads(line)["record"]
+    return record
 
 
 def _signed(n: int) -> int:
@@ -99,6 +100,6 @@ def _signed(n: int) -> int:
     return (n + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
-def write(data: bytes, path: str | os.PathLike) -> Path:
+def write(data: bytes, path: str | os.PathLike[str]) -> Path:
     """The file appears whole or not at all."""
     return write_whole(path, data)

@@ -18,9 +18,9 @@ def snapshot(region: CUDARegion) -> dict[str, Any]:
 
     region.mark()
     out = allocator_snapshot()
-    frames: dict[int, list[dict]] = {}
+    frames: dict[int, list[dict[str, Any]]] = {}
 
-    def stack_of(e: Event) -> list[dict]:
+    def stack_of(e: Event) -> list[dict[str, Any]]:
         if e.stack < 0:
             return []
         if e.stack not in frames:

@@ -12,9 +12,10 @@ import sys
 import threading
 import weakref
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
+from torch._C import _len_torch_dispatch_stack as _stack_depth
 from torch.utils import _python_dispatch as modes
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
@@ -26,7 +27,7 @@ COMPILED = "compiled code"  # the operator of what it made
 
 
 class Live(NamedTuple):
-    ref: weakref.ref
+    ref: weakref.ref[torch.UntypedStorage]
     number: int  # -1 while it is empty
     size: int
 
@@ -39,7 +40,7 @@ class Watch(TorchDispatchMode):
     """
 
     def __init__(self, device: str):
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]  # PyTorch's
         self.device, self.born = device, 0
         self.live: dict[int, Live] = {}  # by address of the StorageImpl
         self._lock = threading.RLock()
@@ -59,7 +60,7 @@ class Watch(TorchDispatchMode):
         """The storages behind a tensor, and the kind of device that each lies on."""
         return [(s, s.device.type) for s in storages(t)]
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if _INDUCTOR in sys.modules:
             self.saw(COMPILED, (args, kwargs))
         out = func(*args, **(kwargs or {}))
@@ -106,18 +107,18 @@ class Watch(TorchDispatchMode):
         """The numbers of the storages behind t, those that are watched."""
         return [self.live[s._cdata].number for s, _ in self.behind(t) if s._cdata in self.live]
 
-    def __exit__(self, *error) -> None:
+    def __exit__(self, *error: object) -> None:
         """Modes may be left in another order than they were entered."""
-        above: list = []
-        while modes._len_torch_dispatch_stack() and modes._get_current_dispatch_mode() is not self:
+        above: list[Any] = []
+        while _stack_depth() and modes._get_current_dispatch_mode() is not self:
             above.append(modes._pop_mode())
         if above:  # what was so when we were entered is so when the next above us is left
             for name, mine in vars(self).items():
                 theirs = vars(above[-1]).get(name) if name.startswith("old_") else None
                 if theirs and mine:
                     mine[-1], theirs[-1] = theirs[-1], mine[-1]
-        if modes._len_torch_dispatch_stack():
-            super().__exit__(*error)
+        if _stack_depth():
+            super().__exit__(*error)  # type: ignore[no-untyped-call]  # PyTorch's
         for m in reversed(above):
             modes._push_mode(m)
 
@@ -126,10 +127,10 @@ class _InThread(TorchDispatchMode):
     """The same watch in another thread: modes are a thread's own."""
 
     def __init__(self, watch: Watch):
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]  # PyTorch's
         self._watch = watch
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return self._watch.__torch_dispatch__(func, types, args, kwargs)
 
 
@@ -157,17 +158,17 @@ class Threads:
                             modes._pop_mode()
                     run()
 
-                thread.run = watched_run
+                thread.run = watched_run  # type: ignore[method-assign]  # for this thread
             start(thread)
 
         self._start, self._mine = start, watched_start
-        threading.Thread.start = watched_start
+        threading.Thread.start = watched_start  # type: ignore[assignment, method-assign]  # for all that start
         return self
 
-    def __exit__(self, *error) -> None:
+    def __exit__(self, *error: object) -> None:
         self._on = False
         if threading.Thread.start is self._mine:  # else somebody stands before us, and goes on through us
-            threading.Thread.start = self._start
+            threading.Thread.start = self._start  # type: ignore[method-assign]  # as it was
 
 
 def found(tensors: Iterable[torch.Tensor], device: str) -> Iterator[torch.UntypedStorage]:

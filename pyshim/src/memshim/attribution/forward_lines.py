@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
-from types import CodeType
+from types import CodeType, FrameType
 
 _lock = threading.Lock()
 _open = 0
@@ -28,7 +28,8 @@ running: Callable[[], str] | None = None  # states it, where somebody wants to k
 def stack() -> list[str]:
     """file:line:function of the caller's frames, innermost first, a line each: one text, for
     PyTorch copies it for each allocation of the node's."""
-    frame, out = sys._getframe(1), [f"{MODULE}:0:{running()}\n"] if running else []
+    frame: FrameType | None = sys._getframe(1)
+    out = [f"{MODULE}:0:{running()}\n"] if running else []
     places = _places
     while frame is not None:
         code = frame.f_code
@@ -59,8 +60,9 @@ class Program:
             name: getattr(torch, name)
             for name in ("set_anomaly_enabled", "is_anomaly_enabled", "is_anomaly_check_nan_enabled")
         }
-        torch.set_anomaly_enabled, torch.is_anomaly_enabled = self.set, lambda: self.on
-        torch.is_anomaly_check_nan_enabled = lambda: self.check_nan
+        ours = self.set, lambda: self.on, lambda: self.check_nan
+        for name, function in zip(self._real, ours):
+            setattr(torch, name, function)
 
         def stack_of_node() -> list[str]:
             """A graph that is traced keeps its own stacks; a program that looks for an anomaly
@@ -97,7 +99,7 @@ class Lines:
                 _program = Program()
         return self
 
-    def __exit__(self, *error) -> None:
+    def __exit__(self, *error: object) -> None:
         global _open
         with _lock:
             _open -= 1

@@ -5,6 +5,7 @@ size, is known without them."""
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from memshim.allocator.events import Event
 from memshim.allocator.history import Region
@@ -25,10 +26,10 @@ class Workspace:
     """What is known of a loop's allocations."""
 
     def __init__(self) -> None:
-        self._stacks: Stacks | None = None
+        self._stacks = Stacks()
         # by stack: its Python frames, and what its C++ ones say
         self._of: dict[int, tuple[tuple[int, ...], bool | None]] = {}
-        self._known: dict[tuple, bool | None] = {}  # None: both were seen
+        self._known: dict[tuple[Any, ...], bool | None] = {}  # None: both were seen
 
     def learn(self, region: Region) -> bool:
         """Of what was allocated in a region with C++ stacks; whether there was anything new, or
@@ -55,7 +56,7 @@ class Workspace:
             told = self._known.get(key)
         return told
 
-    def _seen(self, e: Event) -> tuple[tuple, bool | None]:
+    def _seen(self, e: Event) -> tuple[tuple[Any, ...], bool | None]:
         frames, told = self._stack(e.stack)
         return (frames, self._stack(e.forward)[0], e.tag, e.stream, e.size), told
 

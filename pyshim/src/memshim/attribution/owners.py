@@ -23,10 +23,10 @@ class Owners:
     """Of one device, from its region's beginning on."""
 
     def __init__(self, region: CUDARegion):
-        self.marks, self.ended = Attribution(region.index), False
+        self.marks, self.ended = Attribution(region.device), False
         self._region, self._start = region, self.marks.count()
         # by the id of a parameter, which may come twice, the module that has it
-        self._modules: dict[int, tuple[weakref.ref, str]] = {}
+        self._modules: dict[int, tuple[weakref.ref[Any], str]] = {}
         self.marks.on()
         self.marks.begin()
         self.marks.called = self._called
@@ -120,7 +120,7 @@ class Owners:
         return name if held is not None and held() is t else None
 
 
-def optimizers(objects: list) -> list:
+def optimizers(objects: list[Any]) -> list[Any]:
     import torch
 
     return [o for o in objects if issubclass(type(o), torch.optim.Optimizer) and "state" in o.__dict__]

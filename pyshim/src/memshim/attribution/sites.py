@@ -38,7 +38,7 @@ _TENSOR = ("empty_generic", "empty_strided_generic", "StorageImpl", "resize_byte
 class Mark(NamedTuple):
     """count: how many allocations and frees there had been."""
 
-    count: int
+    count: int  # type: ignore[assignment]  # hides a method of tuple
     name: str
 
 
@@ -46,7 +46,7 @@ class Owned(NamedTuple):
     """What the storage at an address was for at a count. module: None where the module that made it
     counts."""
 
-    count: int
+    count: int  # type: ignore[assignment]  # hides a method of tuple
     key: int
     category: str
     module: str | None = None
@@ -57,7 +57,8 @@ class Log:
     counts: the collector comes when it comes without us."""
 
     def __init__(self, width: int):
-        self._width, self._numbers, self._labels = width, array("q"), []
+        self._width, self._numbers = width, array("q")
+        self._labels: list[Any] = []
 
     def add(self, label: Any, *numbers: int) -> None:
         self._numbers.extend(numbers)
@@ -66,7 +67,7 @@ class Log:
     def __len__(self) -> int:
         return len(self._labels)
 
-    def __iter__(self) -> Iterator[tuple]:
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
         for i, label in enumerate(self._labels):
             yield *self._numbers[i * self._width : (i + 1) * self._width], label
 
@@ -82,7 +83,7 @@ class Attribution:
         self._labels: dict[tuple[str, str | None], tuple[str, str | None]] = {}  # each once
         self.called: Callable[[Any, Any], None] | None = None  # with each module that no other calls, and its arguments
         self.cleared: list[tuple[int, int]] = []  # counts between which autocast released the copies that it keeps
-        self._names: dict[int, tuple[weakref.ref, str]] = {}  # by id of a module, which may come twice
+        self._names: dict[int, tuple[weakref.ref[Any], str]] = {}  # by id of a module, which may come twice
         self._running = threading.local()
         self._undo: list[Any] = []
         self._lock = threading.Lock()
@@ -93,7 +94,7 @@ class Attribution:
         gc.disable()  # which the dicts of PyTorch's answer would call
         try:
             told = recorder.real_stats(self._index)["allocation"]["all"]
-            return told["allocated"] + told["freed"]
+            return int(told["allocated"] + told["freed"])
         finally:
             if collects:
                 gc.enable()
@@ -199,11 +200,10 @@ class Attribution:
             yield Owned(count, key, category, module)
 
     def _stack(self) -> list[str]:
-        try:
-            return self._running.stack
-        except AttributeError:
-            self._running.stack = []
-            return self._running.stack
+        stack: list[str] | None = getattr(self._running, "stack", None)
+        if stack is None:
+            stack = self._running.stack = []
+        return stack
 
     def begin(self) -> None:
         """An iteration begins."""
@@ -385,7 +385,7 @@ class Reading:
                 f for f in stacks.of(stack) if f.file != forward_lines.MODULE and f.line > 0 and not compiled(f.file)
             ]
             frames = [f for f in frames if not generated(f.file)] or frames
-            self._lines[stack] = stacks.add(list(map(tuple, frames)))
+            self._lines[stack] = stacks.add([(f.file, f.line, f.function) for f in frames])
         return self._lines[stack]
 
 
@@ -435,7 +435,7 @@ def _makes(op: str) -> bool:
     return all("Tensor" not in str(a.type) for s in schemas for a in s.arguments if a.name != "out")
 
 
-def _operator(told: list) -> str:
+def _operator(told: list[Any]) -> str:
     """What Python, or a node of the backward, called: the outermost operator of the innermost
     C++."""
     found = ""
@@ -448,13 +448,13 @@ def _operator(told: list) -> str:
     return found
 
 
-def _fused(told: list) -> str:
+def _fused(told: list[Any]) -> str:
     """What the kernel was made of that a line of inductor's code makes a buffer for."""
     first = next((f for f in told if f.line > 0 and not compiled(f.file)), None)
     return operators(first.file, first.line) if first is not None and generated(first.file) else ""
 
 
-def _library(told: list) -> bool:
+def _library(told: list[Any]) -> bool:
     """Whether no tensor asked: cuBLAS's, cuDNN's and CUB's workspace."""
     names = [f.function for f in told]
     return any("::" in n for n in names) and not any(t in n for n in names for t in _TENSOR)

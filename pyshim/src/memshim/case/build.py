@@ -11,10 +11,14 @@ import io
 import os
 import sys
 import zipfile
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memshim import workdir
 from memshim.case import pickles
+
+if TYPE_CHECKING:
+    import torch
+    from torch.export import ExportedProgram
 
 STRIPPED = ".memspec/stripped.json"  # the record that memspec strip leaves
 
@@ -38,10 +42,10 @@ class Made(NamedTuple):
 
 class Built(NamedTuple):
     model: Any  # callable
-    state: list  # parameters and buffers, in the order they are moved to the device
+    state: list[Any]  # parameters and buffers, in the order they are moved to the device
 
 
-def load_source(source: str, folder: str = "."):
+def load_source(source: str, folder: str = ".") -> Any:
     """models/zoo.py:resnet50 or package.module:resnet50: what that name holds; a function or a
     class that is no module is called."""
     import torch
@@ -52,7 +56,7 @@ def load_source(source: str, folder: str = "."):
     return value
 
 
-def load(source: str, folder: str = "."):
+def load(source: str, folder: str = ".") -> Any:
     """As load_source, whatever it gives."""
     import torch
 
@@ -60,7 +64,7 @@ def load(source: str, folder: str = "."):
     return value() if not isinstance(value, torch.nn.Module) and callable(value) else value
 
 
-def named(source: str, folder: str = "."):
+def named(source: str, folder: str = ".") -> Any:
     """What that name holds."""
     workdir.show()
     where, _, name = source.rpartition(":")
@@ -79,7 +83,7 @@ def named(source: str, folder: str = "."):
     return value
 
 
-def _from_file(file: str, folder: str):
+def _from_file(file: str, folder: str) -> Any:
     """The module of a file: as a part of its package where it lies in one, so that it may import
     its neighbours."""
     path = os.path.abspath(os.path.join(folder, file))
@@ -96,6 +100,7 @@ def _from_file(file: str, folder: str):
         # another module has its name
         name = f"{os.path.splitext(os.path.basename(path))[0]}_{hashlib.sha256(path.encode()).hexdigest()[:8]}"
         spec = importlib.util.spec_from_file_location(name, path)
+        assert spec is not None and spec.loader is not None  # of a .py file
         module = sys.modules[name] = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         return module
@@ -111,7 +116,7 @@ def _origin(name: str) -> str | None:
     return os.path.abspath(spec.origin) if spec and spec.origin else None
 
 
-def _from_package(name: str, folder: str):
+def _from_package(name: str, folder: str) -> Any:
     _first_on_path(os.path.abspath(folder))
     try:
         return importlib.import_module(name)
@@ -126,7 +131,7 @@ def _first_on_path(folder: str) -> None:
         sys.path.insert(0, folder)
 
 
-def make(case: dict, args: list, kwargs: dict) -> Made:
+def make(case: dict[str, Any], args: list[Any], kwargs: dict[str, Any]) -> Made:
     """The model as the case's runtime has it, on the CPU and of the case's dtype. args and kwargs
     are what it will be called with."""
     if case["mode"] != "inference":
@@ -148,7 +153,7 @@ def place(made: Made, device: str) -> Built:
     return Built(model, in_order(model))
 
 
-def on_device(program, device: str):
+def on_device(program: ExportedProgram, device: str) -> ExportedProgram:
     """An exported program whose state is there, and whose graph says so."""
     program.example_inputs = None  # which would go along
     if device == "cpu":
@@ -158,7 +163,7 @@ def on_device(program, device: str):
     return move_to_device_pass(program, device)
 
 
-def load_artifact(path: str, device: str):
+def load_artifact(path: str, device: str) -> Any:
     """The module of an archive with its weights, which is run by PyTorch itself; an exported
     program's is on the device."""
     import torch
@@ -171,25 +176,25 @@ def load_artifact(path: str, device: str):
     )
 
 
-def _program(path: str):
+def _program(path: str) -> ExportedProgram:
     try:
-        return pickles.load_program(path)
+        program: ExportedProgram = pickles.load_program(path)
     except pickles.Unsafe as e:
         raise BuildError(str(e)) from None
+    return program
 
 
-def _by_name(program, model):
+def _by_name(program: ExportedProgram, model: Any) -> Any:
     """An exported program takes an argument by position or by name as it was exported; a case may
     name any."""
     names = program.module_call_graph[0].signature.forward_arg_names or []
     positional = names[: program.call_spec.in_spec.child(0).num_children]
 
-    def call(*args, **kwargs):
+    def call(*args: Any, **kwargs: Any) -> Any:
         given = dict(zip(positional, args)) | kwargs
         if len(args) > len(positional) or not set(positional) <= set(given):
             return model(*args, **kwargs)  # which says what is missing
-        args = [given.pop(name) for name in positional]
-        return model(*args, **given)
+        return model(*[given.pop(name) for name in positional], **given)
 
     return call
 
@@ -214,7 +219,7 @@ def _records(artifact: str) -> list[str]:
         raise BuildError(f"{artifact}: not an archive of PyTorch") from None
 
 
-def _runnable(case: dict, runtime: str) -> bool:
+def _runnable(case: dict[str, Any], runtime: str) -> bool:
     """Whether there is an artifact of that runtime with its weights."""
     path = case["artifact"]
     return (
@@ -225,22 +230,22 @@ def _runnable(case: dict, runtime: str) -> bool:
     )
 
 
-def _source(case: dict):
+def _source(case: dict[str, Any]) -> Any:
     return load_source(case["source"], case["dir"]).eval()
 
 
-def _refuse(case: dict, what: str) -> NothingToRun:
+def _refuse(case: dict[str, Any], what: str) -> NothingToRun:
     why = f"{case['artifact']} is stripped, not there or another kind" if case["artifact"] else "there is no artifact"
     return NothingToRun(f"{what}: {why}; give source: in memspec.yaml")
 
 
-def _cast(model, case: dict):
+def _cast(model: Any, case: dict[str, Any]) -> Any:
     import torch
 
     return model.to(dtype=getattr(torch, case["dtype"])) if case["dtype"] else model
 
 
-def accepts(model: Any, args: list, kwargs: dict) -> None:
+def accepts(model: Any, args: list[Any], kwargs: dict[str, Any]) -> None:
     """Raise a BuildError where the inputs are none that the module's forward takes."""
     signature = inspect.signature(model.forward)
     try:
@@ -257,7 +262,7 @@ def _parameter(p: inspect.Parameter) -> str:
     return str(p.replace(annotation=p.empty, default=p.empty)) + ("" if p.default is p.empty else "=…")
 
 
-def _eager(case: dict, args: list, kwargs: dict) -> Made:
+def _eager(case: dict[str, Any], args: list[Any], kwargs: dict[str, Any]) -> Made:
     if not case["source"]:
         raise NothingToRun(
             "runtime eager is measured on the live model: give source: in memspec.yaml (runtime: torchscript or export "
@@ -269,7 +274,7 @@ def _eager(case: dict, args: list, kwargs: dict) -> Made:
     return Made(model, "eager", "source", _nbytes(in_order(model)))
 
 
-def _torchscript(case: dict, args: list, kwargs: dict) -> Made:
+def _torchscript(case: dict[str, Any], args: list[Any], kwargs: dict[str, Any]) -> Made:
     import torch
 
     if _runnable(case, "torchscript"):
@@ -294,7 +299,7 @@ def _torchscript(case: dict, args: list, kwargs: dict) -> Made:
     return Made(model, "torchscript", how, _nbytes(in_order(model)))
 
 
-def _load_script(model, device: str):
+def _load_script(model: Any, device: str) -> Any:
     """As an archive is loaded: its tensors go to the device one by one, in the order of its
     data.pkl and of the dtype they are to have there."""
     import torch
@@ -309,7 +314,7 @@ def _load_script(model, device: str):
     return torch.jit.load(buffer, map_location=device)
 
 
-def _export(case: dict, args: list, kwargs: dict) -> Made:
+def _export(case: dict[str, Any], args: list[Any], kwargs: dict[str, Any]) -> Made:
     import torch
 
     if _runnable(case, "export"):
@@ -332,20 +337,21 @@ def _export(case: dict, args: list, kwargs: dict) -> Made:
     )
 
 
-def _nbytes(tensors: list) -> int:
+def _nbytes(tensors: list[Any]) -> int:
     from memshim.gpu.storages import nbytes
 
     return nbytes(tensors)
 
 
-def in_order(model) -> list:
+def in_order(model: torch.nn.Module) -> list[torch.Tensor]:
     """Parameters and buffers as nn.Module._apply moves them: children first, then its own. Each
     storage once."""
     from memshim.gpu.storages import storages
 
-    out, seen = [], set()
+    out: list[torch.Tensor] = []
+    seen: set[int] = set()
 
-    def visit(module) -> None:
+    def visit(module: torch.nn.Module) -> None:
         for child in module.children():
             visit(child)
         for t in [*module.parameters(recurse=False), *module.buffers(recurse=False)]:

@@ -34,7 +34,7 @@ from memshim.printed import say
 TRAINING, INFERENCE = 3, 2  # iterations where the case does not say
 
 
-def case_of(a: argparse.Namespace) -> dict:
+def case_of(a: argparse.Namespace) -> dict[str, Any]:
     """A case as memspec reports one, of the command line's words."""
     dims = inputs.parse_dims(a.dim)
     texts = []
@@ -86,7 +86,7 @@ def compiling(environ: Mapping[str, str]) -> list[str]:
     return ["env", *found] if found else []
 
 
-def training_of(a: argparse.Namespace) -> dict | None:
+def training_of(a: argparse.Namespace) -> dict[str, Any] | None:
     """The training step of the command line."""
     given = [name for name in ("optimizer", "loss", "accumulate", "clip", "checkpoint") if getattr(a, name)]
     if a.mode != "training":
@@ -229,7 +229,12 @@ def _up_to_date(output: str) -> str:
 
 
 def _captured(
-    runner: process.Runner, case: dict, output: str, at: str, a: argparse.Namespace, extra: dict[str, str] | None = None
+    runner: process.Runner,
+    case: dict[str, Any],
+    output: str,
+    at: str,
+    a: argparse.Namespace,
+    extra: dict[str, str] | None = None,
 ) -> Any:
     """Where it is written, with its size; or a MeasureError."""
     try:
@@ -238,7 +243,7 @@ def _captured(
         return e
 
 
-def _say(results: list, names: dict[int, str]) -> int:
+def _say(results: list[Any], names: dict[int, str]) -> int:
     code = 0
     for i, got in enumerate(results):
         if isinstance(got, MeasureError):
@@ -249,11 +254,11 @@ def _say(results: list, names: dict[int, str]) -> int:
     return code
 
 
-def of_spec(spec: str, found: list[dict]) -> list[dict]:
+def of_spec(spec: str, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Of the cases of a memspec.yaml, those whose recordings are captured: they name where
     (recording), each file once. What a replay chooses, the settings of the allocator and how much
     of the memory there is, is left to it."""
-    out: dict[str, dict] = {}
+    out: dict[str, dict[str, Any]] = {}
     for c in found:
         if c.get("recording"):
             command = ["python", "-m", "memshim", "capture", os.path.basename(spec), "--case", c["name"]]
@@ -264,7 +269,7 @@ def of_spec(spec: str, found: list[dict]) -> list[dict]:
 UNREADABLE = (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError)  # or no recording of ours
 
 
-def up_to_date(file: str, case: dict) -> bool:
+def up_to_date(file: str, case: dict[str, Any]) -> bool:
     """Whether a recording is there that the same command made: of these source files, with this
     PyTorch and Python, and by memshim as it is. Of an archive, whose weights are no text, none is.
     """
@@ -292,7 +297,7 @@ def _changed() -> float:
     )
 
 
-def fresh(file: str, case: dict) -> bool:
+def fresh(file: str, case: dict[str, Any]) -> bool:
     """Whether a recording is there, and what it was made from is as it was."""
     try:
         return not provenance.differences(
@@ -302,7 +307,7 @@ def fresh(file: str, case: dict) -> bool:
         return False
 
 
-def refresh(spec: str, found: list[dict], runner: process.Runner, timeout: float = TIMEOUT) -> list[str]:
+def refresh(spec: str, found: list[dict[str, Any]], runner: process.Runner, timeout: float = TIMEOUT) -> list[str]:
     """Capture what of the cases' recordings is missing or stale; what could not be, a line each."""
     out = []
     wanted = [c for c in of_spec(spec, found) if not fresh(c["recording"], c)]
@@ -339,7 +344,7 @@ def _of_spec(a: argparse.Namespace) -> int:
     found = of_spec(a.source, memspec_yaml.load(a.source, a.case, a.on[0] if a.on else ""))
     if not found:
         raise BuildError(f"{a.source}: got no case with a source: and without an artifact:, want one to capture")
-    results: list = []
+    results: list[Any] = []
     with progress.Progress(len(found)) as bar, contextlib.closing(process.runner()) as runner:
         for case in found:
             bar.start(case["name"])

@@ -29,7 +29,7 @@ class Reads(NamedTuple):
         """Whether a run with other values would read others."""
         return any(r["varied"] for r in self.lines)
 
-    def place(self, i: int) -> tuple:
+    def place(self, i: int) -> tuple[Any, ...]:
         r = self.lines[self.log[i][0]]
         return r["file"], r["line"], r["function"]
 
@@ -50,11 +50,14 @@ class Parts:
     def __init__(self, data: bytes):
         lines = iter(gzip.decompress(data).decode().splitlines())
         self.head: dict[str, Any] = json.loads(next(lines))
-        take = lambda n: [json.loads(next(lines)) for _ in range(n)]
+
+        def take(n: int) -> list[Any]:
+            return [json.loads(next(lines)) for _ in range(n)]
+
         frames = [tuple(f) for f in take(self.head["frames"])]
         stacks = [tuple(frames[i] for i in s) for s in take(self.head["stacks"])]
         self.sites = [(*s[:3], stacks[s[3] - 1] if s[3] else ()) for s in take(self.head["sites"])]
-        self.rows: list[tuple] = []
+        self.rows: list[tuple[Any, ...]] = []
         key = 0
         for action, delta, size, *more in take(self.head["events"]):
             key += delta
@@ -63,12 +66,13 @@ class Parts:
 
     @property
     def record(self) -> dict[str, Any]:
-        return self.head["record"]
+        record: dict[str, Any] = self.head["record"]
+        return record
 
     def ends(self) -> list[tuple[str, int]]:
         return [(p["name"], p["events"]) for p in self.record["phases"]]
 
-    def taken(self) -> Iterator[tuple]:
+    def taken(self) -> Iterator[tuple[Any, ...]]:
         """What each event does to memory, without addresses: action, size, stream, and the
         allocation that a free is of."""
         born: dict[int, int] = {}
@@ -89,7 +93,7 @@ def merge(data: bytes, reads: Reads, runs: list[Run]) -> bytes:
     base = Parts(data)
     own: list[tuple[str, Parts]] = [(BALANCED, base)]
     told: list[dict[str, Any]] = []
-    rows: list[list[tuple]] = []
+    rows: list[list[tuple[Any, ...]]] = []
     for run in runs:
         if run.parts is None:
             told.append({"values": run.values, "failed": run.failed})
@@ -126,7 +130,7 @@ def merge(data: bytes, reads: Reads, runs: list[Run]) -> bytes:
 def lines(base: Parts, reads: Reads, runs: list[Run]) -> list[dict[str, Any]]:
     """Those that may decide: after which a run takes otherwise before it reads again. Where a run
     failed, all that it and the recording read."""
-    out: dict[tuple, dict[str, Any]] = {}
+    out: dict[tuple[Any, ...], dict[str, Any]] = {}
 
     def add(of: Reads, i: int) -> None:
         r = of.lines[of.log[i][0]]
@@ -183,15 +187,15 @@ def _join_files(record: dict[str, Any], others: list[dict[str, Any]]) -> None:
     record["made"]["files"] = [files[path] for path in sorted(files)]
 
 
-def _encode(base: Parts, more: list[list[tuple]]) -> bytes:
+def _encode(base: Parts, more: list[list[tuple[Any, ...]]]) -> bytes:
     """base with the events of further runs, and what places they have."""
-    frames: dict[tuple, int] = {}
-    stacks: dict[tuple, int] = {}
-    sites: dict[tuple, int] = {}
+    frames: dict[tuple[Any, ...], int] = {}
+    stacks: dict[tuple[Any, ...], int] = {}
+    sites: dict[tuple[Any, ...], int] = {}
     actions = {a: i for i, a in enumerate(base.head["actions"])}
-    text: list[list] = []
+    text: list[list[Any]] = []
 
-    def number(site: tuple | None) -> int:
+    def number(site: tuple[Any, ...] | None) -> int:
         if site is None:
             return 0
         if site not in sites:
@@ -202,7 +206,7 @@ def _encode(base: Parts, more: list[list[tuple]]) -> bytes:
             sites[site] = len(sites) + 1
         return sites[site]
 
-    def put(rows: list[tuple], key: int) -> None:
+    def put(rows: list[tuple[Any, ...]], key: int) -> None:
         for action, at, size, site, stream in rows:
             row = [actions.setdefault(action, len(actions)), at - key, size, number(site), stream]
             while len(row) > 3 and not row[-1]:

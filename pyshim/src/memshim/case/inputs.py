@@ -11,7 +11,10 @@ import operator
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
 
 FORMATS = ("contiguous", "channels_last", "channels_last_3d")
 _NAMED = re.compile(r"\s*([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\s*=")
@@ -89,7 +92,7 @@ class _Reader:
     def error(self, got: str, want: str) -> InputError:
         return InputError(f"input {self.text.strip()!r}: got {got}, want {want}")
 
-    def token(self) -> re.Match | None:
+    def token(self) -> re.Match[str] | None:
         return _TOKEN.match(self.text, self.at)
 
     def end(self) -> None:
@@ -129,7 +132,7 @@ class _Reader:
                 pass
         raise self.error(repr(text), "a number")
 
-    def tensor(self, m: re.Match) -> TensorSpec:
+    def tensor(self, m: re.Match[str]) -> TensorSpec:
         words = m["words"].split()
         formats = [w for w in words if w != "cpu"]
         sizes = [s for s in m["sizes"].split(",") if s.strip()] if m["sizes"].strip() else []
@@ -186,7 +189,7 @@ class _Reader:
             items.append(self.value())
             m = self.token()
             comma = bool(m and m["mark"] == ",")
-            if comma:
+            if m and comma:
                 self.at = m.end()
         if opening == "{":
             return dict(zip(keys, items))
@@ -207,7 +210,7 @@ class _Reader:
         return key
 
 
-def make(texts: list[str], dims: dict[str, int] | None = None, dtype: str = "") -> tuple[list, dict]:
+def make(texts: list[str], dims: dict[str, int] | None = None, dtype: str = "") -> tuple[list[Any], dict[str, Any]]:
     """The positional and the named arguments, tensors made on the CPU. dtype is what floating
     tensors are cast to; empty: as they are.
 
@@ -238,7 +241,7 @@ def fill(value: Any, dtype: str = "") -> Any:
     return tensor(value, dtype) if isinstance(value, TensorSpec) else value
 
 
-def tensor(spec: TensorSpec, dtype: str = ""):
+def tensor(spec: TensorSpec, dtype: str = "") -> torch.Tensor:
     import torch
 
     kind = getattr(torch, spec.dtype, None)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from memshim import pretend
 from memshim.allocator import recording
+from memshim.allocator.events import ACTIONS
 from memshim.allocator.recorder import CUDARegion
 from memshim.attribution.forward_lines import Lines
 from memshim.attribution.owners import optimizers
@@ -36,7 +37,7 @@ class Recorded(NamedTuple):
     module ran, not a program's. reads: the values that it read and no kernel computed."""
 
     header: dict[str, Any]
-    events: list
+    events: list[Any]
     sites: list[recording.Site | None]
     stacks: Stacks
     of_module: bool
@@ -52,7 +53,7 @@ class Recorded(NamedTuple):
         return out
 
 
-def run(case: dict, beside: str = "", read: Reads | None = None) -> Recorded:
+def run(case: dict[str, Any], beside: str = "", read: Reads | None = None) -> Recorded:
     """A case, run in this process, which should be fresh and have a GPU, real or pretended. beside:
     where the recording is to lie; without one it does not say what it was made from. read: what the
     process reads of files and variables. settings.apply(case) was called before."""
@@ -82,14 +83,14 @@ def run(case: dict, beside: str = "", read: Reads | None = None) -> Recorded:
 class Iterations:
     """One case."""
 
-    def __init__(self, case: dict, region: CUDARegion, marks: Attribution):
+    def __init__(self, case: dict[str, Any], region: CUDARegion, marks: Attribution):
         self.case, self.region, self.marks = case, region, marks
         self.passes: list[dict[str, Any]] = []
         self.oom: dict[str, Any] | None = None
         self.work: Work | None = None
         self.compiling = Compiling(collects=True)
 
-    def all(self, args: list, kwargs: dict) -> None:
+    def all(self, args: list[Any], kwargs: dict[str, Any]) -> None:
         case = self.case
         wanted = (
             (case["training"] or {}).get("iterations", 3) if case["mode"] == "training" else case.get("iterations") or 2
@@ -181,7 +182,7 @@ class Iterations:
 
         case, p, work = self.case, torch.cuda.get_device_properties(0), self.work
         events, sites = self.region.events, [_loaded(s, loaded) for s, loaded in zip(reading.sites(), self._loading())]
-        kept = [e.action in recording.ACTIONS for e in events]
+        kept = [e.action in ACTIONS for e in events]
         number = [0, *itertools.accumulate(map(int, kept))]  # of the events that are kept, how many come before
         starts, begin = reading.phases(), 0
         for q in self.passes:

@@ -14,7 +14,9 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from memshim import binary, pretend, progress
 from memshim.case import memspec_yaml, pickles, process, record, request
@@ -46,7 +48,9 @@ __all__ = [
 ]
 
 
-def measure(case: dict, where: str = "auto", timeout: float = TIMEOUT, stacks: str = "python") -> dict:
+def measure(
+    case: dict[str, Any], where: str = "auto", timeout: float = TIMEOUT, stacks: str = "python"
+) -> dict[str, Any]:
     """The record of one case (as memspec cases states it), measured in a fresh process. where: auto,
     cuda or cpu. Errors: MeasureError."""
     return process.Fresh().measure(case, where, timeout, stacks)
@@ -169,7 +173,7 @@ def main(arguments: list[str]) -> int:
     Path(a.output).mkdir(parents=True, exist_ok=True)  # before anything is run for it
     with progress.Progress(len(found)) as bar:
 
-        def one(case: dict, measure) -> dict | MeasureError:
+        def one(case: dict[str, Any], measure: Callable[..., dict[str, Any]]) -> dict[str, Any] | MeasureError:
             bar.start(case["name"])
             try:
                 return measure(case, a.where, a.timeout, a.stacks)

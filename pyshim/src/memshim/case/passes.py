@@ -4,6 +4,7 @@ most."""
 from __future__ import annotations
 
 import gc
+from collections.abc import Callable
 from typing import Any
 
 from memshim.allocator import history
@@ -36,8 +37,8 @@ class Account:
         from memshim.allocator.recorder import CUDARegion
 
         self.where, self.device = at.kind, "cpu" if at.kind == "cpu" else f"cuda:{at.index or 0}"
-        self.phases: list[dict] = []
-        self.region = CUDARegion(at.index or 0, stacks) if at.kind == "cuda" else CPURegion(stacks, before=[])
+        self.phases: list[dict[str, Any]] = []
+        self.region: Any = CUDARegion(at.index or 0, stacks) if at.kind == "cuda" else CPURegion(stacks, before=[])
 
     def __enter__(self) -> Account:
         if self.where == "cuda":
@@ -47,10 +48,10 @@ class Account:
             self.region.open()
         return self
 
-    def __exit__(self, *error) -> None:
+    def __exit__(self, *error: object) -> None:
         self.region.close()
 
-    def baseline(self, model: Built, args: list, kwargs: dict) -> None:
+    def baseline(self, model: Built, args: list[Any], kwargs: dict[str, Any]) -> None:
         """The model and its inputs are on the device."""
         import torch
         from torch.utils._pytree import tree_leaves
@@ -65,14 +66,14 @@ class Account:
             )
         self._read("baseline", self.region.now)
 
-    def run_pass(self, name: str, model: Any, args: list, kwargs: dict) -> None:
+    def run_pass(self, name: str, model: Any, args: list[Any], kwargs: dict[str, Any]) -> None:
         """Its result is held until it is over."""
         self.region.restart_peaks()
         result = model(*args, **kwargs)
         self._read(name, self.region.peaks)
         del result
 
-    def ran_out(self, phase: str, text: str) -> dict:
+    def ran_out(self, phase: str, text: str) -> dict[str, Any]:
         """Memory ended in a phase: it is kept with the peaks that it reached, and what was asked
         for is reported with who held what then."""
         self._read(phase, self.region.peaks)
@@ -97,7 +98,7 @@ class Account:
             }
         return out
 
-    def _read(self, name: str, sizes) -> None:
+    def _read(self, name: str, sizes: Callable[[], dict[str, int]]) -> None:
         if self.where == "cuda":
             import torch
 
@@ -105,7 +106,7 @@ class Account:
         end = self.region.mark()
         self.phases.append(record.phase(name, end, sizes()))
 
-    def describe(self) -> dict:
+    def describe(self) -> dict[str, Any]:
         if self.where == "cpu":
             return {"name": "cpu", "total": None, "compute_capability": "", "driver": ""}
         import torch

@@ -14,9 +14,9 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from memshim.allocator import recording
 from memshim.case import compare_values, record
@@ -42,7 +42,7 @@ def _environment(extra: dict[str, str] | None = None) -> dict[str, str]:
     return environ | {"PYTHONPATH": path, "PYTHONIOENCODING": "utf-8:backslashreplace"}
 
 
-def pretended(case: dict, at: str, memory: int | None = None) -> dict[str, str]:
+def pretended(case: dict[str, Any], at: str, memory: int | None = None) -> dict[str, str]:
     """The variables of a process on the pretend device of a case, where it is to be on one. memory:
     another size. NoGPU: it cannot be had."""
     from memshim import pretend
@@ -58,7 +58,7 @@ def pretended(case: dict, at: str, memory: int | None = None) -> dict[str, str]:
 OWN_STEP = "memshim/case/step.py:iteration"
 
 
-def _assumed(case: dict) -> dict[str, int | str]:
+def _assumed(case: dict[str, Any]) -> dict[str, int | str]:
     """What a case's assume: states of lines and functions of Python; other places are an archive's.
     memspec's own step skips no step of the optimizer."""
     stated = {
@@ -69,11 +69,16 @@ def _assumed(case: dict) -> dict[str, int | str]:
     return {OWN_STEP: compare_values.BALANCED} | stated
 
 
-def _start(command: list[str], extra: dict[str, str] | None = None, **kw: Any) -> subprocess.Popen:
+def _start(command: list[str], extra: dict[str, str] | None = None, **kw: Any) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, env=_environment(extra), start_new_session=True, **kw)
 
 
-def end(p: subprocess.Popen) -> None:
+def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
+    assert stream is not None  # it was started with one
+    return stream
+
+
+def end(p: subprocess.Popen[bytes]) -> None:
     """End a process with all that it started: what it left behind would hold the GPU."""
     try:
         os.killpg(p.pid, signal.SIGKILL) if hasattr(os, "killpg") else p.kill()
@@ -112,12 +117,14 @@ def _at(lines: list[str]) -> str:
 class Runner:
     """Measures and captures cases, each in a separate process."""
 
-    def run(self, folder: str, case: dict, job: dict[str, Any], extra: dict[str, str]) -> None:
+    def run(self, folder: str, case: dict[str, Any], job: dict[str, Any], extra: dict[str, str]) -> None:
         """Do a job (where, timeout, stacks, recording) in a process whose environment has extra; it
         writes folder/out."""
         raise NotImplementedError
 
-    def measure(self, case: dict, at: str = "auto", timeout: float = TIMEOUT, stacks: str = "python") -> dict:
+    def measure(
+        self, case: dict[str, Any], at: str = "auto", timeout: float = TIMEOUT, stacks: str = "python"
+    ) -> dict[str, Any]:
         """The record of one case (as memspec cases states it). at: auto, cuda, pretend or cpu.
         Errors: MeasureError."""
         with tempfile.TemporaryDirectory(prefix="memshim-") as folder:
@@ -127,7 +134,12 @@ class Runner:
             return record.read(os.path.join(folder, "out"))
 
     def capture(
-        self, case: dict, path: str, at: str = "pretend", timeout: float = TIMEOUT, extra: dict[str, str] | None = None
+        self,
+        case: dict[str, Any],
+        path: str,
+        at: str = "pretend",
+        timeout: float = TIMEOUT,
+        extra: dict[str, str] | None = None,
     ) -> int:
         """Write the recording of one case; its size. extra: of another pretend GPU than the case's.
         A module that does not fit its card is recorded on one with room, so that another size of
@@ -147,7 +159,7 @@ class Runner:
         return len(data)
 
     def _recorded(
-        self, folder: str, case: dict, job: dict, at: str, extra: dict[str, str] | None, values: str
+        self, folder: str, case: dict[str, Any], job: dict[str, Any], at: str, extra: dict[str, str] | None, values: str
     ) -> tuple[bytes, compare_values.Reads]:
         """A recording with these values, and what it read."""
         out, chosen = os.path.join(folder, "out"), {VALUES: values} if at == "pretend" else {}
@@ -157,7 +169,7 @@ class Runner:
         return Path(out).read_bytes(), compare_values.read_reads(out)
 
     def _repeated(
-        self, folder: str, case: dict, job: dict, at: str, extra: dict[str, str] | None, values: str
+        self, folder: str, case: dict[str, Any], job: dict[str, Any], at: str, extra: dict[str, str] | None, values: str
     ) -> compare_values.Run:
         """The same run with other values, whatever it comes to."""
         for name in ("out", "out" + compare_values.READS):
@@ -174,9 +186,9 @@ class Fresh(Runner):
     """Each is started anew."""
 
     def __init__(self) -> None:
-        self._p: subprocess.Popen | None = None
+        self._p: subprocess.Popen[bytes] | None = None
 
-    def run(self, folder: str, case: dict, job: dict[str, Any], extra: dict[str, str]) -> None:
+    def run(self, folder: str, case: dict[str, Any], job: dict[str, Any], extra: dict[str, str]) -> None:
         out, said, timeout = os.path.join(folder, "out"), os.path.join(folder, "stderr"), job["timeout"]
         command = [
             sys.executable,
@@ -198,9 +210,8 @@ class Fresh(Runner):
         with open(said, "wb") as stderr:
             p = self._p = _start(command, extra, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=stderr)
             try:
-                with contextlib.suppress(BrokenPipeError):
-                    p.stdin.write(json.dumps(case).encode())
-                    p.stdin.close()
+                with contextlib.suppress(BrokenPipeError), _pipe(p.stdin) as stdin:
+                    stdin.write(json.dumps(case).encode())
                 status = p.wait(timeout + WAIT)
             except subprocess.TimeoutExpired:
                 raise ModelError(f"not done after {timeout + WAIT:g} s") from None
@@ -220,12 +231,12 @@ class Server(Runner):
 
     def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="memshim-")
-        self._loaded: dict[bool, subprocess.Popen] = {}  # by whether its CUDA is pretended
+        self._loaded: dict[bool, subprocess.Popen[bytes]] = {}  # by whether its CUDA is pretended
 
     def _said(self, pretending: bool) -> str:
         return os.path.join(self._folder.name, "pretending" if pretending else "server")
 
-    def _server(self, extra: dict[str, str]) -> subprocess.Popen:
+    def _server(self, extra: dict[str, str]) -> subprocess.Popen[bytes]:
         found = self._loaded.get(bool(extra))
         if found is None:
             with open(self._said(bool(extra)), "wb") as said:
@@ -238,7 +249,7 @@ class Server(Runner):
                 )
         return found
 
-    def run(self, folder: str, case: dict, job: dict[str, Any], extra: dict[str, str]) -> None:
+    def run(self, folder: str, case: dict[str, Any], job: dict[str, Any], extra: dict[str, str]) -> None:
         out, said, p = os.path.join(folder, "out"), os.path.join(folder, "stderr"), self._server(extra)
         line = {
             "case": case,
@@ -250,9 +261,10 @@ class Server(Runner):
         }
         answer = b""
         with contextlib.suppress(BrokenPipeError):
-            p.stdin.write(json.dumps(line).encode() + b"\n")
-            p.stdin.flush()
-            answer = p.stdout.readline()
+            stdin = _pipe(p.stdin)
+            stdin.write(json.dumps(line).encode() + b"\n")
+            stdin.flush()
+            answer = _pipe(p.stdout).readline()
         if answer:
             check(json.loads(answer)["status"], out, said, job["timeout"])
         else:
@@ -265,7 +277,7 @@ class Server(Runner):
     def close(self) -> None:
         for p in list(self._loaded.values()):  # a worker may be at one
             with contextlib.suppress(BrokenPipeError):
-                p.stdin.close()
+                _pipe(p.stdin).close()
             end(p)
         self._folder.cleanup()
 
@@ -275,13 +287,15 @@ def runner() -> Fresh | Server:
     return Server() if hasattr(os, "fork") else Fresh()
 
 
-def measure_all(cases: list[dict], jobs: int, one: Callable[[dict, Callable[..., dict]], Any]) -> Iterator[Any]:
+def measure_all(
+    cases: list[dict[str, Any]], jobs: int, one: Callable[[dict[str, Any], Callable[..., dict[str, Any]]], Any]
+) -> Generator[Any, None, None]:
     """What one(case, measure) gives for each case, in order, so many at a time; measure is a
     runner's."""
-    work: queue.Queue = queue.Queue()
+    work: queue.Queue[Any] = queue.Queue()
     for i, case in enumerate(cases):
         work.put((i, case))
-    done: list[queue.Queue] = [queue.Queue() for _ in cases]
+    done: list[queue.Queue[Any]] = [queue.Queue() for _ in cases]
     runners = [runner() if len(cases) > 1 else Fresh() for _ in range(max(1, min(jobs, len(cases))))]
 
     def worker(r: Fresh | Server) -> None:

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -42,12 +43,12 @@ class RecordError(Exception):
     """A file that is no record. The text is for the user."""
 
 
-def phase(name: str, end: int, peaks: dict[str, int | None]) -> dict:
+def phase(name: str, end: int, peaks: Mapping[str, int | None]) -> dict[str, Any]:
     """end is how many events there were when it was over."""
     return {"name": name, **{m: peaks.get(m) for m in METRICS}, "events": end}
 
 
-def put_events(record: dict, events: list[Event], stacks: Stacks) -> None:
+def put_events(record: dict[str, Any], events: list[Event], stacks: Stacks) -> None:
     """The events with the stacks and frames that they have: stacks may be of more than this
     record."""
     kept = [e for e in events if e.action in ACTIONS]
@@ -66,7 +67,7 @@ def _event(e: Event, stack: int) -> dict[str, Any]:
     return out
 
 
-def file_name(record: dict) -> str:
+def file_name(record: dict[str, Any]) -> str:
     """<case>.<runtime>.<gpu>.json, another for every case. For people; readers go by the fields."""
     gpu = re.sub(r"[^a-z0-9]+", "-", record["device"]["name"].lower()).strip("-") or "cpu"
     case = quote(record["case"], safe="[]=,+ ")
@@ -77,7 +78,7 @@ def file_name(record: dict) -> str:
     return f"{case}.{record['runtime']}.{gpu}.json"
 
 
-def dump(record: dict) -> str:
+def dump(record: dict[str, Any]) -> str:
     """One line an event, a stack, a frame: small, and a change can be read in review."""
     lines = []
     for key, value in record.items():
@@ -89,12 +90,12 @@ def dump(record: dict) -> str:
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def write(record: dict, folder: str | os.PathLike) -> Path:
+def write(record: dict[str, Any], folder: str | os.PathLike[str]) -> Path:
     """The file appears whole or not at all."""
     return write_whole(Path(folder) / file_name(record), dump(record).encode())
 
 
-def read(path: str | os.PathLike) -> dict:
+def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         record = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as e:
@@ -104,7 +105,7 @@ def read(path: str | os.PathLike) -> dict:
     return record
 
 
-def table(record: dict) -> str:
+def table(record: dict[str, Any]) -> str:
     """What people read of it: each phase's peaks, and how far the highest lies above the
     baseline."""
     device = record["device"]["name"]
@@ -125,7 +126,7 @@ def table(record: dict) -> str:
     return "\n".join(out)
 
 
-def peak(record: dict, metric: str) -> int | None:
+def peak(record: dict[str, Any], metric: str) -> int | None:
     """The most over the whole run; None where it was not measured."""
     values = [p[metric] for p in record["phases"]]
     return max(values) if values and None not in values else None

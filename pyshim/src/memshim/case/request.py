@@ -87,7 +87,7 @@ def _cuda(at: str) -> bool:
     return cuda
 
 
-def _recording(case: dict, a: argparse.Namespace) -> bytes:
+def _recording(case: dict[str, Any], a: argparse.Namespace) -> bytes:
     from memshim.case import iterations
     from memshim.gpu import queries
 
@@ -100,7 +100,7 @@ def _recording(case: dict, a: argparse.Namespace) -> bytes:
     return recorded.encode()
 
 
-def run(case: dict, at: str = "auto", stacks: str = "python") -> dict:
+def run(case: dict[str, Any], at: str = "auto", stacks: str = "python") -> dict[str, Any]:
     """The record of a case, measured in this process, which should be fresh. at: auto, cuda,
     pretend or cpu."""
     used_before = devices.used() if at != "cpu" and not where.pretended() else None
@@ -156,7 +156,7 @@ def run(case: dict, at: str = "auto", stacks: str = "python") -> dict:
     return out
 
 
-def _move(value: Any, case: dict, device: str) -> Any:
+def _move(value: Any, case: dict[str, Any], device: str) -> Any:
     """Tensors to the device, in order, except those that the case keeps on the host."""
     import torch
     from torch.utils._pytree import tree_map
@@ -176,7 +176,7 @@ def _move(value: Any, case: dict, device: str) -> Any:
 
 
 @contextlib.contextmanager
-def _context(case: dict, device: str) -> Iterator[None]:
+def _context(case: dict[str, Any], device: str) -> Iterator[None]:
     import torch
 
     with contextlib.ExitStack() as stack:
@@ -214,7 +214,7 @@ def limit(seconds: float | None) -> Iterator[None]:
     """End the process after that time, saying where it was: by a thread of C, which needs nothing
     of Python."""
     if seconds:
-        faulthandler.dump_traceback_later(seconds, exit=True, file=sys.__stderr__)
+        faulthandler.dump_traceback_later(seconds, exit=True, file=sys.__stderr__ or 2)
     try:
         yield
     finally:

@@ -12,6 +12,7 @@ import os
 import sys
 import time
 import traceback
+from typing import Any
 
 from memshim.case import request, settings
 from memshim.pretend.activate import DESCRIPTION
@@ -63,7 +64,7 @@ def _wait(pid: int) -> int:
         time.sleep(0.005)
 
 
-def _measure(job: dict) -> None:
+def _measure(job: dict[str, Any]) -> None:
     """In the forked process; never returns."""
     code = 1
     try:

@@ -40,7 +40,7 @@ CLEARED = (
 )
 
 
-def environment(case: dict) -> dict[str, str | None]:
+def environment(case: dict[str, Any]) -> dict[str, str | None]:
     """The variables that the case decides, None for those that must not be set. PyTorch reads them
     when it or CUDA starts."""
     workspace = case["cublas_workspace"]
@@ -58,7 +58,7 @@ def environment(case: dict) -> dict[str, str | None]:
     }
 
 
-def apply(case: dict) -> None:
+def apply(case: dict[str, Any]) -> None:
     """Before CUDA starts; what Python code of PyTorch reads, before torch is imported."""
     for name, value in environment(case).items():
         os.environ.pop(name, None)
@@ -66,7 +66,7 @@ def apply(case: dict) -> None:
             os.environ[name] = value
 
 
-def set_flags(case: dict) -> None:
+def set_flags(case: dict[str, Any]) -> None:
     """After the source is imported: what it set at its top does not stand."""
     import torch
 
@@ -81,7 +81,7 @@ def set_flags(case: dict) -> None:
             switch[1](name in wanted)
 
 
-def flags_now(case: dict) -> dict[str, Any]:
+def flags_now(case: dict[str, Any]) -> dict[str, Any]:
     """What PyTorch says of them, in the words of the case."""
     import torch
 
@@ -101,12 +101,12 @@ def flags_now(case: dict) -> dict[str, Any]:
     return out | ({"cudnn_v7": True} if os.environ.get("TORCH_CUDNN_V8_API_DISABLED") == "1" else {}) | chosen
 
 
-def _switches() -> dict[str, tuple[Callable[[], bool], Callable[[bool], None]]]:
+def _switches() -> dict[str, tuple[Callable[[], Any], Callable[[bool], Any]]]:
     """What says and what sets whether a backend of scaled_dot_product_attention may be chosen, by
     its name in torch.nn.attention.SDPBackend in lower case."""
     from torch.backends import cuda
 
-    out = {
+    out: dict[str, tuple[Callable[[], Any], Callable[[bool], Any]]] = {
         "math": (cuda.math_sdp_enabled, cuda.enable_math_sdp),
         "flash_attention": (cuda.flash_sdp_enabled, cuda.enable_flash_sdp),
         "efficient_attention": (cuda.mem_efficient_sdp_enabled, cuda.enable_mem_efficient_sdp),

@@ -24,16 +24,18 @@ class Work(NamedTuple):
 
     iterate: Callable[[], Any]
     model: Any  # the module; None where the source gives a callable
-    args: list
-    kwargs: dict
+    args: list[Any]
+    kwargs: dict[str, Any]
     how: str  # from what, in words
 
     @property
-    def state(self) -> list:
+    def state(self) -> list[Any]:
         return in_order(self.model) if self.model is not None else []
 
 
-def prepare(case: dict, args: list, kwargs: dict, device: str, move: Callable[[Any], Any]) -> Work:
+def prepare(
+    case: dict[str, Any], args: list[Any], kwargs: dict[str, Any], device: str, move: Callable[[Any], Any]
+) -> Work:
     """What the case runs. args and kwargs are its inputs, on the CPU; move brings a value to the
     device."""
     import torch
@@ -74,7 +76,7 @@ def prepare(case: dict, args: list, kwargs: dict, device: str, move: Callable[[A
     return Work(functools.partial(_forward, case, model, args, kwargs), model, args, kwargs, how)
 
 
-def _with_inputs(source: str, given: tuple) -> tuple[Any, list, dict]:
+def _with_inputs(source: str, given: tuple[Any, ...]) -> tuple[Any, list[Any], dict[str, Any]]:
     import torch
 
     model, rest = given[0] if given else None, list(given[1:])
@@ -90,7 +92,7 @@ def _with_inputs(source: str, given: tuple) -> tuple[Any, list, dict]:
 
 
 @contextlib.contextmanager
-def precision(case: dict, device: str = "cuda") -> Iterator[None]:
+def precision(case: dict[str, Any], device: str = "cuda") -> Iterator[None]:
     """The case's autocast."""
     import torch
 
@@ -100,7 +102,7 @@ def precision(case: dict, device: str = "cuda") -> Iterator[None]:
         yield
 
 
-def _forward(case: dict, model: Any, args: list, kwargs: dict) -> Any:
+def _forward(case: dict[str, Any], model: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     import torch
 
     with torch.inference_mode() if case["grad"] == "inference_mode" else torch.no_grad(), precision(case):
@@ -108,7 +110,7 @@ def _forward(case: dict, model: Any, args: list, kwargs: dict) -> Any:
 
 
 def trainer(
-    step: dict, autocast: Callable[[], Any], model: Any, args: list, kwargs: dict, folder: str
+    step: dict[str, Any], autocast: Callable[[], Any], model: Any, args: list[Any], kwargs: dict[str, Any], folder: str
 ) -> Callable[[], None]:
     """memspec's own training step: forward and loss under autocast, backward, the optimizer's step,
     gradients released; with float16 a GradScaler.
@@ -170,7 +172,7 @@ def trainer(
     return iteration
 
 
-def loss_function(text: str, folder: str) -> Callable[[Any, list, dict, Any], Any]:
+def loss_function(text: str, folder: str) -> Callable[[Any, list[Any], dict[str, Any], Any], Any]:
     """Of a result, the inputs and the target: sum, mean, output, a function of torch.nn.functional
     by its name, or FILE.py:NAME."""
     import torch
@@ -182,16 +184,16 @@ def loss_function(text: str, folder: str) -> Callable[[Any, list, dict, Any], An
     if text == "output":
         return lambda out, args, kwargs, target: _needed(_own(out))
     if ":" in text:
-        function = _callable(text, folder)
+        own = _callable(text, folder)
         return lambda out, args, kwargs, target: _needed(
-            function(out, *args, **kwargs, **({} if target is None else {"target": target}))
+            own(out, *args, **kwargs, **({} if target is None else {"target": target}))
         )
     function = getattr(torch.nn.functional, text, None) if text.isidentifier() and not text.startswith("_") else None
     if not callable(function):
         got = f"loss {text!r}" if text else "no loss"
         raise BuildError(f"got {got}, want sum, mean, output, a function of torch.nn.functional, or FILE.py:NAME")
 
-    def of_target(out: Any, args: list, kwargs: dict, target: Any) -> Any:
+    def of_target(out: Any, args: list[Any], kwargs: dict[str, Any], target: Any) -> Any:
         if target is None:
             raise BuildError(f"got loss {text} without a target, want an input named target")
         return _needed(function(out if isinstance(out, torch.Tensor) else _floating(out)[0], target))
@@ -212,7 +214,7 @@ def _own(out: Any) -> Any:
     )
 
 
-def _added(parts: list) -> Any:
+def _added(parts: list[Any]) -> Any:
     return sum(parts[1:], parts[0]) if parts else None
 
 
@@ -227,7 +229,7 @@ def _needed(loss: Any) -> Any:
     return loss
 
 
-def _floating(out: Any) -> list:
+def _floating(out: Any) -> list[Any]:
     """The tensors of a result that a gradient can come from."""
     import torch
     from torch.utils._pytree import tree_leaves
@@ -236,14 +238,15 @@ def _floating(out: Any) -> list:
     return found or _needed(None)
 
 
-def _callable(text: str, folder: str) -> Callable:
+def _callable(text: str, folder: str) -> Callable[..., Any]:
     found = named(text, folder)
     if not callable(found):
         raise BuildError(f"{text}: is {type(found).__name__}, want a function")
-    return found
+    function: Callable[..., Any] = found
+    return function
 
 
-def make_optimizer(name: str, arguments: dict, model: Any, folder: str) -> Any:
+def make_optimizer(name: str, arguments: dict[str, Any], model: Any, folder: str) -> Any:
     """A class of torch.optim, or FILE.py:NAME that is called with the parameters; none for none."""
     import torch
 
@@ -265,12 +268,14 @@ def make_optimizer(name: str, arguments: dict, model: Any, folder: str) -> Any:
         raise BuildError(f"optimizer {name}: {e}") from None
 
 
-def checkpoint(told: dict | None, model: Any) -> None:
+def checkpoint(told: dict[str, Any] | None, model: Any) -> None:
     """Activation checkpointing of modules by name: {"modules": ["layers.*"], "reentrant":
     false}."""
     import torch.utils.checkpoint as checkpointing
 
-    for pattern in told["modules"] if told else ():
+    if told is None:
+        return
+    for pattern in told["modules"]:
         found = [
             m
             for n, m in model.named_modules()
@@ -282,13 +287,13 @@ def checkpoint(told: dict | None, model: Any) -> None:
             m.forward = functools.partial(checkpointing.checkpoint, m.forward, use_reentrant=told["reentrant"])
 
 
-def parse_optimizer(text: str) -> tuple[str, dict]:
+def parse_optimizer(text: str) -> tuple[str, dict[str, Any]]:
     """AdamW, or AdamW(lr=0.001, fused=True), as the command line has it: the class and its
     arguments."""
     if ":" in text:
         return text, {}
     try:
-        call = ast.parse(text, mode="eval").body
+        call: Any = ast.parse(text, mode="eval").body
         name, options = (
             (call, {})
             if isinstance(call, ast.Name)

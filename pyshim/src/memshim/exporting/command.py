@@ -41,8 +41,8 @@ class ExportError(Exception):
 
 
 def export(
-    model,
-    path: str | os.PathLike,
+    model: Any,
+    path: str | os.PathLike[str],
     *args: Any,
     kind: str = "script",
     strip: bool = False,
@@ -100,14 +100,14 @@ def export(
     return path
 
 
-def tell_made(path: str | os.PathLike, told: dict[str, Any]) -> None:
+def tell_made(path: str | os.PathLike[str], told: dict[str, Any]) -> None:
     """Say in an artifact's sidecar what it was made from."""
     sidecar = Path(f"{path}{SIDECAR}")
     found = json.loads(sidecar.read_text(encoding="utf-8")) if sidecar.exists() else {"inputs": []}
     write_whole(sidecar, (json.dumps(found | {"made": told}, indent=2, ensure_ascii=False) + "\n").encode())
 
 
-def stale(path: str | os.PathLike, model, folder: str = ".", of: Depends = Depends()) -> list[str]:
+def stale(path: str | os.PathLike[str], model: Any, folder: str = ".", of: Depends = Depends()) -> list[str]:
     """Why an artifact is not what its source gives now: what it was made from, and the parameters
     of the live model. ExportError: it does not say what it was made from."""
     try:
@@ -119,7 +119,9 @@ def stale(path: str | os.PathLike, model, folder: str = ".", of: Depends = Depen
         ) from None
 
 
-def _save(model, file: str, kind: str, args: tuple, kwargs: dict, dynamic_shapes: Any) -> dict[str, Any]:
+def _save(
+    model: Any, file: str, kind: str, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any
+) -> dict[str, Any]:
     """Writes the artifact and returns what the sidecar records besides the inputs."""
     import torch
 
@@ -154,7 +156,7 @@ def _save(model, file: str, kind: str, args: tuple, kwargs: dict, dynamic_shapes
     return {} if kind == "script" else told_of_trace(model, args, kwargs, before)
 
 
-def told_of_trace(model: Any, args: tuple, kwargs: dict[str, Any], before: dict[str, str]) -> dict[str, Any]:
+def told_of_trace(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], before: dict[str, str]) -> dict[str, Any]:
     """What the sidecar of a traced archive says of eager runs; nothing where no program is what
     the live model runs, or its passes differ. before: what its modules held before the first
     (operators.attributes)."""
@@ -172,16 +174,17 @@ def told_of_trace(model: Any, args: tuple, kwargs: dict[str, Any], before: dict[
     } | find_program.pack(found)
 
 
-def _all_open(model: Any, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
+def _all_open(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
     """The sizes of inputs, each open if the model lets it: by parameter, as torch.export takes them
     of inputs by position, by name and of *args alike."""
     import torch
     from torch.export import Dim
 
     bound = inspect.signature(model.forward).bind(*args, **kwargs)
-    return torch.utils._pytree.tree_map(
+    sizes: dict[str, Any] = torch.utils._pytree.tree_map(
         lambda t: {i: Dim.AUTO for i in range(t.dim())} if isinstance(t, torch.Tensor) else None, dict(bound.arguments)
     )
+    return sizes
 
 
 def main(arguments: list[str]) -> int:
@@ -259,7 +262,9 @@ def _kind(a: argparse.Namespace, path: str) -> str:
     return a.kind or ("export" if path.endswith(".pt2") else "script")
 
 
-def _write(a: argparse.Namespace, model, path: str, args: list, kwargs: dict, opened: Any = None) -> Path:
+def _write(
+    a: argparse.Namespace, model: Any, path: str, args: list[Any], kwargs: dict[str, Any], opened: Any = None
+) -> Path:
     """The artifact of the kind that was asked for. Where none was, a model that torch.jit.script
     refuses is traced, which is said."""
     try:
@@ -286,7 +291,9 @@ def _write(a: argparse.Namespace, model, path: str, args: list, kwargs: dict, op
         ) from e
 
 
-def _opened(inputs: tuple[list, dict], others: tuple[list, dict]) -> dict[str, Any] | tuple:
+def _opened(
+    inputs: tuple[list[Any], dict[str, Any]], others: tuple[list[Any], dict[str, Any]]
+) -> dict[str, Any] | tuple[Any, ...]:
     """The sizes that --dim names: those in which the inputs differ from others, which were made
     with other ones."""
     import torch
@@ -310,7 +317,7 @@ def _opened(inputs: tuple[list, dict], others: tuple[list, dict]) -> dict[str, A
     return kwargs or tuple(args)
 
 
-def _check(path: str, model, folder: str = ".", of: Depends = Depends()) -> int:
+def _check(path: str, model: Any, folder: str = ".", of: Depends = Depends()) -> int:
     why = stale(path, model, folder, of)
     say(f"{path}: " + ("; ".join(["stale", *why]).replace(";", ":", 1) if why else "is what its source gives"))
     return 1 if why else 0

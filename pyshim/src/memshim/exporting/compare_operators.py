@@ -8,7 +8,7 @@ from typing import Any
 from memshim.exporting.live_model import buffers_kept, dispatched, reads_value, unnoticed, without_values
 
 
-def compare(model: Any, program: Any, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
+def compare(model: Any, program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
     """What the sidecar says of the operators that the model runs on the inputs it was exported
     with: {"same": true}, or {"same": false, "first": TEXT} with the first difference.
 
@@ -30,7 +30,7 @@ def compare(model: Any, program: Any, args: tuple, kwargs: dict[str, Any]) -> di
         }
 
 
-def _compare(model: Any, program: Any, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
+def _compare(model: Any, program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
     with buffers_kept(model):
         live, read = dispatched(model, args, kwargs)
     with buffers_kept(model):
@@ -62,7 +62,7 @@ def difference(exported: list[str], live: list[str]) -> str | None:
     return None
 
 
-def _elsewhere(model: Any, args: tuple, kwargs: dict[str, Any], read: list[Any]) -> str | None:
+def _elsewhere(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], read: list[Any]) -> str | None:
     """What the module calls on a GPU and not on the host, in words; None where it calls the
     same."""
     host = _called(model, args, kwargs, read, "cpu")
@@ -76,7 +76,7 @@ def _elsewhere(model: Any, args: tuple, kwargs: dict[str, Any], read: list[Any])
     )
 
 
-def _called(model: Any, args: tuple, kwargs: dict[str, Any], read: list[Any], device: str) -> list[str]:
+def _called(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], read: list[Any], device: str) -> list[str]:
     """The functions of torch that the module calls on tensors without data on a device, with what
     it read of data with them."""
     import torch
@@ -113,17 +113,18 @@ def _called(model: Any, args: tuple, kwargs: dict[str, Any], read: list[Any], de
         named = [*model.named_parameters(remove_duplicate=False), *model.named_buffers(remove_duplicate=False)]
         state = {name: fake(t) for name, t in named}
         args, kwargs = tree_map(fake, (args, kwargs))
-        with torch.no_grad(), unnoticed(), Answer(), Watch():
+        with torch.no_grad(), unnoticed(), Answer(), Watch():  # type: ignore[no-untyped-call]  # PyTorch's
             torch.func.functional_call(model, state, args, kwargs, tie_weights=False)
     return seen
 
 
-def _placed(module: Any, args: tuple, kwargs: dict[str, Any]) -> str | None:
+def _placed(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
     import torch
     from torch.overrides import TorchFunctionMode
     from torch.utils._device import _device_constructors
 
-    makers, lifted, found = _device_constructors(), (torch.tensor, torch.as_tensor), []
+    makers, lifted = _device_constructors(), (torch.tensor, torch.as_tensor)
+    found: list[str] = []
 
     class Watch(TorchFunctionMode):
         def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -184,7 +185,7 @@ def keeps(before: dict[str, str], model: Any) -> str | None:
     return f"a pass keeps {new[0]} for those after it" if new else None
 
 
-def asks_contiguous(model: Any, args: tuple, kwargs: dict[str, Any]) -> bool:
+def asks_contiguous(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether the model calls contiguous() on what scaled_dot_product_attention gives, or on a view
     of that, and it had nothing to copy here: then it is in no program, and copies where another
     backend lays its result out otherwise. True where it is unknown.

@@ -8,7 +8,9 @@ from memshim.exporting.live_model import unnoticed
 from memshim.exporting.releases import Releases
 
 
-def export(model: Any, args: tuple, kwargs: dict[str, Any], dynamic_shapes: Any) -> tuple[Any, list[list[str]]]:
+def export(
+    model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any
+) -> tuple[Any, list[list[str]]]:
     """The model exported as if it ran eagerly, with when Python released its results. Raises what
     torch.export raises.
 

@@ -16,7 +16,7 @@ from memshim.exporting import compare_operators, eager_program, gpu_program
 
 
 def find(
-    model: Any, args: tuple, kwargs: dict[str, Any], dynamic_shapes: Any, of: Any = None
+    model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any, of: Any = None
 ) -> tuple[Any, list[list[str]]] | None:
     """The program that eager runs, as export gives it; None where there is none that the live model
     agrees with, or where it leaves fewer sizes open than the program that it stands beside (of).

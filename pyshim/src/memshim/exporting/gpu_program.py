@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from unittest import mock
 
@@ -18,7 +18,7 @@ from memshim.exporting.live_model import buffers_kept, dispatched, unnoticed
 
 
 def find(
-    model: Any, args: tuple, kwargs: dict[str, Any], dynamic_shapes: Any, read: list[Any] | None = None
+    model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic_shapes: Any, read: list[Any] | None = None
 ) -> tuple[Any, list[list[str]]] | None:
     """The program and when Python released its results, as find_program.find gives them; None
     where the live model on a GPU runs another one.
@@ -57,15 +57,16 @@ def apart(program: Any) -> bool:
 def told(program: Any) -> Iterator[None]:
     """A program is saved with its weights on the devices that the graph has them on, wherever they
     are."""
-    from torch.export.pt2_archive import _package
+    from torch.export.pt2_archive import _package as package
 
+    _package: Any = package
     describe, at, nodes = (
         _package.serialize_tensor_meta,
         {},
         {n.name: n.meta.get("val") for n in program.graph.nodes if n.op == "placeholder"},
     )
     for spec in program.graph_signature.input_specs:
-        weight = program.state_dict.get(spec.target, program.constants.get(spec.target)) if spec.target else None
+        weight: Any = program.state_dict.get(spec.target, program.constants.get(spec.target)) if spec.target else None
         if hasattr(weight, "data_ptr") and hasattr(nodes.get(spec.arg.name), "device"):
             at[weight.data_ptr()] = nodes[spec.arg.name].device
 
@@ -79,7 +80,9 @@ def told(program: Any) -> Iterator[None]:
         yield
 
 
-def on_gpu(model: Any, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, Any, tuple, dict[str, Any]]:
+def on_gpu(
+    model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, Any, tuple[Any, ...], dict[str, Any]]:
     """The mode of tensors without data, and the model and its inputs on a GPU as such. What is tied
     stays so."""
     import torch
@@ -111,7 +114,8 @@ def answered(read: list[Any]) -> Iterator[None]:
 
     def answer(name: str) -> Any:
         real = getattr(torch.Tensor, name)
-        to = {"__bool__": bool, "__int__": int, "__float__": float}.get(name, lambda x: x)
+        kinds: dict[str, Callable[[Any], Any]] = {"__bool__": bool, "__int__": int, "__float__": float}
+        to = kinds.get(name, lambda x: x)
         return lambda t: to(answers.pop(0)) if type(t) is FakeTensor and answers else real(t)
 
     with contextlib.ExitStack() as stack:
@@ -130,7 +134,7 @@ def constants_apart() -> Iterator[None]:
         yield
 
 
-def _placed(mode: Any, module: Any, args: tuple, kwargs: dict[str, Any], read: list[Any]) -> list[str]:
+def _placed(mode: Any, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], read: list[Any]) -> list[str]:
     """The operators that a module on a GPU dispatches, with the device of each result."""
     with mode, unnoticed(), answered(read):
         return dispatched(module, args, kwargs, places=True)[0]

@@ -76,7 +76,7 @@ def unnoticed() -> Iterator[None]:
         yield
 
 
-def without_values(model: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+def without_values(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Runs a model on fake tensors as if it were on real ones: one that reads no data calls the
     same, and any other fails."""
     import torch
@@ -109,7 +109,9 @@ def buffers_kept(model: Any) -> Iterator[None]:
                 b.copy_(was)
 
 
-def dispatched(module: Any, args: tuple, kwargs: dict[str, Any], places: bool = False) -> tuple[list[str], list[Any]]:
+def dispatched(
+    module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], places: bool = False
+) -> tuple[list[str], list[Any]]:
     """The operators that a module dispatches, with the devices of their results where places are
     asked for, and what it read of tensor data, in order."""
     import torch
@@ -139,7 +141,7 @@ def dispatched(module: Any, args: tuple, kwargs: dict[str, Any], places: bool = 
 
     # a module may write its inputs
     own = tree_map(lambda t: t.detach().clone() if isinstance(t, torch.Tensor) else t, (args, kwargs))
-    with torch.no_grad(), Watch():
+    with torch.no_grad(), Watch():  # type: ignore[no-untyped-call]  # PyTorch's
         module(*own[0], **own[1])
     return seen, read
 

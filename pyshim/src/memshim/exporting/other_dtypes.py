@@ -17,7 +17,7 @@ from memshim.exporting.live_model import buffers_kept, dispatched, operator_name
 CASTS = ("to", "type", "type_as", "float", "half", "bfloat16", "double")
 
 
-def compare(model: Any, program: Any, args: tuple, kwargs: dict[str, Any]) -> dict[str, str]:
+def compare(model: Any, program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, str]:
     """What the sidecar says of runs under autocast, and of a model and inputs that are converted:
     the first difference of their operators in words, "" where they are the same. Each runs in
     bfloat16 on the host, on tensors without data; what the model reads of data is what it reads
@@ -30,7 +30,9 @@ def compare(model: Any, program: Any, args: tuple, kwargs: dict[str, Any]) -> di
     return {how: _difference(model, program, args, kwargs, read, how) for how in ("autocast", "dtype")}
 
 
-def _difference(model: Any, program: Any, args: tuple, kwargs: dict[str, Any], read: list[Any], how: str) -> str:
+def _difference(
+    model: Any, program: Any, args: tuple[Any, ...], kwargs: dict[str, Any], read: list[Any], how: str
+) -> str:
     try:
         _, idle = _dispatched(model, args, kwargs, read, "")
         live, casts = _dispatched(model, args, kwargs, read, how)
@@ -51,7 +53,7 @@ def _failed(e: Exception) -> str:
 
 
 def _dispatched(
-    module: Any, args: tuple, kwargs: dict[str, Any], read: list[Any], how: str
+    module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], read: list[Any], how: str
 ) -> tuple[list[str], list[tuple[str, bool]]]:
     """The operators that a module dispatches, with the dtypes and sizes of their results; and the
     casts that it calls, each with whether it gave its tensor itself."""
@@ -102,6 +104,6 @@ def _dispatched(
         state = {name: fake(t) for name, t in named}
         args, kwargs = tree_map(fake, (args, kwargs))
         cast = torch.autocast("cpu", torch.bfloat16) if how == "autocast" else contextlib.nullcontext()
-        with torch.no_grad(), unnoticed(), cast, Watch(), Casts():
+        with torch.no_grad(), unnoticed(), cast, Watch(), Casts():  # type: ignore[no-untyped-call]  # PyTorch's
             torch.func.functional_call(module, state, args, kwargs, tie_weights=False)
     return seen, casts

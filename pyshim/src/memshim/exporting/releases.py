@@ -27,11 +27,12 @@ class Releases:
 
     @contextlib.contextmanager
     def watch(self) -> Iterator[Releases]:
+        from torch.fx import proxy as tracing
         from torch.fx.experimental import proxy_tensor
-        from torch.fx.proxy import TracerBase
 
         track = proxy_tensor.track_tensor
-        of_forward = TracerBase._filter_traceback_frames
+        tracer: Any = tracing.TracerBase
+        of_forward = tracer._filter_traceback_frames
 
         def tracked(tensor: Any, proxy: Any, **more: Any) -> None:
             track(tensor, proxy, **more)
@@ -41,11 +42,11 @@ class Releases:
                 weakref.finalize(tensor, self._died, self._made).atexit = False
                 self._made += 1
 
-        proxy_tensor.track_tensor, TracerBase._filter_traceback_frames = tracked, _of_the_model
+        proxy_tensor.track_tensor, tracer._filter_traceback_frames = tracked, _of_the_model
         try:
             yield self
         finally:
-            proxy_tensor.track_tensor, TracerBase._filter_traceback_frames = track, of_forward
+            proxy_tensor.track_tensor, tracer._filter_traceback_frames = track, of_forward
 
     def _died(self, number: int) -> None:
         self._deaths.append((number, self._made - 1))

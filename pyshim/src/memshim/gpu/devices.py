@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from memshim.gpu import where
 
@@ -48,7 +48,7 @@ class Seen(NamedTuple):
     """The GPUs that PyTorch finds, in its order (name, total, compute_capability, uuid, integrated,
     torch); none, and why."""
 
-    devices: tuple[dict, ...] = ()
+    devices: tuple[dict[str, Any], ...] = ()
     why: str = ""
 
 

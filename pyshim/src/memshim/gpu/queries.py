@@ -39,8 +39,8 @@ def begin() -> None:
     _torch = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
     if hasattr(torch._C, "_accelerator_getMemoryInfo"):
         _replace(torch._C, "_accelerator_getMemoryInfo", MEMORY)
-    if torch.cuda._cudart is not None:
-        _replace(torch.cuda._cudart, "cudaMemGetInfo", MEMORY)
+    if (cudart := vars(torch.cuda)["_cudart"]) is not None:
+        _replace(cudart, "cudaMemGetInfo", MEMORY)
         torch.cuda._lazy_call(_properties)  # which PyTorch defines then
     if "pynvml" in sys.modules:
         _nvml(sys.modules["pynvml"])
@@ -102,7 +102,7 @@ def _replace(module: Any, function: str, what: str) -> None:
         setattr(module, function, _noting(real, what))
 
 
-def _noting(real: Callable, what: str) -> Callable:
+def _noting(real: Callable[..., Any], what: str) -> Callable[..., Any]:
     @functools.wraps(real)
     def call(*args: Any, **kw: Any) -> Any:
         if _queried(sys._getframe(1)) is not None:

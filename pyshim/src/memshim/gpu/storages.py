@@ -62,7 +62,7 @@ def storage_of(t: torch.Tensor) -> torch.UntypedStorage | None:
     its storage."""
     try:
         storage = t.untyped_storage()
-        if storage.nbytes() and storage.device.type != "meta" and not torch._C._is_cow_tensor(t):
+        if storage.nbytes() and storage.device.type != "meta" and not torch._C._is_cow_tensor(t):  # type: ignore[attr-defined]  # of PyTorch's own
             # raises where there is nothing: of a subclass that wraps others, of zeros that are not
             # stored
             storage.data_ptr()

@@ -21,7 +21,7 @@ class Where(NamedTuple):
     that is current when CUDA starts."""
 
     kind: str
-    index: int | None = None
+    index: int | None = None  # type: ignore[assignment]  # hides a method of tuple
 
     @property
     def told(self) -> str:

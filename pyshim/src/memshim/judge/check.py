@@ -13,7 +13,7 @@ import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from memshim import binary, progress
 from memshim.case import capture, measure, memspec_yaml, pickles, process, record
@@ -47,11 +47,11 @@ class Measured(NamedTuple):
 
     outcome: str
     text: str
-    record: dict | None = None
+    record: dict[str, Any] | None = None
     comparison: report.Comparison | None = None
     where: str = ""
 
-    def as_json(self) -> dict:
+    def as_json(self) -> dict[str, Any]:
         c = self.comparison
         return {
             "outcome": self.outcome,
@@ -71,7 +71,9 @@ def skipped(why: str, o: Options, name: str) -> Measured:
     )
 
 
-def verify(spec: str, case: dict, seen: devices.Seen, o: Options, run: Callable[..., dict] | None = None) -> Measured:
+def verify(
+    spec: str, case: dict[str, Any], seen: devices.Seen, o: Options, run: Callable[..., dict[str, Any]] | None = None
+) -> Measured:
     """Run one case of a memspec.yaml and compare. case is of memspec cases, seen what this machine
     has, run what measures (measure.measure)."""
     name = case["name"]
@@ -105,7 +107,7 @@ def verify(spec: str, case: dict, seen: devices.Seen, o: Options, run: Callable[
     return Measured(c.outcome, c.text, got, c)
 
 
-def pretendable(case: dict) -> bool:
+def pretendable(case: dict[str, Any]) -> bool:
     """Whether a case is run on a pretend GPU of itself: it says what to run, and on which card."""
     return bool(case["source"] and case["device"]["memory"])
 
@@ -217,11 +219,12 @@ def _judge(a: argparse.Namespace, asked: answers.Queried) -> int:
     outcomes += [r.outcome for r in results]
     code = exit_code(outcomes)
     if a.format == "json":
-        for c, r in zip(checked["cases"], results or [None] * len(checked["cases"])):
+        padded: list[Measured | None] = [*results] or [None] * len(checked["cases"])
+        for c, r in zip(checked["cases"], padded):
             c["measured"] = r.as_json() if r else None
             for f in c["findings"]:
                 # what a pretend GPU says is in c["measured"], which says where
-                if r and r.comparison and r.record["where"] == "cuda":
+                if r and r.comparison and r.record and r.record["where"] == "cuda":
                     f["measured"] = r.comparison.peak(f["metric"])
         say(
             json.dumps(
@@ -280,7 +283,7 @@ def _measure(a: argparse.Namespace, extra: list[str]) -> list[Measured]:
     results = []
     with progress.Progress(len(all_cases)) as bar:
 
-        def one(case: dict, run: Callable[..., dict]) -> Measured:
+        def one(case: dict[str, Any], run: Callable[..., dict[str, Any]]) -> Measured:
             bar.start(case["name"])
             return verify(a.spec, case, seen, o, run)
 

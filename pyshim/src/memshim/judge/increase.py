@@ -12,8 +12,8 @@ import pytest
 from memshim import sizes
 from memshim.judge import options
 
-BEFORE = pytest.StashKey[dict]()
-NUMBERS = pytest.StashKey[dict]()
+BEFORE = pytest.StashKey[dict[str, Any]]()
+NUMBERS = pytest.StashKey[dict[str, Any]]()
 CACHE = "memspec/last"
 SCHEMA = 1
 
@@ -25,7 +25,7 @@ class Numbers(NamedTuple):
     bytes: dict[str, int]
 
 
-def before(config: pytest.Config) -> dict[str, dict]:
+def before(config: pytest.Config) -> dict[str, dict[str, Any]]:
     """By test, what was said before: of the baseline, else of the last run."""
     if BEFORE not in config.stash:
         file = options.get(config, "memspec_baseline")
@@ -35,16 +35,17 @@ def before(config: pytest.Config) -> dict[str, dict]:
     return config.stash[BEFORE]
 
 
-def _cached(config: pytest.Config) -> dict:
+def _cached(config: pytest.Config) -> dict[str, Any]:
     return config.cache.get(CACHE, {}) if getattr(config, "cache", None) else {}
 
 
-def _read(file: Path, may_be_absent: bool) -> dict:
+def _read(file: Path, may_be_absent: bool) -> dict[str, Any]:
     try:
         told = json.loads(file.read_text(encoding="utf-8"))
         if told["schema"] != SCHEMA:
             raise ValueError(f"got schema {told['schema']!r}, want {SCHEMA}")
-        return told["tests"]
+        tests: dict[str, Any] = told["tests"]
+        return tests
     except FileNotFoundError:
         if may_be_absent:
             return {}
@@ -86,7 +87,7 @@ class Keeper:
     """Of the process that sums up: keeps the numbers of this run."""
 
     def __init__(self) -> None:
-        self.now: dict[str, dict] = {}
+        self.now: dict[str, dict[str, Any]] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if numbers := getattr(report, "memspec_numbers", None):
@@ -98,7 +99,7 @@ class Keeper:
             return
         file = options.get(config, "memspec_baseline")
         if getattr(config, "cache", None):
-            config.cache.set(CACHE, {**_cached(config), **self.now})  # type: ignore[union-attr]
+            config.cache.set(CACHE, {**_cached(config), **self.now})
         if file and options.get(config, "memspec_update_baseline"):
             tests: dict[str, Any] = {**before(config), **self.now}
             Path(file).write_text(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -40,11 +41,11 @@ class Unreadable(pytest.Item):
     """A memspec.yaml whose cases are not known: one test that is an error, so that the others still
     run."""
 
-    def __init__(self, *, why: str, **kw):
+    def __init__(self, *, why: str, **kw: Any) -> None:
         super().__init__(**kw)
         self.why = why
 
-    def reportinfo(self):
+    def reportinfo(self) -> tuple[Path, int | None, str]:
         return self.path, None, self.name
 
     def setup(self) -> None:
@@ -59,12 +60,12 @@ class CaseItem(pytest.Item):
     """One case: predicted and run for real where its GPU is there, then judged. What keeps it from
     an answer is an error, not a failure."""
 
-    def __init__(self, *, case: dict, **kw):
+    def __init__(self, *, case: dict[str, Any], **kw: Any) -> None:
         super().__init__(**kw)
         self.case = case
         self.extra_keyword_matches |= {case["model"], self.name.replace("=", ":")}  # -k takes no =
 
-    def reportinfo(self):
+    def reportinfo(self) -> tuple[Path, int | None, str]:
         line = self.case["spec"].rpartition(":")[2]
         return self.path, int(line) - 1 if line.isdigit() else None, self.name
 
@@ -127,7 +128,7 @@ class CaseItem(pytest.Item):
     def runtest(self) -> None:
         bad = (
             self.checked["outcome"] not in ("pass", "warn")
-            or bool(self.measured)
+            or self.measured is not None
             and self.measured.outcome not in ("pass", "warn", "skipped")
         )
         if bad:

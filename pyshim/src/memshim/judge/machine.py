@@ -48,16 +48,18 @@ def _shared(config: pytest.Config) -> devices.Seen:
 
 def runner(config: pytest.Config) -> process.Fresh | process.Server:
     """What this process measures its cases by."""
-    if config.stash.get(RUNNER, None) is None:
-        config.stash[RUNNER] = process.runner()
-    return config.stash[RUNNER]
+    runner: process.Fresh | process.Server | None = config.stash.get(RUNNER, None)
+    if runner is None:
+        runner = config.stash[RUNNER] = process.runner()
+    return runner
 
 
 def asked(config: pytest.Config) -> answers.Queried:
     """What cuDNN answered this process."""
-    if config.stash.get(QUERIED, None) is None:
-        config.stash[QUERIED] = answers.Queried()
-    return config.stash[QUERIED]
+    queried: answers.Queried | None = config.stash.get(QUERIED, None)
+    if queried is None:
+        queried = config.stash[QUERIED] = answers.Queried()
+    return queried
 
 
 def close(config: pytest.Config) -> None:

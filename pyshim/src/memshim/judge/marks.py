@@ -107,7 +107,7 @@ def _index(device: int | str | None) -> int | None:
 def budget_of(text: str) -> Budget:
     """A budget as options and ini files write it: allocated=1GiB leaked=0."""
     words = dict(word.partition("=")[::2] for word in text.replace(",", " ").split())
-    return memory_budget(**words)  # type: ignore[arg-type]
+    return memory_budget(**words)
 
 
 def closest(budgets: Iterable[Budget]) -> list[Budget]:

@@ -88,7 +88,10 @@ def add(parser: pytest.Parser) -> None:
             group.addoption(flag, nargs="?", const=o.const, type=o.kind, metavar=o.metavar, help=o.help)
         else:
             group.addoption(flag, type=o.kind, metavar=o.metavar, help=o.help)
-        parser.addini(o.name, o.help, type="bool" if o.kind is bool else "string", default=None)
+        if o.kind is bool:
+            parser.addini(o.name, o.help, type="bool", default=None)
+        else:
+            parser.addini(o.name, o.help, type="string", default=None)
     parser.addini("memspec_files", "files whose cases are collected", type="args", default=["memspec.yaml"])
 
 

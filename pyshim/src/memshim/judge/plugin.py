@@ -14,7 +14,7 @@ import contextlib
 import pickle
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -26,6 +26,8 @@ from memshim.judge import increase, machine, marks, options, separate_process
 from memshim.judge.items import CaseItem, SpecFile, Unreadable
 from memshim.judge.region import TOP, CUDABudget, Region
 from memshim.judge.summary import Summary
+
+Note = Callable[[str, object], None]  # writes a property of a test
 
 COUNT = pytest.StashKey[int]()  # budgets of a test so far
 SURVEY = pytest.StashKey[Any]()
@@ -50,7 +52,10 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(increase.Keeper(), "memspec-increase")
     separate_process.register(config)
     options.check(config)
-    get = lambda name: options.get(config, name)
+
+    def get(name: str) -> Any:
+        return options.get(config, name)
+
     if get("memspec_no_measure") and (get("memspec_measure") or get("memspec_require_gpu")):
         raise pytest.UsageError(
             "got --memspec-no-measure beside --memspec-measure or --memspec-require-gpu, want one of them"
@@ -83,7 +88,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     machine.close(config)
 
 
-def pytest_collect_file(file_path, parent: pytest.Collector) -> pytest.Collector | None:
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     if any(file_path.match(pattern) for pattern in parent.config.getini("memspec_files")):
         return SpecFile.from_parent(parent, path=file_path)
     return None
@@ -109,7 +114,7 @@ def _budgets_or_error(item: pytest.Item) -> tuple[list[marks.Budget], str]:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item):
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     if isinstance(item, (CaseItem, Unreadable)):
         return (yield)
     budgets, wrong = _budgets_or_error(item)
@@ -135,7 +140,7 @@ def _unjudged(item: pytest.Item) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_setup(item: pytest.Item):
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
     """What fixtures allocate has its lines, too."""
     with contextlib.suppress(ValueError, TypeError):
         if not isinstance(item, (CaseItem, Unreadable)) and budgets_of(item):
@@ -146,7 +151,7 @@ def pytest_runtest_setup(item: pytest.Item):
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_teardown(item: pytest.Item):
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, Any]:
     try:
         return (yield)
     finally:
@@ -155,7 +160,7 @@ def pytest_runtest_teardown(item: pytest.Item):
 
 
 @contextlib.contextmanager
-def held_to(item: pytest.Item, budget: marks.Budget, whole: bool = False) -> Iterator[None]:
+def held_to(item: pytest.Item, budget: marks.Budget, whole: bool = False) -> Generator[None, Any, Any]:
     """whole: it is all of the test, which a report and a comparison with earlier runs say of."""
     try:
         region = item.config.hook.pytest_memspec_region(device=budget.device, config=item.config)
@@ -209,7 +214,7 @@ def held_to(item: pytest.Item, budget: marks.Budget, whole: bool = False) -> Ite
         region.drop()
 
 
-def _notes(item: pytest.Item):
+def _notes(item: pytest.Item) -> Note:
     """Writes a budget's properties: of the first of a test memspec.NAME, of the second
     memspec.2.NAME."""
     n = item.stash[COUNT] = item.stash.get(COUNT, 0) + 1
@@ -217,7 +222,7 @@ def _notes(item: pytest.Item):
     return lambda name, value: item.user_properties.append((prefix + name, value))
 
 
-def _tell(note, peaks: marks.Peaks, budget: marks.Budget) -> None:
+def _tell(note: Note, peaks: marks.Peaks, budget: marks.Budget) -> None:
     for m in marks.METRICS:
         if m != "leaked" or budget.wants("leaked"):
             note(f"{'pretended' if pretended() else 'measured'}.{m}", getattr(peaks, m))
@@ -225,7 +230,7 @@ def _tell(note, peaks: marks.Peaks, budget: marks.Budget) -> None:
         note(f"budget.{x.metric}", x.of(peaks.total).bytes)
 
 
-def _not_judged(item: pytest.Item, note, why: str) -> None:
+def _not_judged(item: pytest.Item, note: Note, why: str) -> None:
     note("not_judged", why)
     item.stash.setdefault(UNJUDGED, []).append(why)
 
@@ -237,7 +242,7 @@ def _out_of_memory(e: BaseException) -> str:
     return out_of_memory(e) if isinstance(e, Exception) else ""
 
 
-def _fail_oom(item: pytest.Item, peaks: marks.Peaks, region: Region, note, said: str) -> NoReturn:
+def _fail_oom(item: pytest.Item, peaks: marks.Peaks, region: Region, note: Note, said: str) -> NoReturn:
     """Memory that runs out in a test with a budget breaks it, whatever its limits are."""
     note("outcome", "fail")
     item.stash[BROKEN] = True
@@ -275,7 +280,7 @@ def _survey(region: Region, peaks: marks.Peaks) -> dict[str, Any]:
     return {**peaks._asdict(), "where": where.told("cuda"), **told}
 
 
-def _judge(item: pytest.Item, budget: marks.Budget, peaks: marks.Peaks, region: Region, note) -> None:
+def _judge(item: pytest.Item, budget: marks.Budget, peaks: marks.Peaks, region: Region, note: Note) -> None:
     broken = budget.broken(peaks)
     note("outcome", "fail" if broken else "pass")
     if not broken:
@@ -295,7 +300,7 @@ def _judge(item: pytest.Item, budget: marks.Budget, peaks: marks.Peaks, region: 
     pytest.fail(marks.message(item.name, place, budget, peaks, told), pytrace=False)
 
 
-def _keep(folder: Path, nodeid: str, snapshot: dict) -> Path:
+def _keep(folder: Path, nodeid: str, snapshot: dict[str, Any]) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / (re.sub(r"[^\w.=,+-]+", "_", nodeid.replace("::", ".")).strip("_")[-150:] + ".pickle")
     with open(file, "wb") as f:
@@ -304,7 +309,7 @@ def _keep(folder: Path, nodeid: str, snapshot: dict) -> Path:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
     """What was measured travels with the report, also from xdist's processes."""
     report = yield
     if report.when == "call":
@@ -312,11 +317,11 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
         report.memspec_numbers = item.stash.get(increase.NUMBERS, None) if report.passed else None
         report.memspec_broken = item.stash.get(BROKEN, False)
         report.memspec_reads = _reads() if pretended() else []
-        report.memspec_asserted = bool(call.excinfo) and issubclass(call.excinfo.type, AssertionError)
+        report.memspec_asserted = call.excinfo is not None and issubclass(call.excinfo.type, AssertionError)
     return report
 
 
-def pytest_report_teststatus(report: pytest.TestReport):
+def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
     if report.when == "call" and report.failed and getattr(report, "memspec_broken", False):
         return "failed", "M", "MEMORY"
     return None
@@ -328,6 +333,7 @@ class Specs:
     @pytest.hookspec(firstresult=True)
     def pytest_memspec_region(self, device: int | None, config: pytest.Config) -> Region:
         """What measures a region of a test."""
+        raise NotImplementedError
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -347,20 +353,21 @@ class Shim:
 
     def budget(
         self, *, device: int | str | None = None, **limits: str | int | float
-    ) -> contextlib.AbstractContextManager:
+    ) -> contextlib.AbstractContextManager[Any]:
         """The mark's budget on a part of the test."""
         __tracebackhide__ = True  # what is wrong with the call is reported at the caller's line
         try:
             if "on" in limits:
                 raise ValueError("memshim.budget: got on=, which is the mark's alone: a test is on one GPU as a whole")
-            budget = marks.memory_budget(device=device, **limits)
+            words: dict[str, Any] = {**limits}
+            budget = marks.memory_budget(device=device, **words)
         except ValueError as e:
             wrong = str(e)
         else:
             return held_to(self._item, budget)
         pytest.fail(wrong)
 
-    def check(self, spec: str = "memspec.yaml", case: str | None = None) -> dict:
+    def check(self, spec: str = "memspec.yaml", case: str | None = None) -> dict[str, Any]:
         """Fails unless every case passes (as memspec check says); gives what it says."""
         __tracebackhide__ = True
         try:
@@ -375,7 +382,7 @@ class Shim:
             pytest.fail("\n".join(memspec_yaml.message(spec, name, asked.arguments) for name in bad), pytrace=False)
         return checked
 
-    def trace(self, *args, **kw):
+    def trace(self, *args: Any, **kw: Any) -> contextlib.AbstractContextManager[Any]:
         """memshim.trace."""
         from memshim.look.trace import trace
 

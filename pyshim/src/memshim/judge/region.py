@@ -6,10 +6,15 @@ import gc
 import sys
 from collections.abc import Iterable
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, ModuleType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from memshim.gpu import devices, where
 from memshim.judge.marks import Peaks
+
+if TYPE_CHECKING:
+    from memshim.allocator.history import Held
+    from memshim.allocator.recorder import CUDARegion
+    from memshim.attribution.forward_lines import Lines
 
 TOP = 8  # lines reported of who held the peak
 # 1 MiB and 10 MiB are the allocator's own limits
@@ -34,10 +39,14 @@ class CUDABudget:
     region's own."""
 
     def __init__(self, device: int | None = None, top: int = TOP, warm: bool = True):
-        self._device, self._top, self._warm, self._region, self._lines, self._leaks = device, top, warm, None, None, []
+        self._device, self._top, self._warm = device, top, warm
+        self._region: CUDARegion | None = None
+        self._lines: Lines | None = None
+        self._leaks: list[Held] = []
         # the region that began before the test's fixtures, and how many events it had before the
         # test
-        self._fixtures, self._since = None, 0
+        self._fixtures: CUDARegion | None = None
+        self._since = 0
         self.why_not = self._missing()
 
     def _missing(self) -> str:
@@ -63,6 +72,12 @@ class CUDABudget:
         are known from there on."""
         self._fixtures = fixtures
 
+    @property
+    def region(self) -> CUDARegion:
+        """What was started."""
+        assert self._region is not None
+        return self._region
+
     def start(self) -> None:
         import torch
 
@@ -84,7 +99,7 @@ class CUDABudget:
     def stop(self) -> Peaks:
         import torch
 
-        r = self._region
+        r = self.region
         self._end_lines()
         torch.cuda.synchronize(r.index)
         peaks = r.peaks()
@@ -102,10 +117,10 @@ class CUDABudget:
         from memshim.allocator.history import moment, replay
 
         gc.collect()
-        torch.cuda.synchronize(self._region.index)
-        self._region.mark()
+        torch.cuda.synchronize(self.region.index)
+        self.region.mark()
         theirs = _addresses(kept)
-        now = moment(self._region, replay(self._region), len(self._region.events))
+        now = moment(self.region, replay(self.region), len(self.region.events))
         self._leaks = [h for h in now.held if h.event.key not in theirs]
         return sum(h.block for h in self._leaks)
 
@@ -114,7 +129,7 @@ class CUDABudget:
         from memshim import sizes
         from memshim.allocator.history import by_line
 
-        rows = by_line(self._region, self._leaks)
+        rows = by_line(self.region, self._leaks)
         out = [
             f"{sizes.show(x.mem):>10}  {x.count:>5}  {x.frame or 'no Python line'}{', backward' * x.backward}"
             for x in rows[: self._top]
@@ -125,15 +140,15 @@ class CUDABudget:
         """Who held the peak; ends the region."""
         from memshim.look.trace import trace
 
-        self._region.close()
+        self.region.close()
         if self._fixtures is None:
-            return trace.of(self._region, top=self._top).table()
+            return trace.of(self.region, top=self._top).table()
         self._fixtures.close()
         return trace.of(self._fixtures, self._since, top=self._top).table()
 
     def took_nothing(self) -> bool:
         """Whether neither the code nor its fixtures allocated anything on the device."""
-        region = self._fixtures or self._region
+        region = self._fixtures or self.region
         region.mark()
         return not any(e.action == "alloc" for e in region.events)
 
@@ -141,17 +156,17 @@ class CUDABudget:
         """How much was allocated in all and in how many allocations, how many of each size, and the
         lines that held the peak; ends the region."""
         table = self.holders().splitlines()
-        sizes = [e.size for e in self._region.events if e.action == "alloc"]
+        sizes = [e.size for e in self.region.events if e.action == "alloc"]
         counts = [0] * (len(BINS) + 1)
         for n in sizes:
             counts[next((i for i, most in enumerate(BINS) if n <= most), len(BINS))] += 1
         return {"churn": sum(sizes), "allocations": len(sizes), "histogram": counts, "lines": table[1:]}
 
-    def snapshot(self) -> dict:
+    def snapshot(self) -> dict[str, Any]:
         """As torch.cuda.memory._dump_snapshot writes it, with what happened since the start."""
         from memshim.allocator.snapshot import snapshot
 
-        return snapshot(self._region)
+        return snapshot(self.region)
 
     def drop(self) -> None:
         self._end_lines()

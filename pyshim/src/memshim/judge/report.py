@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import tempfile
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from memshim import binary, sizes
 from memshim.case import memspec_yaml, record
@@ -18,9 +19,9 @@ class Comparison(NamedTuple):
     was."""
 
     text: str  # memspec's account
-    rows: list[dict]  # phase, metric, predicted, measured, difference, under
-    findings: list[dict]  # metric, text, warn, under, unknown
-    events: dict | None
+    rows: list[dict[str, Any]]  # phase, metric, predicted, measured, difference, under
+    findings: list[dict[str, Any]]  # metric, text, warn, under, unknown
+    events: dict[str, Any] | None
     why_not: str
 
     @property
@@ -36,7 +37,7 @@ class Comparison(NamedTuple):
         return next((r["measured"] for r in self.rows if (r["phase"], r["metric"]) == ("peak", metric)), None)
 
 
-def compare(spec: str, measured: dict, extra: list[str] = ()) -> Comparison:
+def compare(spec: str, measured: dict[str, Any], extra: Sequence[str] = ()) -> Comparison:
     """Hold a record against the case of its name in a memspec.yaml. extra are arguments that check
     has too."""
     with tempfile.TemporaryDirectory(prefix="memshim-") as folder:
@@ -54,7 +55,7 @@ def compare(spec: str, measured: dict, extra: list[str] = ()) -> Comparison:
     return Comparison(text, got["rows"], got["findings"], got["events"], "")
 
 
-def device_for(case: dict, seen: devices.Seen) -> tuple[dict | None, str]:
+def device_for(case: dict[str, Any], seen: devices.Seen) -> tuple[dict[str, Any] | None, str]:
     """The GPU of this machine that a case is for, or why running it would record nothing: compute
     capability and memory decide; drivers report memory a little differently."""
     wanted = case["device"]
@@ -71,15 +72,15 @@ def device_for(case: dict, seen: devices.Seen) -> tuple[dict | None, str]:
     )
 
 
-def _what(device: dict) -> str:
+def _what(device: dict[str, Any]) -> str:
     """A part of a card (MIG) is reported by its name, which says so, and its memory; one that shares
     the machine's memory says that."""
     if " MIG " in device["name"]:
         return f"{device['name']} with {sizes.show(device['total'])}"
-    return device["name"] + (" (integrated)" if device.get("integrated") else "")
+    return str(device["name"]) + (" (integrated)" if device.get("integrated") else "")
 
 
-def recorded_line(measured: dict) -> str:
+def recorded_line(measured: dict[str, Any]) -> str:
     """What a record that is of no real GPU may say."""
     if measured["where"] == "cpu":
         metric, at, never = "requested", "CPU tensors (no GPU)", "never compared with the allocator's numbers"

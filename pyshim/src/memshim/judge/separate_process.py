@@ -68,7 +68,7 @@ def called(reports: list[pytest.TestReport]) -> pytest.TestReport | None:
 
 def outcomes(report: pytest.TestReport) -> dict[str, str]:
     """Of the budgets of a test, by property; none of one that failed before they were judged."""
-    return {k: v for k, v in report.user_properties if k.startswith("memspec.") and k.endswith("outcome")}
+    return {k: str(v) for k, v in report.user_properties if k.startswith("memspec.") and k.endswith("outcome")}
 
 
 def judge_ends(
@@ -97,7 +97,8 @@ def judge_ends(
         (k, v) if k not in undecided else (k.removesuffix("outcome") + "not_judged", why)
         for k, v in call.user_properties
     ]
-    call.user_properties, call.memspec_broken = properties, False
+    call.user_properties = properties
+    call.memspec_broken = False  # type: ignore[attr-defined]  # ours, for pytest_report_teststatus
     if options.strict(item.config):
         call.outcome, call.longrepr = "failed", f"INCONCLUSIVE {call.nodeid}: its budget is not judged: {why}"
     else:

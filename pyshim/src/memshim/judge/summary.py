@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -23,8 +24,8 @@ class Summary:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self.results: list[tuple[str, dict]] = []
-        self.surveys: list[tuple[str, dict]] = []
+        self.results: list[tuple[str, dict[str, Any]]] = []
+        self.surveys: list[tuple[str, dict[str, Any]]] = []
         self.unmeasured: Counter[str] = Counter()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -39,7 +40,7 @@ class Summary:
         elif told:
             self.surveys.append((report.nodeid, told))
 
-    def pytest_terminal_summary(self, terminalreporter) -> None:
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         top = options.get(self._config, "memspec_report")
         if top and (self.surveys or self.unmeasured):
             self._report(terminalreporter, top)
@@ -51,7 +52,7 @@ class Summary:
         if judged and not options.get(self._config, "memspec_no_summary"):
             self._summary(terminalreporter, judged)
 
-    def _summary(self, terminalreporter, judged: list[tuple[str, dict]]) -> None:
+    def _summary(self, terminalreporter: pytest.TerminalReporter, judged: list[tuple[str, dict[str, Any]]]) -> None:
         write = _writer(terminalreporter)
         terminalreporter.section("memspec")
         for nodeid, p in sorted(judged):
@@ -68,7 +69,7 @@ class Summary:
         total = sum(outcomes.values()) + sum(not_judged.values())
         write(f"{total} budget{'s'[: total != 1]}: " + ", ".join(parts))
 
-    def _report(self, terminalreporter, top: int) -> None:
+    def _report(self, terminalreporter: pytest.TerminalReporter, top: int) -> None:
         write = _writer(terminalreporter)
         terminalreporter.section("memspec report")
         for why, n in sorted(self.unmeasured.items()):

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import bisect
 import gc
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from memshim import sizes
 from memshim.allocator.cpu_region import BASE
@@ -14,6 +15,12 @@ from memshim.attribution.library_workspace import Workspace, of_library
 from memshim.gpu.storages import aside, storages
 from memshim.look.loop import STEP, Loop, tag_of
 from memshim.look.parts import Breakdown, Parts, Row
+
+if TYPE_CHECKING:
+    import torch
+
+    from memshim.allocator.history import Change
+    from memshim.allocator.recorder import CUDARegion
 
 
 class Owner(NamedTuple):
@@ -27,7 +34,7 @@ class Owner(NamedTuple):
 class Breaker:
     """Breaks the peaks of one model's iterations down."""
 
-    def __init__(self, model, loop: Loop, optimizer) -> None:
+    def __init__(self, model: torch.nn.Module, loop: Loop, optimizer: Any) -> None:
         self._model, self._loop, self._optimizer = model, loop, optimizer
         self._layers, self._looked = list(loop.modules), False
         self._types = {name: type(m).__name__ for name, m in loop.modules.items()}
@@ -45,13 +52,14 @@ class Breaker:
         m = moment(region, changes)
         told = region.peaks().get("allocated", 0) if region.where == "cuda" else 0
         owners = self._owners(region)
-        deaths = {}
+        deaths: dict[int, list[int]] = {}
         for c in changes:
             if c.bytes < 0:
                 deaths.setdefault(c.event.key, []).append(c.index)
         labels = self._labels(region)
         calls = _Calls(region, self._loop, self._inside)
-        sums, rows, held = dict.fromkeys(Parts._fields, 0), {}, 0
+        sums, held = dict.fromkeys(Parts._fields, 0), 0
+        rows: dict[tuple[str, str], dict[str, int]] = {}
         at_peak = self._phase(region, m.at, calls)
         for h in m.held:
             death = next((d for d in deaths.get(h.event.key, ()) if d > h.born), None)
@@ -76,7 +84,7 @@ class Breaker:
         self.wants_native = bool(new or self._unsure)
         return Breakdown(peak, _cached(region, m.at, peak), Parts(**sums), self._rows(rows), *at_peak, lost)
 
-    def _still(self, region: Region, changes, at: int) -> list[tuple[int, int]]:
+    def _still(self, region: Region, changes: list[Change], at: int) -> list[tuple[int, int]]:
         """What was there before and still is at the peak."""
         gone = {c.event.key for c in changes if c.index <= at and c.bytes < 0 and c.of_before}
         return [(key, size) for key, size in region.before.items() if key not in gone]
@@ -107,7 +115,9 @@ class Breaker:
                 live.pop(e.key, None)
         return out
 
-    def _what(self, region: Region, h: Held, death: int | None, owners, labels, calls: _Calls) -> tuple[str, str, str]:
+    def _what(
+        self, region: Region, h: Held, death: int | None, owners: Any, labels: Any, calls: _Calls
+    ) -> tuple[str, str, str]:
         """Part, layer and tensor of what was made in the iteration."""
         e = h.event
         label = labels.get(h.born, "") if self._loop.annotates else self._loop.label_of(e.key, e.size)
@@ -137,13 +147,13 @@ class Breaker:
         layer, _, tensor = name.rpartition(".")
         return layer, tensor
 
-    def _add(self, rows: dict, part: str, layer: str, tensor: str, size: int) -> None:
+    def _add(self, rows: dict[tuple[str, str], dict[str, int]], part: str, layer: str, tensor: str, size: int) -> None:
         if part in Row._fields and (layer or tensor or part == "activations"):
             for at in {(layer, ""), (layer, tensor)}:
                 row = rows.setdefault(at, dict.fromkeys(Row._fields[3:], 0))
                 row[part] += size
 
-    def _rows(self, rows: dict) -> list[Row]:
+    def _rows(self, rows: dict[tuple[str, str], dict[str, int]]) -> list[Row]:
         """Layers in the model's order, each with its tensors."""
         order = {name: i for i, name in enumerate([*self._layers, OUTSIDE])}
         return [
@@ -190,7 +200,7 @@ class Breaker:
                     for key in region.keys_of(t) if region.where == "cpu" else (s.data_ptr(),):
                         out.setdefault(key, Owner(part, name))
 
-        def each(value: Any):
+        def each(value: Any) -> Iterator[Any]:
             if isinstance(value, torch.Tensor):
                 yield value
             elif isinstance(value, dict):
@@ -238,7 +248,7 @@ class Breaker:
             elif isinstance(o.__dict__.get("_parameters"), dict) and id(o) not in mine:
                 self._loop.others.add(o)
 
-    def _steps(self, optimizer, mine: dict[int, str]) -> bool:
+    def _steps(self, optimizer: Any, mine: dict[int, str]) -> bool:
         """Whether it is the model's."""
         if self._optimizer is not None:
             return optimizer is self._optimizer
@@ -296,7 +306,7 @@ def _asked_before(region: Region) -> dict[int, int]:
     snapshot where it still is."""
     if region.where != "cuda":
         return {}
-    out = {key: b["requested_size"] for key, b in region.at_end.items()}
+    out = {key: b["requested_size"] for key, b in cast("CUDARegion", region).at_end.items()}
     seen = set()
     for e in region.events:
         if e.action == "free_requested" and e.key not in seen:

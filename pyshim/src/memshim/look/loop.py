@@ -15,17 +15,22 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memshim.allocator.cpu_region import BASE, watcher
 from memshim.gpu.storages import storages
+
+if TYPE_CHECKING:
+    import torch
+
+    from memshim.allocator.history import Region
 
 STEP = BASE + "step"
 GRADIENT, INPUT = BASE + "gradient ", BASE + "input"
 
 
 _count = itertools.count()
-_numbers: dict[int, tuple[weakref.ref, str]] = {}  # by the id of a module that a loop knows
+_numbers: dict[int, tuple[weakref.ref[Any], str]] = {}  # by the id of a module that a loop knows
 
 
 def tag_of(module: int) -> str:
@@ -60,7 +65,8 @@ class Doing:
                 self._tell("")
 
     def _stack(self) -> list[tuple[str, str]]:
-        return self._threads.__dict__.setdefault("stack", [])
+        stack: list[tuple[str, str]] = self._threads.__dict__.setdefault("stack", [])
+        return stack
 
     def _now(self) -> str:
         stack = self._stack()
@@ -107,7 +113,7 @@ class Loop:
     """Hooks for one model while it is on. `region` gets what is marked where annotations are not
     available."""
 
-    def __init__(self, model, region, begins) -> None:
+    def __init__(self, model: torch.nn.Module, region: Region, begins: Callable[[], Any]) -> None:
         """begins is called when the model's forward begins."""
         import torch
 
@@ -138,27 +144,27 @@ class Loop:
         # a profiler that nobody holds ends, whatever PyTorch holds
         me, compiling = weakref.ref(self), self._torch.compiler.is_compiling
 
-        def enter(module, args) -> None:
+        def enter(module: torch.nn.Module, args: Any) -> None:
             if not compiling() and (loop := me()) is not None:
                 loop._enter(module, args)
 
-        def leave(module, args, out) -> None:
+        def leave(module: torch.nn.Module, args: Any, out: Any) -> None:
             if not compiling() and (loop := me()) is not None:
                 loop._leave(module)
 
-        def accumulated(name):
-            def hook(parameter) -> None:
+        def accumulated(name: str) -> Callable[[torch.Tensor], None]:
+            def hook(parameter: torch.Tensor) -> None:
                 if (loop := me()) is not None and parameter.grad is not None:
                     loop._mark(parameter.grad, loop.gradient + name)
 
             return hook
 
-        def steps(optimizer, args, kwargs) -> None:
+        def steps(optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
             if (loop := me()) is not None:
                 loop.optimizers.add(optimizer)
                 loop._doing.push(_STEPS)
 
-        def stepped(optimizer, args, kwargs) -> None:
+        def stepped(optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
             if (loop := me()) is not None:
                 loop._doing.pop(_STEPS)
 
@@ -184,11 +190,11 @@ class Loop:
         self.off()
         me, root = weakref.ref(self), id(next(iter(self.modules.values())))
 
-        def enter(module, args) -> None:
+        def enter(module: torch.nn.Module, args: Any) -> None:
             if id(module) == root and (loop := me()) is not None:
                 loop._begins()
 
-        self._handles = [register_module_forward_pre_hook(self._torch._disable_dynamo(enter))]
+        self._handles = [register_module_forward_pre_hook(vars(self._torch)["_disable_dynamo"](enter))]
 
     def off(self) -> None:
         for h in self._handles:
@@ -218,14 +224,14 @@ class Loop:
             )
         return found
 
-    def _of(self, module) -> int | None:
+    def _of(self, module: torch.nn.Module) -> int | None:
         """Which of the model's modules it is, or is compiled from (torch.compile)."""
         i = self._index.get(id(module))
         if i is None and "_orig_mod" in (modules := module._modules):  # a scripted module's are no dict
             i = self._index.get(id(modules["_orig_mod"]))
         return i
 
-    def _enter(self, module, args) -> None:
+    def _enter(self, module: torch.nn.Module, args: Any) -> None:
         i = self._of(module)
         if i is None:
             self.others.add(module)
@@ -235,19 +241,19 @@ class Loop:
             self._mark_inputs((args, kwargs if isinstance(kwargs, dict) else {}))
         self._doing.push(self._names[i])
 
-    def _leave(self, module) -> None:
+    def _leave(self, module: torch.nn.Module) -> None:
         i = self._of(module)
         if i is not None:
             self._doing.pop(self._names[i])
 
-    def _mark_inputs(self, given) -> None:
+    def _mark_inputs(self, given: Any) -> None:
         from torch.utils._pytree import tree_leaves
 
         for t in tree_leaves(given):
             if isinstance(t, self._torch.Tensor):
                 self._mark(t, self.input)
 
-    def _mark(self, tensor, label: str) -> None:
+    def _mark(self, tensor: torch.Tensor, label: str) -> None:
         if self._region.where == "cpu":
             for key in self._region.keys_of(tensor):
                 self.labels[key, 0] = label

@@ -7,11 +7,14 @@ import contextlib
 import random
 import sys
 from collections.abc import Iterator
-from typing import NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TextIO
 
 from memshim import sizes
 from memshim.gpu import where
 from memshim.printed import say
+
+if TYPE_CHECKING:
+    import torch
 
 
 class ModelSize(NamedTuple):
@@ -40,7 +43,9 @@ def interactive() -> bool:
     return hasattr(sys, "ps1") or "get_ipython" in vars(builtins)
 
 
-def modelsize(model, *inputs, file: TextIO | None | str = "stdout", **named) -> ModelSize:
+def modelsize(
+    model: torch.nn.Module, *inputs: Any, file: TextIO | Literal["stdout"] | None = "stdout", **named: Any
+) -> ModelSize:
     """Run the model where it lies, without gradients and then forward and backward, and say what
     it takes.
 
@@ -71,7 +76,7 @@ def modelsize(model, *inputs, file: TextIO | None | str = "stdout", **named) -> 
 
 
 @contextlib.contextmanager
-def _as_it_was(model, device) -> Iterator[None]:
+def _as_it_was(model: torch.nn.Module, device: torch.device) -> Iterator[None]:
     """After it nothing of the model or of random state has changed. The gradients are put aside in
     it."""
     import torch
@@ -100,7 +105,9 @@ def _as_it_was(model, device) -> Iterator[None]:
                     b.copy_(state[name])
 
 
-def _intermediates(model, inputs, named, device, backward: bool) -> int:
+def _intermediates(
+    model: torch.nn.Module, inputs: tuple[Any, ...], named: dict[str, Any], device: torch.device, backward: bool
+) -> int:
     import torch
 
     from memshim.allocator.history import region, replay

@@ -34,6 +34,10 @@ class Row(NamedTuple):
     optimizer_state: int = 0
     activations: int = 0
 
+    @property
+    def sizes(self) -> tuple[int, int, int, int]:
+        return self.weights, self.gradients, self.optimizer_state, self.activations
+
 
 class Breakdown(NamedTuple):
     """phase: forward, backward, step or outside of them; where: the layer or the line that was at

@@ -17,13 +17,20 @@ import csv as csv_module
 import os
 import sys
 import weakref
-from typing import NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, cast
 
 from memshim import sizes
 from memshim.allocator.pytorch_snapshot import uncollected
 from memshim.gpu import where
 from memshim.look.parts import Breakdown, Parts, Row
 from memshim.printed import say
+
+if TYPE_CHECKING:
+    import torch
+
+    from memshim.allocator.history import Region
+    from memshim.allocator.recorder import CUDARegion
+    from memshim.look.loop import Loop
 
 CSV_FILE = "memshim-profile.csv"
 # On a GPU an iteration is recorded where it is one of the first, or one that is printed; and no
@@ -66,11 +73,11 @@ class Profiler:
 
     def __init__(
         self,
-        model,
+        model: torch.nn.Module,
         print_period: int = 5,
-        csv: bool | str | os.PathLike = False,
+        csv: bool | str | os.PathLike[str] = False,
         *,
-        optimizer=None,
+        optimizer: torch.optim.Optimizer | None = None,
         rows: str = "layer",
         file: TextIO | None = None,
     ):
@@ -96,10 +103,17 @@ class Profiler:
         self.stats: list[Stats] = []
         self._region = self._make_region()
         me = weakref.ref(self)
-        self._loop = Loop(model, self._region, lambda: (p := me()) and p._resume())
+
+        def resume() -> None:
+            if (p := me()) is not None:
+                p._resume()
+
+        self._loop = Loop(model, self._region, resume)
         self._breaker = Breaker(model, self._loop, optimizer)
-        self._known: dict[tuple, tuple[Breakdown, int]] = {}  # by what the allocator counted and what was called
-        self._counted: tuple = ()
+        self._known: dict[
+            tuple[Any, ...], tuple[Breakdown, int]
+        ] = {}  # by what the allocator counted and what was called
+        self._counted: tuple[Any, ...] = ()
         # how many iterations in a row were known ones; the first since it began or was paused
         self._alike = self._since = 0
         self._paused = self._on = False
@@ -107,7 +121,7 @@ class Profiler:
         self._end = weakref.finalize(self, _end, self._loop, self._region)
         self._begin(True)
 
-    def _make_region(self):
+    def _make_region(self) -> Region:
         from memshim.allocator.cpu_region import CPURegion
         from memshim.allocator.recorder import CUDARegion
 
@@ -117,8 +131,9 @@ class Profiler:
         """An iteration begins: recorded, or counted alone. begun: the region has."""
         self._recording = record
         if self._region.where == "cuda":
-            self._region.want("alloc" if self._breaker.wants_native else "python")
-            self._region.keep_events(record)
+            region = cast("CUDARegion", self._region)
+            region.want("alloc" if self._breaker.wants_native else "python")
+            region.keep_events(record)
         if not begun:
             self._region.restart()
         if record != self._on:
@@ -193,12 +208,13 @@ class Profiler:
         top = max(mine, key=lambda s: (s.peak_allocated, s.breakdown is not None)) if mine else None
         told = max((s for s in mine if s.breakdown), key=lambda s: s.peak_allocated, default=top)
         rows = told.breakdown.rows if told and told.breakdown else []
+        lines = [_csv_row(told, row, self.where, epoch_end=True) for row in rows] if told else []
         label = "" if self.where == "cuda" else f" ({where.LABELS[self.where]})"
         out = [f"epoch {self.epoch}, {len(mine)} iterations{label}"]
         out += [_iteration_line(s) for s in ([top] if told is top else [top, told]) if s]
         out += self._table(rows, "layer" if self._rows != "tensor" else "tensor") if rows else []
         self._print("\n".join(out))
-        self._write_csv([_csv_row(told, row, self.where, epoch_end=True) for row in rows])
+        self._write_csv(lines)
         self.epoch += 1
         self._pause()
         return rows
@@ -210,7 +226,7 @@ class Profiler:
         self._loop.next()
         self._loop.wait()
         if self._region.where == "cuda":
-            self._region.keep_events(False)
+            cast("CUDARegion", self._region).keep_events(False)
         else:  # the watch slows all that runs
             self._region.close()
             self._region = self._loop._region = self._make_region()
@@ -222,17 +238,17 @@ class Profiler:
         kind = self._rows if kind is None else kind
         if not kind:
             return []
-        cells = [("layer", "weights", "gradients", "optimizer state", "activations")]
+        cells: list[tuple[str, ...]] = [("layer", "weights", "gradients", "optimizer state", "activations")]
         for r in rows:
             if r.tensor and kind != "tensor" or not any(r[3:]):
                 continue
             name = f"  {r.tensor} {r.type}" if r.tensor else f"{r.layer or '(model)'} {r.type}".rstrip()
             cells.append((name, *(sizes.show(n) if n else "" for n in r[3:])))
-        cells.append(("total", *(sizes.show(sum(r[i] for r in rows if not r.tensor)) for i in range(3, 7))))
+        cells.append(("total", *(sizes.show(sum(r.sizes[i] for r in rows if not r.tensor)) for i in range(4))))
         widths = [max(len(c[i]) for c in cells) for i in range(5)]
         return ["  " + "  ".join([c[0].ljust(widths[0]), *(c[i].rjust(widths[i]) for i in range(1, 5))]) for c in cells]
 
-    def _write_csv(self, rows: list[tuple]) -> None:
+    def _write_csv(self, rows: list[tuple[Any, ...]]) -> None:
         if self.csv:
             with open(self.csv, "a", newline="", encoding="utf-8") as f:
                 csv_module.writer(f).writerows(rows)
@@ -246,23 +262,24 @@ class Profiler:
     def __enter__(self) -> Profiler:
         return self
 
-    def __exit__(self, *error) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 
-def _end(loop, region) -> None:
+def _end(loop: Loop, region: Region) -> None:
     loop.off()
     region.close()
 
 
-def _counters(region) -> tuple:
+def _counters(region: Region) -> tuple[Any, ...]:
     """What the allocator counts, except what lies unused in which segment; empty where it counts
     nothing."""
-    if region.where != "cuda" or not region.begun:
+    cuda = cast("CUDARegion", region)
+    if region.where != "cuda" or not cuda.begun:
         return ()
     from memshim.allocator.recorder import recorder
 
-    told = recorder.real_stats(region.index)
+    told = recorder.real_stats(cuda.device)
     return tuple(
         (kind[pool]["allocated"], kind[pool]["freed"], kind[pool]["current"], kind[pool]["peak"])
         for name, kind in told.items()
@@ -271,7 +288,7 @@ def _counters(region) -> tuple:
     )
 
 
-def _change(before: tuple, after: tuple) -> tuple:
+def _change(before: tuple[Any, ...], after: tuple[Any, ...]) -> tuple[Any, ...]:
     """What came and went in an iteration, where it began and ended, and its peaks."""
     return tuple((b[0] - a[0], b[1] - a[1], a[2], b[2], b[3]) for a, b in zip(before, after))
 
@@ -312,8 +329,9 @@ def _or(n: int | None) -> int | str:
     return "" if n is None else n
 
 
-def _csv_line(s: Stats, told: str) -> tuple:
-    b = s.breakdown or Breakdown(0, None, Parts(*[""] * len(Parts._fields)), [], "", "")
+def _csv_line(s: Stats, told: str) -> tuple[Any, ...]:
+    b = s.breakdown
+    parts: tuple[int | str, ...] = b.parts if b else ("",) * len(Parts._fields)
     return (
         "iteration",
         s.epoch,
@@ -321,20 +339,20 @@ def _csv_line(s: Stats, told: str) -> tuple:
         "",
         "",
         "",
-        *b.parts,
-        _or(b.cached),
+        *parts,
+        _or(b.cached if b else None),
         s.peak_allocated,
         s.current_allocated,
         _or(s.peak_cached),
         _or(s.current_cached),
-        b.phase,
-        b.where,
+        b.phase if b else "",
+        b.where if b else "",
         _or(s.same_as),
         told,
     )
 
 
-def _csv_row(s: Stats, r: Row, told: str, epoch_end: bool = False) -> tuple:
+def _csv_row(s: Stats, r: Row, told: str, epoch_end: bool = False) -> tuple[Any, ...]:
     kind = ("epoch " if epoch_end else "") + ("tensor" if r.tensor else "layer")
     return (
         kind,
@@ -353,7 +371,7 @@ def _csv_row(s: Stats, r: Row, told: str, epoch_end: bool = False) -> tuple:
 def _iteration_line(s: Stats) -> str:
     cached = (
         ""
-        if s.peak_cached is None
+        if s.peak_cached is None or s.current_cached is None
         else f", cached {sizes.show(s.peak_cached)} at most, {sizes.show(s.current_cached)} now"
     )
     b = s.breakdown
@@ -413,11 +431,11 @@ def main(arguments: list[str]) -> int:
         say(f"memshim: got optimizer {a.optimizer!r}, want a class of torch.optim", file=sys.stderr)
         return 2
     try:
-        device = where.of(a.device)
+        at = where.of(a.device)
     except ValueError as e:
         say(f"memshim: {e}", file=sys.stderr)
         return 2
-    device = "cpu" if device.kind == "cpu" else f"cuda:{device.index or 0}"
+    device = "cpu" if at.kind == "cpu" else f"cuda:{at.index or 0}"
     model = model.train().to(device)
     args, kwargs = tree_map(lambda t: t.to(device) if isinstance(t, torch.Tensor) else t, (args, kwargs))
     optimizer = getattr(torch.optim, a.optimizer)(model.parameters()) if a.optimizer else None

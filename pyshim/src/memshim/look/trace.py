@@ -20,7 +20,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable
-from typing import Any, TextIO
+from typing import Any, Literal, TextIO
 
 from memshim import sizes
 from memshim.allocator import history
@@ -52,8 +52,8 @@ class trace:  # lower case: it is used as a function, `with memshim.trace() as t
         include: str | Iterable[str] = (),
         exclude: str | Iterable[str] = (),
         every_frame: bool = False,
-        file: TextIO | None | str = "stdout",
-        json: str | os.PathLike | None = None,
+        file: TextIO | Literal["stdout"] | None = "stdout",
+        json: str | os.PathLike[str] | None = None,
     ):
         where.parse(device)
         self._device, self._top, self._every, self._file, self._json = device, top, every_frame, file, json
@@ -103,11 +103,11 @@ class trace:  # lower case: it is used as a function, `with memshim.trace() as t
     def __enter__(self) -> trace:
         return self.start()
 
-    def __exit__(self, *error) -> None:
+    def __exit__(self, *error: object) -> None:
         self.stop()
         self.report()
 
-    def __call__(self, function: Callable) -> Callable:
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """As a decorator: each call is recorded and reported by itself."""
 
         @functools.wraps(function)
@@ -130,7 +130,7 @@ class trace:  # lower case: it is used as a function, `with memshim.trace() as t
             p.search(place) for p in self._exclude
         )
 
-    def rows(self, p: Peak | None = None) -> list[dict]:
+    def rows(self, p: Peak | None = None) -> list[dict[str, Any]]:
         """As in the table: mem, cumulative, median, count, location, largest first; "untraced" is
         what was there before. They add up to the peak, or to what was held at another moment."""
         p = p or self.peak
@@ -163,7 +163,7 @@ class trace:  # lower case: it is used as a function, `with memshim.trace() as t
             )
         return out
 
-    def as_json(self) -> dict:
+    def as_json(self) -> dict[str, Any]:
         p = self.peak
         oom = None
         if p.oom:
@@ -239,7 +239,7 @@ def _place(x: Line) -> str:
     return f"{x.frame}{', backward' * x.backward}" if x.frame else "no Python line (backward, C++)"
 
 
-def _patterns(given: str | Iterable[str]) -> list[re.Pattern]:
+def _patterns(given: str | Iterable[str]) -> list[re.Pattern[str]]:
     return [re.compile(p) for p in ([given] if isinstance(given, str) else given)]
 
 

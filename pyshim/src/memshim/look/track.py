@@ -18,7 +18,7 @@ import sys
 import types
 import weakref
 from collections import Counter
-from typing import Any, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from memshim import sizes
 from memshim.frames import Frame
@@ -26,6 +26,9 @@ from memshim.gpu import where
 from memshim.look import run_script
 from memshim.pretend import restart
 from memshim.printed import say
+
+if TYPE_CHECKING:
+    from memshim.allocator.recorder import CUDARegion
 
 
 class Kind(NamedTuple):
@@ -60,7 +63,7 @@ class Allocator(NamedTuple):
 class Census(NamedTuple):
     """The tensors on one device, and of a GPU what its allocator says."""
 
-    kinds: Counter
+    kinds: Counter[Kind]
     tensors: int
     nbytes: int
     allocator: Allocator | None = None
@@ -71,8 +74,8 @@ class Change(NamedTuple):
 
     at: Frame
     lines: list[str]
-    added: Counter
-    removed: Counter
+    added: Counter[Kind]
+    removed: Counter[Kind]
     census: Census
 
     def __str__(self) -> str:
@@ -90,11 +93,11 @@ class Tracker:
     either end.
     """
 
-    def __init__(self, file: str | os.PathLike | TextIO | None = None, device: Any = None):
+    def __init__(self, file: str | os.PathLike[str] | TextIO | None = None, device: Any = None):
         where.parse(device)
         self._file, self._device = file, device
-        self._last: Counter | None = None
-        self._peaks = None
+        self._last: Counter[Kind] | None = None
+        self._peaks: CUDARegion | None = None
         self.changes: list[Change] = []
         if isinstance(file, (str, os.PathLike)):
             open(file, "a").close()  # a path that cannot be written fails here, not in the middle of a run
@@ -134,7 +137,7 @@ class Tracker:
         self.track()
         return self
 
-    def __exit__(self, *error) -> None:
+    def __exit__(self, *error: object) -> None:
         self.track()
 
 
@@ -147,17 +150,17 @@ class _Tracked:
     def __enter__(self) -> _Tracked:
         return self
 
-    def __exit__(self, *error) -> None:
+    def __exit__(self, *error: object) -> None:
         self.change = self._tracker.track()
 
     def __str__(self) -> str:
         return str(self.change)
 
 
-_trackers: dict[tuple, Tracker] = {}  # one for each place that calls without a separate tracker write to
+_trackers: dict[tuple[Any, ...], Tracker] = {}  # one for each place that calls without a tracker of their own write to
 
 
-def track(file: str | os.PathLike | TextIO | None = None, device: Any = None) -> _Tracked:
+def track(file: str | os.PathLike[str] | TextIO | None = None, device: Any = None) -> _Tracked:
     """Report what changed since the last call of the same file and device; as a context manager,
     since it was entered."""
     key = (os.path.abspath(file) if isinstance(file, (str, os.PathLike)) else id(file) if file else None, str(device))
@@ -185,7 +188,7 @@ def count(wanted: where.Where) -> Census:
 
     from memshim.gpu.storages import aside, reachable, stored
 
-    behind: dict[int, tuple] = {}
+    behind: dict[int, tuple[Any, ...]] = {}
     found = reachable()
     gradients = {id(t.grad) for t in found if t.is_leaf and t.grad is not None}
     with aside():
@@ -205,7 +208,7 @@ def count(wanted: where.Where) -> Census:
     return Census(kinds, len(behind), sum(k.nbytes * n for k, n in kinds.items()))
 
 
-def _sorted(kinds: Counter) -> list[tuple[Kind, int]]:
+def _sorted(kinds: Counter[Kind]) -> list[tuple[Kind, int]]:
     return sorted(kinds.items(), key=lambda kn: (-kn[0].nbytes * kn[1], kn[0]))
 
 
@@ -242,10 +245,10 @@ def main(arguments: list[str]) -> int:
         return code
     try:
         with open(a.script, "rb") as f:
-            code = _tracked(f.read(), a.script, set(a.at))
+            program = _tracked(f.read(), a.script, set(a.at))
         tracker = Tracker(a.output, a.device)
     except OSError as e:
-        say(f"memshim track: {e.filename}: {e.strerror.lower()}", file=sys.stderr)
+        say(f"memshim track: {e.filename}: {str(e.strerror).lower()}", file=sys.stderr)
         return 2
     except (SyntaxError, ValueError) as e:
         say(f"memshim track: {e}", file=sys.stderr)
@@ -254,7 +257,7 @@ def main(arguments: list[str]) -> int:
     module.__dict__.update(__file__=a.script, __memshim_track__=tracker.track)
     sys.argv, sys.modules["__main__"] = [a.script, *a.arguments], module
     sys.path.insert(0, os.path.dirname(os.path.abspath(a.script)))
-    return run_script.code_of(lambda: exec(code, module.__dict__), lambda: where.of(a.device) and None)
+    return run_script.code_of(lambda: exec(program, module.__dict__), lambda: where.of(a.device) and None)
 
 
 def _tracked(source: bytes, file: str, lines: set[int]) -> types.CodeType:

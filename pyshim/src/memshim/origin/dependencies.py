@@ -93,7 +93,7 @@ class Depends(NamedTuple):
     also: tuple[str, ...] = ()
 
     @staticmethod
-    def of(case: dict) -> Depends:
+    def of(case: dict[str, Any]) -> Depends:
         told = case.get("depends") or {}
         return Depends(tuple(told.get("ignore") or ()), tuple(told.get("also") or ()))
 
@@ -102,7 +102,7 @@ class Depends(NamedTuple):
 
 
 @cache
-def _pattern(text: str) -> re.Pattern:
+def _pattern(text: str) -> re.Pattern[str]:
     parts = re.split(r"(\*\*/|\*\*|\*|\?)", text)
     words = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
     return re.compile("".join(words.get(p, re.escape(p)) for p in parts) + "(?:/.*)?", re.DOTALL)
@@ -117,7 +117,9 @@ def matches(pattern: str, path: str) -> bool:
 def of(reads: Reads, project: str, base: str, folder: str, imported: set[str], case: Depends) -> dict[str, Any]:
     """The keys of made that say what a run read. project: the root; base: what paths are relative
     to; folder: of the memspec.yaml; imported: Python files that made.files has."""
-    inside, outside, skipped = [], [], {os.path.realpath(f) for f in imported}
+    inside: list[Any] = []
+    outside: list[Any] = []
+    skipped = {os.path.realpath(f) for f in imported}
     for path in map(_source, list(reads.opened)):
         at = _place(path, project)
         if at is None or not os.path.isfile(at) or os.path.realpath(at) in skipped or reads.by_run(at):
@@ -129,7 +131,8 @@ def of(reads: Reads, project: str, base: str, folder: str, imported: set[str], c
     folders = [f for f in _folders(reads, project) if not case.ignores(_relative(f, folder))]
     ignored = _ignored(project, [*inside, *(os.path.join(f, n) for f in folders for n in os.listdir(f))])
     left = TOGETHER - sum(os.path.getsize(f) for f in imported)
-    read, names = [], {}
+    read: list[dict[str, Any]] = []
+    names: dict[str, Any] = {}
     for path in inside[:MOST]:
         size = os.path.getsize(path)
         hashed = size <= min(left, LARGEST)
@@ -168,7 +171,7 @@ def of(reads: Reads, project: str, base: str, folder: str, imported: set[str], c
 
 
 def _path(entry: dict[str, Any]) -> str:
-    return entry["path"]
+    return str(entry["path"])
 
 
 def _source(path: str) -> str:
@@ -329,7 +332,7 @@ def hashed_value(name: str, value: str | None) -> str:
     )
 
 
-def digest(file: str | os.PathLike) -> str:
+def digest(file: str | os.PathLike[str]) -> str:
     r"""SHA-256 of a file with every \r\n read as \n: a checkout on Windows is the same."""
     h, kept = hashlib.sha256(), b""
     with open(file, "rb") as f:

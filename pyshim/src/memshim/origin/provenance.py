@@ -21,7 +21,7 @@ _INSTALLED = ("site-packages", "dist-packages")
 
 
 def made(
-    beside: str | os.PathLike,
+    beside: str | os.PathLike[str],
     source: str,
     folder: str,
     model: Any,
@@ -63,7 +63,7 @@ def versions(torch: str) -> dict[str, str]:
 
 
 def differences(
-    file: str | os.PathLike, told: dict[str, Any], model: Any, folder: str = ".", of: Depends = Depends()
+    file: str | os.PathLike[str], told: dict[str, Any], model: Any, folder: str = ".", of: Depends = Depends()
 ) -> list[str]:
     """What is not so any more of what a file says it was made from: of what the run read, and of
     the parameters of the live model. folder: of the memspec.yaml; of: what its case says."""
@@ -79,7 +79,7 @@ def _is(told: tuple[str, list[int]] | None, word: str) -> str:
     return f"{word} {told[0]}[{','.join(map(str, told[1]))}]" if told else f"{word} not there"
 
 
-def parameters(model: Any) -> list[list]:
+def parameters(model: Any) -> list[list[Any]]:
     """Name, dtype and sizes of parameters and buffers."""
     if not hasattr(model, "state_dict"):
         return []

@@ -8,11 +8,13 @@ starts, and variables that are read all at once (dict(os.environ)).
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import threading
 import time
 from importlib import metadata
+from types import FrameType
 from typing import Any
 
 from memshim.frames import OWN
@@ -188,10 +190,10 @@ def _install() -> None:
             _watch_native()
 
 
-def _heard(event: str, args: tuple) -> None:
+def _heard(event: str, args: tuple[Any, ...]) -> None:
     """An audit event. Nothing may be raised here: it would end what the program does. When Python
     ends, this module's names become None."""
-    act = _EVENTS.get(event) if _EVENTS is not None else None
+    act: Any = _EVENTS.get(event) if _EVENTS is not None else None
     if act is not None and _watched is not None:
         try:
             act(_watched, *args)
@@ -239,7 +241,7 @@ def _absolute(path: Any) -> str | None:
 
 def _of_import() -> bool:
     """Whether Python's own import lists the folder."""
-    frame = sys._getframe(3)
+    frame: FrameType | None = sys._getframe(3)
     for _ in range(6):
         if frame is None:
             return False
@@ -249,7 +251,7 @@ def _of_import() -> bool:
     return False
 
 
-def _reader(frame: Any) -> str:
+def _reader(frame: FrameType | None) -> str:
     """The file of the code that reads a variable; "" where all are read at once."""
     while frame is not None:
         code = frame.f_code
@@ -292,7 +294,7 @@ def _watch_environment() -> None:
 
     def iterate(self: Any) -> Any:
         if _watched is not None and self is os.environ:
-            frame = sys._getframe(1)
+            frame: FrameType | None = sys._getframe(1)
             while frame is not None and frame.f_code.co_filename.endswith(_ABC):
                 frame = frame.f_back
             if frame is not None:
@@ -325,7 +327,7 @@ def _watch_native() -> None:
         if name in sys.modules:
             _wrap(sys.modules[name], functions)
         else:
-            After(name, lambda module, functions=functions: _wrap(module, functions))
+            After(name, functools.partial(_wrap, functions=functions))
 
 
 def _wrap(module: Any, functions: tuple[str, ...]) -> None:
@@ -345,7 +347,7 @@ def _reporting(real: Any) -> Any:
     return call
 
 
-def _native(args: tuple, kw: dict) -> None:
+def _native(args: tuple[Any, ...], kw: dict[str, Any]) -> None:
     path = next(iter(args), None) or kw.get("filename") or kw.get("path") or kw.get("name")
     if _watched is not None and isinstance(path, (str, bytes, os.PathLike)):
         _watched.open(path)

@@ -9,6 +9,7 @@ import importlib.abc
 import importlib.util
 import sys
 from collections.abc import Callable
+from importlib.machinery import ModuleSpec
 from typing import Any
 
 
@@ -20,7 +21,7 @@ class After(importlib.abc.MetaPathFinder):
         self.name, self.act, self.asking = name, act, False
         sys.meta_path.insert(0, self)
 
-    def find_spec(self, name: str, path: object = None, target: object = None):
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         if name != self.name or self.asking:
             return None
         self.asking = True

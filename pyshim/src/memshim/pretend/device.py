@@ -215,7 +215,7 @@ def nearest(of: tuple[int, int], sms: int, figure: str) -> dict[str, Any]:
     """The likest row that has the figure: the nearest capability, then the nearest number of
     multiprocessors."""
 
-    def distance(r: dict[str, Any]) -> tuple:
+    def distance(r: dict[str, Any]) -> tuple[Any, ...]:
         its = capability(r["compute_capability"])
         return its[0] != of[0], abs(its[0] * 10 + its[1] - of[0] * 10 - of[1]), abs(r["sms"] - sms)
 

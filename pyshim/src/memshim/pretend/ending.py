@@ -14,6 +14,7 @@ import atexit
 import contextlib
 import os
 import re
+from typing import Any
 
 AUTOGRAD = re.compile(r"pt_autograd_(\d+)")
 

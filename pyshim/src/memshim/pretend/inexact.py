@@ -23,7 +23,7 @@ class Read(NamedTuple):
     inner: str  # the innermost line that is not PyTorch's, file:line
     op: str
     bytes: int  # of the last one
-    count: int
+    count: int  # type: ignore[assignment]  # hides a method of tuple
     assumed: float | int | bool | str | None  # what assume said it gives: a number, or which values
     given: str = ""  # in words, where that was neither zero nor what assume said
     kind: str = ""  # bool, int, float, or count (a size by value: nonzero, unique, nms); "" where it is not known
@@ -41,7 +41,10 @@ class Read(NamedTuple):
 
 class Called(NamedTuple):
     name: str
-    count: int
+    count: int  # type: ignore[assignment]  # hides a method of tuple
+
+
+_CALLED = ("refused", "absent", "unsized")
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,7 @@ class Report:
         return hook.chosen_mode if hook else "balanced"
 
     def as_json(self) -> dict[str, Any]:
-        called = {k: [c._asdict() for c in getattr(self, k)] for k in ("refused", "absent", "unsized")}
+        called = {k: [c._asdict() for c in getattr(self, k)] for k in _CALLED}
         return {
             "pid": os.getpid(),
             "exact": self.exact,
@@ -115,11 +118,12 @@ def report() -> Report:
         for n in notes
         if n.kind == "unfollowed"
     ]
+    called = {kind: [Called(n.name, n.count) for n in notes if n.kind == kind] for kind in _CALLED}
     return Report(
         reads,
-        *([Called(n.name, n.count) for n in notes if n.kind == kind] for kind in ("refused", "absent", "unsized")),
-        timing.found(),
-        gradients.found(),
+        **called,
+        timed=timing.found(),
+        without_gradient=gradients.found(),
     )
 
 

@@ -19,7 +19,7 @@ class Note(NamedTuple):
 
     kind: str
     name: str
-    count: int
+    count: int  # type: ignore[assignment]  # hides a method of tuple
 
 
 KINDS = ("refused", "absent", "unsized", "unfollowed")
@@ -68,20 +68,18 @@ class Library:
 
     def reads(self) -> _Reads:
         """Of bytes that are not known, by this thread: how many, and the size of the last."""
-        try:
-            return self._threads.reads
-        except AttributeError:
-            self._threads.reads = self._lib.memspec_pretend_reads().contents
-            return self._threads.reads
+        reads: _Reads | None = getattr(self._threads, "reads", None)
+        if reads is None:
+            reads = self._threads.reads = self._lib.memspec_pretend_reads().contents
+        return reads
 
     def operators(self) -> ctypes.c_int:
         """1 inside of an operator whose writes the library knows, -1 of one whose are not; the
         caller sets it."""
-        try:
-            return self._threads.operators
-        except AttributeError:
-            self._threads.operators = self._lib.memspec_pretend_operators().contents
-            return self._threads.operators
+        operators: ctypes.c_int | None = getattr(self._threads, "operators", None)
+        if operators is None:
+            operators = self._threads.operators = self._lib.memspec_pretend_operators().contents
+        return operators
 
     def figures(self) -> str:
         """The file, in the folder that MEMSPEC_PRETEND_FIGURES names, where this process's figures

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from typing import Any
 
 from memshim import binary, pretend
 from memshim.pretend.activate import DESCRIPTION
@@ -41,7 +42,7 @@ def environment(a: argparse.Namespace) -> dict[str, str]:
         raise Unusable(str(e)) from None
 
 
-def case_device(a: argparse.Namespace) -> dict:
+def case_device(a: argparse.Namespace) -> dict[str, Any]:
     """The device as a case reports one."""
     found = pretend.find(a.on[0])
     return {"name": found.name, "memory": found.memory}

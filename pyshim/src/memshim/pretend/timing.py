@@ -29,7 +29,7 @@ class Decided(NamedTuple):
     what: str
     file: str  # the user's line, as far as the compiler knows it
     line: int
-    count: int
+    count: int  # type: ignore[assignment]  # hides a method of tuple
 
 
 _found: dict[tuple[str, str, int], int] = {}
@@ -61,7 +61,7 @@ def padding(pad_mm: ModuleType) -> None:
     def with_its_line(match: Any, *args: Any, **kwargs: Any) -> bool:
         nonlocal stack
         stack = next((n.meta["stack_trace"] for n in match.nodes if n.meta.get("stack_trace")), "")
-        return tried(match, *args, **kwargs)
+        return bool(tried(match, *args, **kwargs))
 
     def is_padded_faster(key: str, unpadded: float, padded: float) -> bool:
         answers[key] = True
@@ -77,8 +77,8 @@ def kernels(select_algorithm: ModuleType) -> None:
     selector = select_algorithm.AlgorithmSelectorCache
     measure = selector.benchmark_choices.__func__
 
-    def benchmark_choices(cls: type, *args: Any, **kwargs: Any) -> dict:
-        times = measure(cls, *args, **kwargs)
+    def benchmark_choices(cls: type, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        times: dict[str, Any] = measure(cls, *args, **kwargs)
         ran = [c for c, t in times.items() if math.isfinite(t)]
         library = next((c for c in ran if isinstance(c, select_algorithm.ExternKernelCaller)), None)
         if len(ran) > 1:

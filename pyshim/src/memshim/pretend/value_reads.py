@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import FrameType
+from typing import Any
 
 Number = bool | int | float
 ROUTING = "routing"  # in the place of a line: indices that come from unknown scores
@@ -65,7 +66,7 @@ class Read:
 class Reads:
     """All reads of a process, in the order in which their places came first."""
 
-    found: dict[tuple, Read] = field(default_factory=dict)
+    found: dict[tuple[Any, ...], Read] = field(default_factory=dict)
     assume: dict[str, Number | str] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
     losses: int = 0  # that LBFGS was given
@@ -85,10 +86,10 @@ class Reads:
         varied: bool = True,
     ) -> Read:
         inner, place = places()
-        assumed = self.stated() if assumed is None else assumed
+        stated = self.stated() if assumed is None else assumed
         with self.lock:
             read = self.found.setdefault(
-                (place, inner, op), Read(place, inner, op, size, assumed=assumed, given=given, kind=kind)
+                (place, inner, op), Read(place, inner, op, size, assumed=stated, given=given, kind=kind)
             )
             read.count += 1
             read.bytes, read.value = size, value

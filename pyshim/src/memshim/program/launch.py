@@ -30,8 +30,15 @@ def run(words: list[str], environ: dict[str, str], quiet: bool = False) -> tuple
         if os.getppid() != parent:
             os.kill(os.getpid(), signal.SIGTERM)
 
-    streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL) if quiet else {}
-    p = subprocess.Popen(words, env=environ, **streams, preexec_fn=end_with_parent if sys.platform == "linux" else None)
+    quietly = subprocess.DEVNULL if quiet else None
+    p = subprocess.Popen(
+        words,
+        env=environ,
+        stdin=quietly,
+        stdout=quietly,
+        stderr=quietly,
+        preexec_fn=end_with_parent if sys.platform == "linux" else None,
+    )
 
     def forward(number: int, frame: Any) -> None:
         if number != signal.SIGINT:  # a terminal sends that one to both

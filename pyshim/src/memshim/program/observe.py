@@ -82,6 +82,7 @@ class Recorded:
         import torch
 
         from memshim.allocator import recording
+        from memshim.allocator.events import ACTIONS
         from memshim.case import record
         from memshim.case.iterations import notes, parts
         from memshim.case.passes import pretend_context
@@ -90,7 +91,7 @@ class Recorded:
 
         p = torch.cuda.get_device_properties(region.index)
         sites, starts = self._attributed(region)  # which may put events in another order
-        kept = [e.action in recording.ACTIONS for e in region.events]
+        kept = [e.action in ACTIONS for e in region.events]
         number = [0, *itertools.accumulate(map(int, kept))]
         passes = [q | {"events": number[q["events"]]} for q in self.passes]
         if out_of_memory:
@@ -99,7 +100,7 @@ class Recorded:
             if self.steps and q["name"] != "baseline":
                 q["phases"] = parts(starts, begin["events"], q["events"], number)
         passes = [q | {"phases": of["phases"]} if "phases" in of else q for q, of in zip(passes, self.passes)]
-        asked = {
+        asked: dict[str, Any] = {
             "mode": "training" if self.steps else "program",
             "alloc_conf": os.environ.get("PYTORCH_CUDA_ALLOC_CONF", ""),
             "cublas_workspace": os.environ.get("CUBLAS_WORKSPACE_CONFIG", ""),
@@ -350,7 +351,7 @@ class Observer:
             if d.recorded and any(told["index"] == d.index for told in devices):
                 write_whole(
                     Path(self._folder, f"{os.getpid()}.{d.index}.rec"),
-                    d.recorded.encode(d.whole, out["out_of_memory"], made),
+                    d.recorded.encode(d.whole, str(out["out_of_memory"]), made),
                 )
         write_whole(Path(self._folder, f"{os.getpid()}.json"), json.dumps(out).encode())
 

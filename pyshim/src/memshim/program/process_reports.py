@@ -24,7 +24,7 @@ class Card(NamedTuple):
     """One card as a process used it; bytes."""
 
     name: str
-    index: int
+    index: int  # type: ignore[assignment]  # hides a method of tuple
     memory: int
     context: int
     used: int

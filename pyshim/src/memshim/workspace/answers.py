@@ -15,7 +15,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from memshim import binary
 from memshim.printed import say
@@ -99,7 +99,7 @@ class Queried:
         self._said.update(new)
         return new
 
-    def _query(self, wanted: list[dict]) -> bool:
+    def _query(self, wanted: list[dict[str, Any]]) -> bool:
         """Ask for what was not tried yet; whether there are new answers."""
         before = len(self._profile)
         for w in wanted:
@@ -117,7 +117,7 @@ class Queried:
             raise binary.BinaryError(str(e)) from None
         return True
 
-    def _remembered(self, by: Answerer, calls: list[dict]) -> list[dict]:
+    def _remembered(self, by: Answerer, calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Take answers from the cache, without the library; the calls that have none there."""
         known = command.cached(self._cache, by)
         hits = [(c, known.get(by, c)) for c in calls]
@@ -126,7 +126,7 @@ class Queried:
                 self._profile.add(by, c, hit)
         return [c for c, hit in hits if not hit]
 
-    def _ask(self, wanted: dict, calls: list[dict]) -> None:
+    def _ask(self, wanted: dict[str, Any], calls: list[dict[str, Any]]) -> None:
         try:
             found = torchwheel.find(wanted, (), self._cache, self._probe)
         except (torchwheel.NotFound, ValueError):

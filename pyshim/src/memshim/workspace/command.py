@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from memshim import binary
 from memshim.printed import say
@@ -86,26 +87,33 @@ class GivenUp(Exception):
 class Group:
     """What the cases need of one answerer, and what became of it."""
 
-    wanted: dict  # as memspec says it
-    calls: list[dict]
+    wanted: dict[str, Any]  # as memspec says it
+    calls: list[dict[str, Any]]
     by: Answerer  # who answers; another version than wanted where one stands in
     found: torchwheel.Found
-    failures: list[tuple[dict, Exception]] = field(default_factory=list)
+    failures: list[tuple[dict[str, Any], Exception]] = field(default_factory=list)
 
 
 Start = Callable[[], query.Process]
 
 
-def ask(start: Start, calls: list[dict], jobs: int, answered: Callable[[dict, dict | Exception], None]) -> None:
+def ask(
+    start: Start,
+    calls: list[dict[str, Any]],
+    jobs: int,
+    answered: Callable[[dict[str, Any], dict[str, Any] | Exception], None],
+) -> None:
     """Ask all calls with so many processes. A process that is lost costs the call it was lost on,
     and is started again; after PATIENCE losses in a row that took WASTE seconds the rest is given
     up. answered gets each call with its answer, or with why there is none."""
-    work: queue.Queue[dict] = queue.Queue()
+    work: queue.Queue[dict[str, Any]] = queue.Queue()
     for c in calls:
         work.put(c)
-    lock, lost, unable = threading.Lock(), [], []  # lost: the seconds that each loss in a row took, of all processes
+    lock = threading.Lock()
+    lost: list[float] = []  # the seconds that each loss in a row took, of all processes
+    unable: list[query.Unable] = []
 
-    def report(call: dict, answer: dict | Exception) -> None:
+    def report(call: dict[str, Any], answer: dict[str, Any] | Exception) -> None:
         with lock:
             answered(call, answer)
 
@@ -145,7 +153,7 @@ def ask(start: Start, calls: list[dict], jobs: int, answered: Callable[[dict, di
         t.join()
 
 
-def needed(a: argparse.Namespace, output: Path) -> tuple[list[dict], int]:
+def needed(a: argparse.Namespace, output: Path) -> tuple[list[dict[str, Any]], int]:
     """The calls of the cases by answerer, without those that the file has unless all are wanted;
     and memspec's exit code."""
     arguments = ["workspace", a.spec]
@@ -196,7 +204,7 @@ def answer(group: Group, profile: Profile, a: argparse.Namespace, cache: Path) -
             open_calls.append(c)
     bar, fresh = Progress(len(open_calls)), Profile()
 
-    def answered(call: dict, got: dict | Exception) -> None:
+    def answered(call: dict[str, Any], got: dict[str, Any] | Exception) -> None:
         bar.start(f"{' '.join(group.by)} calls")
         if isinstance(got, Exception):
             group.failures.append((call, got))
@@ -229,7 +237,7 @@ def remember(fresh: Profile, by: Answerer, cache: Path) -> None:
         say(f"memshim: the cache is not kept: {e}", file=sys.stderr)
 
 
-def unneeded(old: Profile, wanted: list[dict]) -> list[str]:
+def unneeded(old: Profile, wanted: list[dict[str, Any]]) -> list[str]:
     """The entries of the file that no case needs, one line each."""
     kept = Profile()
     keep(old, kept, wanted)
@@ -242,7 +250,7 @@ def unneeded(old: Profile, wanted: list[dict]) -> list[str]:
     ]
 
 
-def unanswered(old: Profile, absent: list[dict]) -> list[str]:
+def unanswered(old: Profile, absent: list[dict[str, Any]]) -> list[str]:
     """The calls to libraries that are not here that the file has no answer to, one line each."""
     out = []
     for w in absent:
@@ -275,7 +283,9 @@ def differences(old: Profile, groups: list[Group], new: Profile) -> list[str]:
     return out
 
 
-def locate(wanted: list[dict], a: argparse.Namespace, cache: Path) -> tuple[list[Group], list[dict], list[str]]:
+def locate(
+    wanted: list[dict[str, Any]], a: argparse.Namespace, cache: Path
+) -> tuple[list[Group], list[dict[str, Any]], list[str]]:
     """The library for each group, the groups without one, and why; what cannot be found is reported and
     leaves the others."""
     groups, absent, errors = [], [], []
@@ -392,7 +402,7 @@ def run(a: argparse.Namespace) -> int:
     return UNSURE if failed else OK
 
 
-def keep(old: Profile, profile: Profile, wanted: list[dict] | None) -> None:
+def keep(old: Profile, profile: Profile, wanted: list[dict[str, Any]] | None) -> None:
     """Keep the entries of the old file that are not there already: all, or only those that are
     wanted of who answered or whom it replaces."""
     for by in old.answerers():

@@ -13,8 +13,9 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 OLDEST = (9, 8, 0)  # the first release that answers for a described device
 
@@ -87,7 +88,7 @@ class Library:
     @property
     def cuda(self) -> int:
         """The major release of CUDA that it was built for."""
-        return self._lib.cudnnGetCudartVersion() // 1000
+        return int(self._lib.cudnnGetCudartVersion()) // 1000
 
     # Descriptors live until release() of an earlier mark.
 
@@ -108,7 +109,7 @@ class Library:
         self._live.append(d)
         return d
 
-    def _set(self, d: ctypes.c_void_p, attribute: int, kind: int, values, ctype) -> None:
+    def _set(self, d: ctypes.c_void_p, attribute: int, kind: int, values: Sequence[Any], ctype: type[Any]) -> None:
         array = (ctype * len(values))(*values)
         self._check(
             f"setting attribute {attribute}", self._lib.cudnnBackendSetAttribute(d, attribute, kind, len(values), array)
@@ -117,7 +118,7 @@ class Library:
     def _set_descriptor(self, d: ctypes.c_void_p, attribute: int, value: ctypes.c_void_p) -> None:
         self._set(d, attribute, TYPE_DESCRIPTOR, [value.value], ctypes.c_void_p)
 
-    def _get(self, d: ctypes.c_void_p, attribute: int, kind: int, most: int, ctype) -> list[int]:
+    def _get(self, d: ctypes.c_void_p, attribute: int, kind: int, most: int, ctype: type[Any]) -> list[int]:
         array, count = (ctype * most)(), ctypes.c_int64()
         status = self._lib.cudnnBackendGetAttribute(d, attribute, kind, most, ctypes.byref(count), array)
         self._check(f"getting attribute {attribute}", status)
@@ -129,7 +130,7 @@ class Library:
 
     # What a convolution is asked with.
 
-    def device(self, properties: dict) -> ctypes.c_void_p:
+    def device(self, properties: dict[str, Any]) -> ctypes.c_void_p:
         d, text = self._create(DEVICEPROP), json.dumps(properties).encode()
         status = self._lib.cudnnBackendSetAttribute(d, 2702, TYPE_CHAR, len(text), ctypes.c_char_p(text))
         self._check("describing the device", status)
@@ -144,7 +145,7 @@ class Library:
         self._set(d, 906, TYPE_INT64, [ord(name)], ctypes.c_int64)
         return self._finalize(d, f"tensor {name}")
 
-    def graph(self, call: dict) -> ctypes.c_void_p:
+    def graph(self, call: dict[str, Any]) -> ctypes.c_void_p:
         """The operation graph of one convolution, a call in the words of a workspace profile."""
         dtype = call["dtype"]
         double = dtype == "float64"
@@ -213,7 +214,7 @@ class Library:
         self._finalize(plan, "plan")
         return self._get(plan, 402, TYPE_INT64, 1, ctypes.c_int64)[0]
 
-    def plans(self, call: dict, device: ctypes.c_void_p) -> Iterator[tuple[int, int]]:
+    def plans(self, call: dict[str, Any], device: ctypes.c_void_p) -> Iterator[tuple[int, int]]:
         """Engine id and workspace of every plan that builds, in PyTorch's order of trying: the
         heuristics' list, then the fallbacks.
 
@@ -246,7 +247,7 @@ class Library:
         if not tried:
             raise refused or Refused("asking for configurations (there are none)", 3000)
 
-    def answer(self, call: dict, device: ctypes.c_void_p) -> dict:
+    def answer(self, call: dict[str, Any], device: ctypes.c_void_p) -> dict[str, Any]:
         """What PyTorch takes for the call: the first plan's workspace and engine. With benchmark
         also the largest workspace of all plans, which it takes once while it times them."""
         mark = self.mark()
@@ -260,7 +261,7 @@ class Library:
             self.release(mark)
 
 
-def output(call: dict) -> list[int]:
+def output(call: dict[str, Any]) -> list[int]:
     """The sizes of y, from x and w."""
     x, w = call["input"], call["weight"]
     places = [
@@ -283,6 +284,6 @@ def strides(sizes: list[int], last: bool) -> list[int]:
     return out
 
 
-def channels_last(call: dict) -> bool:
+def channels_last(call: dict[str, Any]) -> bool:
     """Whether the call's tensors lie channels last: one that is not contiguous shows it."""
     return any(call[n + "_strides"] != strides(call[n], False) for n in ("input", "weight"))

@@ -11,6 +11,7 @@ Programming Guide, "Technical Specifications per Compute Capability").
 from __future__ import annotations
 
 import re
+from typing import Any
 
 KIB = 1024
 
@@ -66,10 +67,10 @@ def check(name: str, cuda: int) -> None:
 
 
 def sm_version(name: str) -> int:
-    return int(re.match(r"sm(\d+)", name)[1])
+    return int(re.findall(r"^sm(\d+)", name)[0])
 
 
-def properties(name: str) -> dict:
+def properties(name: str) -> dict[str, Any]:
     """The description of a class. LookupError where the class is not known."""
     if name not in _CLASSES:
         raise LookupError(f"got device class {name!r}, want one of {', '.join(NAMES)}")

@@ -7,6 +7,7 @@ import json
 import os
 import tempfile
 from pathlib import Path
+from typing import Any
 
 SCHEMA = 1
 Answerer = tuple[str, str, str]  # library, version, device class
@@ -20,7 +21,7 @@ class ProfileError(Exception):
     """A file that is no workspace profile, or that contradicts itself."""
 
 
-def key(call: dict) -> str:
+def key(call: dict[str, Any]) -> str:
     """The call as a line of text, as engine/workspace/profile writes it: equal keys get equal
     answers."""
     dims = [",".join(map(str, call[n])) for n in _DIMS]
@@ -32,15 +33,15 @@ class Profile:
     """The answers of one or several files."""
 
     def __init__(self) -> None:
-        self._entries: dict[Answerer, dict[str, dict]] = {}
+        self._entries: dict[Answerer, dict[str, dict[str, Any]]] = {}
 
     def __len__(self) -> int:
         return sum(map(len, self._entries.values()))
 
-    def get(self, by: Answerer, call: dict) -> dict | None:
+    def get(self, by: Answerer, call: dict[str, Any]) -> dict[str, Any] | None:
         return self._entries.get(by, {}).get(key(call))
 
-    def add(self, by: Answerer, call: dict, answer: dict) -> None:
+    def add(self, by: Answerer, call: dict[str, Any], answer: dict[str, Any]) -> None:
         """One more entry. ProfileError where another answer is there."""
         entry = {n: call[n] for n in _CALL if n in call and call[n] is not False}
         entry |= {"bytes": answer["bytes"], "engine": answer["engine"]}
@@ -61,7 +62,7 @@ class Profile:
     def answerers(self) -> list[Answerer]:
         return sorted(self._entries)
 
-    def entries(self, by: Answerer) -> list[dict]:
+    def entries(self, by: Answerer) -> list[dict[str, Any]]:
         return list(self._entries.get(by, {}).values())
 
     def text(self) -> str:
@@ -83,7 +84,7 @@ class Profile:
             os.chmod(part, 0o644)
             os.replace(part, path)
         except OSError as e:
-            raise ProfileError(f"{path}: cannot be written: {e.strerror.lower()}") from e
+            raise ProfileError(f"{path}: cannot be written: {str(e.strerror).lower()}") from e
 
 
 def load(path: Path) -> Profile:
@@ -94,7 +95,7 @@ def load(path: Path) -> Profile:
             raise ProfileError(f"{path}: got no plain file, want a workspace profile")
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as e:
-        raise ProfileError(f"{path}: {e.strerror.lower()}") from e
+        raise ProfileError(f"{path}: {str(e.strerror).lower()}") from e
     except ValueError as e:
         raise ProfileError(f"{path}: not a workspace profile: {e}") from e
     schema = data.get("schema") if isinstance(data, dict) else None
@@ -105,8 +106,8 @@ def load(path: Path) -> Profile:
     out = Profile()
     try:
         for g in data["groups"]:
-            for e in g["entries"]:
-                out.add((g["library"], g["version"], g["class"]), e, e)
+            for entry in g["entries"]:
+                out.add((g["library"], g["version"], g["class"]), entry, entry)
     except ProfileError as e:
         raise ProfileError(f"{path}: {e}") from e
     except (KeyError, TypeError, AttributeError) as e:

@@ -21,6 +21,7 @@ import tempfile
 import threading
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 START = 120.0  # seconds to load the library
 
@@ -56,6 +57,8 @@ class Process:
             env=env,
         )
         self._lines: queue.Queue[bytes | None] = queue.Queue()
+        assert self._child.stdin is not None and self._child.stdout is not None  # pipes
+        self._stdin, self._stdout = self._child.stdin, self._child.stdout
         threading.Thread(target=self._read, daemon=True).start()
         hello = self._receive(START)
         if "error" in hello:
@@ -65,11 +68,11 @@ class Process:
         self.cuda = hello["cuda"]
 
     def _read(self) -> None:
-        for line in self._child.stdout:
+        for line in self._stdout:
             self._lines.put(line)
         self._lines.put(None)
 
-    def _receive(self, seconds: float) -> dict:
+    def _receive(self, seconds: float) -> dict[str, Any]:
         try:
             line = self._lines.get(timeout=seconds)
         except queue.Empty:
@@ -78,7 +81,8 @@ class Process:
         if line is None:
             raise Lost(self._ending())
         try:
-            return json.loads(line)
+            answer: dict[str, Any] = json.loads(line)
+            return answer
         except ValueError:
             self.close()
             raise Lost(f"got {line[:80]!r} from it, want JSON") from None
@@ -97,11 +101,11 @@ class Process:
         self.close()
         return f"{how}: {said[-1]}" if said else how
 
-    def ask(self, call: dict, seconds: float = 60.0) -> dict:
+    def ask(self, call: dict[str, Any], seconds: float = 60.0) -> dict[str, Any]:
         """The answer to a call. Lost, after which the process is of no more use, or Refusal."""
         try:
-            self._child.stdin.write(json.dumps(call).encode() + b"\n")
-            self._child.stdin.flush()
+            self._stdin.write(json.dumps(call).encode() + b"\n")
+            self._stdin.flush()
         except OSError:
             raise Lost(self._ending()) from None
         answer = self._receive(seconds)
@@ -112,7 +116,7 @@ class Process:
     def close(self) -> None:
         self._child.kill()
         self._child.wait()
-        self._child.stdin.close()
+        self._stdin.close()
         self._stderr.close()
 
 
@@ -149,7 +153,7 @@ def serve(folder: str, device_class: str, *beside: str) -> None:
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what the library prints is no answer
 
-    def say(what: dict) -> None:
+    def say(what: dict[str, Any]) -> None:
         print(json.dumps(what), file=out, flush=True)
 
     try:
@@ -169,6 +173,8 @@ def serve(folder: str, device_class: str, *beside: str) -> None:
     except cudnn.Refused as e:
         return say({"error": f"cuDNN refuses device class {device_class}: {e}"})
     say({"version": library.version, "cuda": library.cuda})
+    if device is None:
+        return
     for line in sys.stdin:
         try:
             say(library.answer(json.loads(line), device))

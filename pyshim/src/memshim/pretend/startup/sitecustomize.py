@@ -6,6 +6,7 @@ import importlib.machinery
 import importlib.util
 import os
 import sys
+import types
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -21,11 +22,9 @@ def run_own() -> None:
 def follow() -> None:
     if not os.environ.get("MEMSPEC_PRETEND"):
         return
-    spec = importlib.util.spec_from_file_location(
-        "memshim_after_import", os.path.join(os.path.dirname(HERE), "after_import.py")
-    )
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = types.ModuleType("memshim_after_import")
+    path = os.path.join(os.path.dirname(HERE), "after_import.py")
+    importlib.machinery.SourceFileLoader(module.__name__, path).exec_module(module)
     module.once_imported("torch", start)
 
 

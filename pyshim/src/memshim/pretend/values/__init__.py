@@ -15,6 +15,8 @@ compare the streams of events with each other.
 
 from __future__ import annotations
 
+from typing import Any
+
 from memshim.pretend.values import modes
 from memshim.pretend.values.hook import Values
 
@@ -23,7 +25,7 @@ __all__ = ["Values", "install", "installed", "modes"]
 _installed: Values | None = None
 
 
-def install(assume: dict | None = None, mode: str = modes.BALANCED) -> Values:
+def install(assume: dict[str, Any] | None = None, mode: str = modes.BALANCED) -> Values:
     """From here on, in this process. torch is imported; further calls change nothing but assume and
     the mode."""
     global _installed

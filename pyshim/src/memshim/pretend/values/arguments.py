@@ -23,7 +23,7 @@ def with_number(op: torch._ops.OpOverload, place: int) -> torch._ops.OpOverload:
         return op
     mine = op._schema.arguments
     for name in op.overloadpacket.overloads():
-        other = getattr(op.overloadpacket, name)
+        other: torch._ops.OpOverload = getattr(op.overloadpacket, name)
         theirs = other._schema.arguments
         if len(theirs) == len(mine) and all(
             isinstance(b.type, torch.NumberType)

@@ -24,11 +24,11 @@ class Unplanned:
     def __init__(self) -> None:
         self.errors: dict[Any, str] = {}
 
-    def guarded(self, name: str, run: Callable) -> Callable:
+    def guarded(self, name: str, run: Callable[..., Any]) -> Callable[..., Any]:
         """The kernel of an operator, which says an error again that it has said of a call like
         this."""
 
-        def kernel(keyset: Any, args: tuple, kwargs: dict) -> Any:
+        def kernel(keyset: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             call = (name, torch.cuda.current_device(), alike((args, sorted(kwargs.items()))))
             if call in self.errors:
                 raise RuntimeError(self.errors[call])

@@ -30,7 +30,7 @@ def along(t: torch.Tensor, dim: int, spread: Spread, n: int) -> tuple[torch.Tens
     return t, chosen.reshape(rows.shape).movedim(-1, dim) if t.dim() else chosen.view(())
 
 
-def of_largest(op: Operator, spread: Spread, args: tuple, kwargs: dict, out: Any) -> Chosen:
+def of_largest(op: Operator, spread: Spread, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Chosen:
     """topk, sort, kthvalue, max along a dimension and the like: (values, indices)."""
     scores, dim = args[0], op.argument(args, kwargs, "dim")
     if not isinstance(out, (tuple, list)) or len(out) != 2 or not isinstance(dim, int):
@@ -48,28 +48,28 @@ def each(t: torch.Tensor, spread: Spread, n: int, first: int = 0) -> tuple[torch
     return t, (chosen + first if first else chosen).reshape(t.shape)
 
 
-def of_extreme(op: Operator, spread: Spread, args: tuple, kwargs: dict, out: Any) -> Chosen:
+def of_extreme(op: Operator, spread: Spread, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Chosen:
     """argmax and argmin."""
     scores, dim = args[0], op.argument(args, kwargs, "dim")
     yield each(out, spread, scores.numel() if dim is None else scores.shape[dim] if scores.dim() else 1)
 
 
-def of_place(op: Operator, spread: Spread, args: tuple, kwargs: dict, out: Any) -> Chosen:
+def of_place(op: Operator, spread: Spread, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Chosen:
     """searchsorted and bucketize: where in a sorted sequence a number belongs."""
     borders = op.argument(args, kwargs, "boundaries" if "bucketize" in op.name else "sorted_sequence")
     yield each(out, spread, borders.shape[-1] + 1 if borders.dim() else 2)
 
 
-def of_sampled(op: Operator, spread: Spread, args: tuple, kwargs: dict, out: Any) -> Chosen:
+def of_sampled(op: Operator, spread: Spread, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Chosen:
     yield along(out, -1, spread, args[0].shape[-1])
 
 
-def of_permutation(op: Operator, spread: Spread, args: tuple, kwargs: dict, out: Any) -> Chosen:
+def of_permutation(op: Operator, spread: Spread, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Chosen:
     if out.numel():
         yield along(out, 0, spread, out.shape[0])
 
 
-def of_random(op: Operator, spread: Spread, args: tuple, kwargs: dict, out: Any) -> Chosen:
+def of_random(op: Operator, spread: Spread, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Chosen:
     """random_: numbers from `from` up to `to`."""
     if out.dtype is torch.bool:
         yield each(out, spread, 2)
@@ -79,12 +79,12 @@ def of_random(op: Operator, spread: Spread, args: tuple, kwargs: dict, out: Any)
             yield each(out, spread, upto - first, first)
 
 
-def of_coins(op: Operator, spread: Spread, args: tuple, kwargs: dict, out: Any) -> Chosen:
+def of_coins(op: Operator, spread: Spread, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Chosen:
     if not out.dtype.is_floating_point:
         yield each(out, spread, 2)
 
 
-def of_clamped(op: Operator, spread: Spread, args: tuple, kwargs: dict, out: Any) -> Chosen:
+def of_clamped(op: Operator, spread: Spread, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Chosen:
     """An unknown integer between two known ones."""
     low, high = op.argument(args, kwargs, "min"), op.argument(args, kwargs, "max")
     if type(low) is int and type(high) is int and low <= high and not out.dtype.is_floating_point:

@@ -156,7 +156,7 @@ class Values:
         passed_by = {name for name in (f"aten::{n}" for n in kinds.PASSED_BY) if C._dispatch_has_kernel(name)}
         for name in sorted((composite & own | kinds.LEAVES | passed_by) - self.direct):
             namespace, _, rest = name.partition("::")
-            library = self.libraries.get(namespace)
+            library: Any = self.libraries.get(namespace)
             if library is None:
                 library = self.libraries[namespace] = C._dispatch_library("IMPL", namespace, KEY_NAME, __file__, 0)
             library.impl(
@@ -169,8 +169,8 @@ class Values:
 
     def follow_registrations(self) -> None:
         """Kernels that the program registers later count too."""
-        impl = torch.library.Library.impl
-        load = torch.ops.load_library
+        impl: Any = torch.library.Library.impl
+        load: Any = torch.ops.load_library
 
         def impl_and_follow(library: Any, *args: Any, **kwargs: Any) -> Any:
             out = impl(library, *args, **kwargs)
@@ -181,7 +181,7 @@ class Values:
             load(path)
             self.register()
 
-        torch.library.Library.impl = impl_and_follow  # type: ignore[method-assign]
+        torch.library.Library.impl = impl_and_follow  # type: ignore[assignment, method-assign]
         torch.ops.load_library = load_and_follow  # type: ignore[method-assign]
 
     def call(self, keyset: C.DispatchKeySet, op: torch._ops.OpOverload, *args: Any, **kwargs: Any) -> Any:

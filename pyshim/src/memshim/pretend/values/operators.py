@@ -69,7 +69,7 @@ class Operator(Reading):
         self.follows = self.on_host and not self.random and not self.known_only
         aliases = any(r.alias_info is not None and not r.alias_info.is_write for r in schema.returns)
         if self.name.startswith("symm_mem::"):
-            self.kernel: Callable = self.anywhere
+            self.kernel: Callable[..., Any] = self.anywhere
         elif self.name.startswith(kinds.COLLECTIVES):
             # native/nccl.c says what they write; they wait for other processes, and must not run
             # twice
@@ -108,7 +108,7 @@ class Operator(Reading):
 
     # ---- running CUDA's kernel ----
 
-    def overload(self, args: tuple) -> torch._ops.OpOverload:
+    def overload(self, args: tuple[Any, ...]) -> torch._ops.OpOverload:
         """What takes these arguments. PyTorch makes a tensor of a number that is added, and it
         comes to Python as a number again: then it is the overload with a number in that place,
         which makes another tensor of it; or this one, where PyTorch allows it (add, mul)."""
@@ -120,7 +120,7 @@ class Operator(Reading):
                 return found
         return self.op
 
-    def tensors(self, args: tuple) -> tuple:
+    def tensors(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """Numbers where neither this nor another overload takes one are the tensors again that they
         were (equal, of a traced graph's constants)."""
         if self.takes_numbers or self.overload(args) is not self.op:
@@ -130,7 +130,7 @@ class Operator(Reading):
             for i, a in enumerate(args)
         )
 
-    def forward(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
+    def forward(self, keyset: C.DispatchKeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         for i in self.numbers:
             if i < len(args) and type(args[i]) in NUMBERS:
                 with C._ExcludeDispatchKeyGuard(ABOVE):
@@ -140,14 +140,14 @@ class Operator(Reading):
                 return self.redispatch(keyset, *args, **kwargs)
         return self.redispatch(keyset, *args, **kwargs)
 
-    def anywhere(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
+    def anywhere(self, keyset: C.DispatchKeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Of an operator that writes to memory of other processes: nothing is known after it."""
         try:
             return self.forward(keyset, args, kwargs)
         finally:
             self.values.library.track(1, 0)
 
-    def composed(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
+    def composed(self, keyset: C.DispatchKeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Of an operator that is made of others, which come here themselves, and may launch a
         kernel besides (mode): then nothing is known after it."""
         operators = self.values.library.operators()
@@ -157,7 +157,7 @@ class Operator(Reading):
         finally:
             operators.value = before
 
-    def inside(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
+    def inside(self, keyset: C.DispatchKeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """As forward; the library knows that an operator runs, whose writes it knows."""
         operators = self.values.library.operators()
         before, operators.value = operators.value, 1
@@ -174,7 +174,7 @@ class Operator(Reading):
 
     # ---- and computing ----
 
-    def default(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
+    def default(self, keyset: C.DispatchKeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         tensors: list[torch.Tensor] = []
         if not collect(args, tensors) or kwargs and not collect(kwargs.values(), tensors):
             return self.inside(keyset, args, kwargs)  # of a kind that is not followed
@@ -213,7 +213,9 @@ class Operator(Reading):
             self.flag(args, kwargs, out, computed, zeros)
         return out
 
-    def choosing(self, kernel: Callable, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
+    def choosing(
+        self, kernel: Callable[..., Any], keyset: C.DispatchKeySet, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         """Of an operator that gives indices: those of unknown scores are chosen."""
         out = kernel(keyset, args, kwargs)
         read: list[torch.Tensor] = []
@@ -236,13 +238,13 @@ class Operator(Reading):
                     memory.wrote(t, CHOSEN)
         return out
 
-    def argument(self, args: tuple, kwargs: dict, name: str) -> Any:
+    def argument(self, args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> Any:
         if name not in self.places:
             return None
         place, default = self.places[name]
         return args[place] if place < len(args) else kwargs.get(name, default)
 
-    def flag(self, args: tuple, kwargs: dict, out: Any, computed: bool, zeros: Any) -> None:
+    def flag(self, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any, computed: bool, zeros: Any) -> None:
         """Booleans that follow from unknown values are chosen: in mode balanced they are what zeros
         give."""
         if not self.writes and not (type(out) in PLAIN and out.dtype is torch.bool):
@@ -256,7 +258,7 @@ class Operator(Reading):
             ):
                 self.values.flag(t, not computed and zeros is None and self.at_zero(args, kwargs))
 
-    def at_zero(self, args: tuple, kwargs: dict) -> bool:
+    def at_zero(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """What an operator that works element by element gives of zeros."""
         if not self.follows or self.writes or torch.Tag.pointwise not in self.op.tags:
             return False
@@ -269,7 +271,7 @@ class Operator(Reading):
             except Exception:
                 return False
 
-    def of_zeros(self, args: tuple, kwargs: dict, tensors: list[torch.Tensor]) -> Any:
+    def of_zeros(self, args: tuple[Any, ...], kwargs: dict[str, Any], tensors: list[torch.Tensor]) -> Any:
         """What the result depends on where all that is read is zero, as nobody wrote there: None
         where somebody did."""
         untouched = self.values.memory.untouched
@@ -283,7 +285,7 @@ class Operator(Reading):
             return None
         return call
 
-    def counter(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
+    def counter(self, keyset: C.DispatchKeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A known number counted on, as every batch norm does."""
         t = args[0]
         if (
@@ -302,10 +304,10 @@ class Operator(Reading):
             self.op(host(t), args[1])
         return out
 
-    def layer(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
+    def layer(self, keyset: C.DispatchKeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Of an operator that is computed at most where all is known: the first tensor that it
-        reads reports, mostly."""
-        first = args[1 if self.beta is not None and len(args) > 1 else 0] if args else None
+        reads tells, mostly."""
+        first: Any = args[1 if self.beta is not None and len(args) > 1 else 0] if args else None
         if type(first) is list and first:
             first = first[0]
         values = self.values
@@ -327,18 +329,20 @@ class Operator(Reading):
             self.forget(args, kwargs)
         return out
 
-    def known(self, args: tuple, kwargs: dict, tensors: list[torch.Tensor]) -> bool:
+    def known(self, args: tuple[Any, ...], kwargs: dict[str, Any], tensors: list[torch.Tensor]) -> bool:
         """Whether all that the result depends on is known."""
         return self.all_read(args, kwargs, tensors, self.values.memory.known)
 
-    def chosen(self, args: tuple, kwargs: dict, tensors: list[torch.Tensor]) -> bool:
+    def chosen(self, args: tuple[Any, ...], kwargs: dict[str, Any], tensors: list[torch.Tensor]) -> bool:
         """Whether all that the result depends on is chosen or known, and not all of it known."""
         memory = self.values.memory
         return self.all_read(args, kwargs, tensors, memory.chosen) and not self.all_read(
             args, kwargs, tensors, memory.known
         )
 
-    def all_read(self, args: tuple, kwargs: dict, tensors: list[torch.Tensor], such: Callable) -> bool:
+    def all_read(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], tensors: list[torch.Tensor], such: Callable[..., Any]
+    ) -> bool:
         ignored = {id(kwargs[name]) for name in self.pure if name in kwargs}
         if args and (
             "self" in self.pure
@@ -348,26 +352,32 @@ class Operator(Reading):
             ignored.add(id(args[0]))  # 0 times what was there
         return all(id(t) in ignored or such(t) for t in tensors)
 
-    def keep(self, args: tuple, kwargs: dict) -> list[torch.Tensor]:
+    def keep(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
         """What is written, as it was before: operators that CUDA's kernel is made of may compute
         the same into it."""
         with C._ExcludeDispatchKeyGuard(ABOVE):
             return [host(t).clone() for t in self.written(args, kwargs)]
 
-    def written(self, args: tuple, kwargs: dict) -> list[torch.Tensor]:
+    def written(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
         found: list[torch.Tensor] = []
         for i, name in self.writes:
             collect([args[i] if i < len(args) else kwargs.get(name)], found)
         return found
 
-    def forget(self, args: tuple, kwargs: dict) -> None:
+    def forget(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """What is written from values that are not known is not known. A fresh result is not known
         as it is."""
         for t in self.written(args, kwargs) if self.writes else ():
             self.values.memory.unknown(t)
 
     def compute(
-        self, args: tuple, kwargs: dict, out: Any, kept: list[torch.Tensor] | None, value: int, zeros: Any = None
+        self,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        out: Any,
+        kept: list[torch.Tensor] | None,
+        value: int,
+        zeros: Any = None,
     ) -> None:
         written = self.written(args, kwargs) if self.writes else []
         fresh: list[torch.Tensor] = []
@@ -403,18 +413,18 @@ class Operator(Reading):
             except Exception:
                 self.forget(args, kwargs)
 
-    def on_cpu(self, args: tuple, kwargs: dict) -> Any:
+    def on_cpu(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The same call on the CPU."""
         here = [to_host(a) for a in args]
         if self.name == "aten::histc" and not here[0].is_floating_point():  # of integers on CUDA only
             return self.op(here[0].double(), *here[1:], **kwargs).to(here[0].dtype)
         return self.overload(args)(*here, **{k: to_host(v) for k, v in kwargs.items()})
 
-    def multiplications(self, args: tuple, results: list[torch.Tensor]) -> int:
-        factor = args[1 if "add" in self.name else 0]  # the first of the product's
+    def multiplications(self, args: tuple[Any, ...], results: list[torch.Tensor]) -> int:
+        factor: torch.Tensor = args[1 if "add" in self.name else 0]  # the first of the product's
         return results[0].numel() * factor.shape[-1] * (factor.shape[0] if self.name == "aten::addbmm" else 1)
 
-    def zero(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
+    def zero(self, keyset: C.DispatchKeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         out = self.inside(keyset, args, kwargs)
         if (
             type(args[0]) in PLAIN

@@ -24,13 +24,13 @@ class Reading:
     op: torch._ops.OpOverload
     name: str
     values: Values
-    redispatch: Callable
-    forward: Callable
-    inside: Callable
-    default: Callable
-    tensors: Callable
+    redispatch: Callable[..., Any]
+    forward: Callable[..., Any]
+    inside: Callable[..., Any]
+    default: Callable[..., Any]
+    tensors: Callable[..., Any]
 
-    def scalar(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
+    def scalar(self, keyset: C.DispatchKeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """.item(), bool(), int(), float(): a number of the device's goes to the host."""
         t = args[0]
         if type(t) in NUMBERS:
@@ -49,7 +49,7 @@ class Reading:
             return value
         return self.values.reading(self.name, t, value)
 
-    def unnoted(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
+    def unnoted(self, keyset: C.DispatchKeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """As inside; what it reads is noted by the caller, not again by an operator around it."""
         before = (reads := self.values.library.reads()).count
         try:
@@ -57,7 +57,7 @@ class Reading:
         finally:
             reads.count = before
 
-    def checking(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
+    def checking(self, keyset: C.DispatchKeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Of an operator that raises an error where a number of the device's is not zero: it is
         zero in every mode."""
         state = self.values.state
@@ -67,7 +67,7 @@ class Reading:
         finally:
             state.checking -= 1
 
-    def asked(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
+    def asked(self, keyset: C.DispatchKeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """An operator that answers Python: are these equal? CUDA's kernel runs, and the CPU
         answers."""
         tensors: list[torch.Tensor] = []
@@ -86,7 +86,7 @@ class Reading:
                 answer = self.op(*map(to_host, self.tensors(args)), **{k: to_host(v) for k, v in kwargs.items()})
         return answer if known else self.values.reading(self.name, None, answer, followed)
 
-    def copy(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
+    def copy(self, keyset: C.DispatchKeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         to, of = args[0], args[1]
         if type(to) not in PLAIN or type(of) not in PLAIN or not (to.is_cuda or of.is_cuda):
             return self.forward(keyset, args, kwargs)
@@ -137,7 +137,7 @@ class Reading:
             varied=varied,
         )
 
-    def of_one(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
+    def of_one(self, keyset: C.DispatchKeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """isin of a number that is sorted: PyTorch reads how many different ones that is, which is
         one, and how many the others are."""
         tests, memory = args[1], self.values.memory
@@ -150,7 +150,7 @@ class Reading:
         finally:
             self.values.library.answers_end()
 
-    def counted(self, keyset: C.DispatchKeySet, args: tuple, kwargs: dict) -> Any:
+    def counted(self, keyset: C.DispatchKeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """An operator whose result has a size that depends on values: CUDA's kernel reads it from
         the device."""
         tensors: list[torch.Tensor] = []
@@ -193,7 +193,9 @@ class Reading:
                         memory.wrote(there, KNOWN if known else CHOSEN)
         return out
 
-    def count(self, args: tuple, kwargs: dict, tensors: list[torch.Tensor], followed: bool) -> tuple[Any, int | None]:
+    def count(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], tensors: list[torch.Tensor], followed: bool
+    ) -> tuple[Any, int | None]:
         """The operator's result on the CPU, of what lies there or of what the mode chooses; and its
         number of rows."""
         most = max(t.numel() for t in tensors)

@@ -8,6 +8,7 @@ import importlib.util
 import json
 import os
 import sys
+import types
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 # processes that it starts have it by their environment
@@ -21,7 +22,7 @@ def _found() -> None:
         sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(HERE))))
 
 
-def _begin(torch):
+def _begin(torch: object) -> None:
     _found()
     from memshim.program import observe
 
@@ -29,11 +30,9 @@ def _begin(torch):
 
 
 def _observe() -> None:
-    spec = importlib.util.spec_from_file_location(
-        "memshim_after_import", os.path.join(HERE, "..", "..", "pretend", "after_import.py")
-    )
-    after_import = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(after_import)
+    after_import = types.ModuleType("memshim_after_import")
+    path = os.path.join(HERE, "..", "..", "pretend", "after_import.py")
+    importlib.machinery.SourceFileLoader(after_import.__name__, path).exec_module(after_import)
     after_import.After("torch", _begin)
 
 
