@@ -106,5 +106,5 @@ def histogram(counts: list[int]) -> str:
     return ", ".join(out) or "none"
 
 
-def _writer(terminalreporter) -> Callable[[str], None]:
+def _writer(terminalreporter: pytest.TerminalReporter) -> Callable[[str], None]:
     return lambda line: terminalreporter.write_line(printable(line))

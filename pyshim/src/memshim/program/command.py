@@ -317,7 +317,7 @@ def main(arguments: list[str]) -> int:
         say(f"memshim run: {e}", file=sys.stderr)
         return USAGE
     with temporary_folder("memshim-run-") as folder:
-        wanted = {
+        wanted: dict[str, Any] = {
             "folder": str(folder),
             "top": a.top or None,
             "record": os.path.abspath(a.record) if a.record else "",
