@@ -5,7 +5,16 @@ from __future__ import annotations
 import difflib
 from typing import Any
 
-from memshim.exporting.live_model import buffers_kept, dispatched, reads_value, unnoticed, without_values
+from memshim.exporting.live_model import (
+    buffers_kept,
+    calls,
+    dispatched,
+    operators,
+    run,
+    run_without_data,
+    sizes_of,
+    without_values,
+)
 
 
 def compare(model: Any, program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -79,72 +88,33 @@ def _elsewhere(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], read: 
 def _called(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], read: list[Any], device: str) -> list[str]:
     """The functions of torch that the module calls on tensors without data on a device, with what
     it read of data with them."""
-    import torch
-    from torch._subclasses.fake_tensor import FakeTensorMode
-    from torch.overrides import TorchFunctionMode
-    from torch.utils._python_dispatch import TorchDispatchMode
-    from torch.utils._pytree import tree_leaves, tree_map
+    seen: list[str] = []
 
-    answers, seen, fakes = list(read), [], {}
+    def note(function: Any, args: Any, kwargs: Any, out: Any) -> None:
+        name, told = getattr(function, "__name__", str(function)), sizes_of(out)
+        if told and name != "__get__":
+            seen.append(f"torch.{name}{told}")
 
-    class Answer(TorchDispatchMode):
-        def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            return answers.pop(0) if reads_value(function) and answers else function(*args, **(kwargs or {}))
-
-    class Watch(TorchFunctionMode):
-        def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            out = function(*args, **(kwargs or {}))
-            results = [t for t in tree_leaves(out) if isinstance(t, torch.Tensor)]
-            name = getattr(function, "__name__", str(function))
-            if results and name != "__get__":
-                seen.append(
-                    f"torch.{name}" + "".join(f" {str(t.dtype).removeprefix('torch.')}{list(t.shape)}" for t in results)
-                )
-            return out
-
-    def fake(t: Any) -> Any:
-        if not isinstance(t, torch.Tensor):
-            return t
-        if id(t) not in fakes:
-            fakes[id(t)] = torch.empty_strided(t.size(), t.stride(), dtype=t.dtype, device=device)
-        return fakes[id(t)]
-
-    with FakeTensorMode(allow_non_fake_inputs=True):
-        named = [*model.named_parameters(remove_duplicate=False), *model.named_buffers(remove_duplicate=False)]
-        state = {name: fake(t) for name, t in named}
-        args, kwargs = tree_map(fake, (args, kwargs))
-        with torch.no_grad(), unnoticed(), Answer(), Watch():  # type: ignore[no-untyped-call]  # PyTorch's
-            torch.func.functional_call(model, state, args, kwargs, tie_weights=False)
+    run_without_data(model, args, kwargs, operators(lambda *_: None, read), calls(note), device=device)
     return seen
 
 
 def _placed(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
     import torch
-    from torch.overrides import TorchFunctionMode
     from torch.utils._device import _device_constructors
 
     makers, lifted = _device_constructors(), (torch.tensor, torch.as_tensor)
     found: list[str] = []
 
-    class Watch(TorchFunctionMode):
-        def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            out = function(*args, **(kwargs or {}))
-            if function in makers and isinstance(out, torch.Tensor) and not found:
-                on_host = (kwargs or {}).get("device") is None
-                told_on_host = function in lifted and not out.dim()
-                if on_host != told_on_host:
-                    where = ("on the host", "where it runs") if on_host else ("where it runs", "on the host")
-                    found.append(
-                        f"eager makes torch.{function.__name__} "
-                        f"{str(out.dtype).removeprefix('torch.')}{list(out.shape)} {where[0]}, the program {where[1]}"
-                    )
-            return out
+    def note(function: Any, args: Any, kwargs: Any, out: Any) -> None:
+        if function not in makers or not isinstance(out, torch.Tensor):
+            return
+        on_host = kwargs.get("device") is None
+        if on_host != (function in lifted and not out.dim()):
+            where = ("on the host", "where it runs") if on_host else ("where it runs", "on the host")
+            found.append(f"eager makes torch.{function.__name__}{sizes_of(out)} {where[0]}, the program {where[1]}")
 
-    own = torch.utils._pytree.tree_map(
-        lambda t: t.detach().clone() if isinstance(t, torch.Tensor) else t, (args, kwargs)
-    )
-    with torch.no_grad(), Watch():
-        module(*own[0], **own[1])
+    run(module, args, kwargs, calls(note))
     return found[0] if found else None
 
 
@@ -188,35 +158,26 @@ def keeps(before: dict[str, str], model: Any) -> str | None:
 def asks_contiguous(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether the model calls contiguous() on what scaled_dot_product_attention gives, or on a view
     of that, and it had nothing to copy here: then it is in no program, and copies where another
-    backend lays its result out otherwise. True where it is unknown.
-    """
+    backend lays its result out otherwise. True where it is unknown."""
     import torch
     from torch.nn import functional
-    from torch.overrides import TorchFunctionMode
 
-    results: list[Any] = []
+    results: dict[int, Any] = {}  # by address of the storage, which is held so that no other gets its place
     asked = []
 
-    class Watch(TorchFunctionMode):
-        def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            out = function(*args, **(kwargs or {}))
-            if function is functional.scaled_dot_product_attention:
-                results.append(out.untyped_storage()._cdata)
-                results.append(out)  # so that no other gets its place
-            elif (
-                function is torch.Tensor.contiguous
-                and out.untyped_storage()._cdata in results[::2]
-                or function is functional.multi_head_attention_forward
-            ):
-                asked.append(function)  # the latter asks within
-            return out
+    def note(function: Any, args: Any, kwargs: Any, out: Any) -> None:
+        if function is functional.scaled_dot_product_attention:
+            results[out.untyped_storage()._cdata] = out
+        elif (
+            function is functional.multi_head_attention_forward
+            or function is torch.Tensor.contiguous
+            and out.untyped_storage()._cdata in results
+        ):  # which asks within
+            asked.append(function)
 
     try:
-        with without_values(model, args, kwargs), buffers_kept(model), torch.no_grad(), Watch():
-            own = torch.utils._pytree.tree_map(
-                lambda t: t.detach().clone() if isinstance(t, torch.Tensor) else t, (args, kwargs)
-            )
-            model(*own[0], **own[1])
+        with without_values(model, args, kwargs), buffers_kept(model):
+            run(model, args, kwargs, calls(note))
     except Exception:  # whatever the user's module raises
         return True
     return bool(asked)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 from unittest import mock
 
@@ -109,41 +109,34 @@ def buffers_kept(model: Any) -> Iterator[None]:
                 b.copy_(was)
 
 
-def dispatched(
-    module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], places: bool = False
-) -> tuple[list[str], list[Any]]:
-    """The operators that a module dispatches, with the devices of their results where places are
-    asked for, and what it read of tensor data, in order."""
+def sizes_of(out: Any, places: bool = False) -> str:
+    """The dtypes and sizes of the tensors of a result, with their devices where places are asked
+    for."""
     import torch
-    from torch.utils._python_dispatch import TorchDispatchMode
-    from torch.utils._pytree import tree_leaves, tree_map
 
-    seen: list[str] = []
-    read: list[Any] = []
+    tensors = [t for t in torch.utils._pytree.tree_leaves(out) if isinstance(t, torch.Tensor)]
+    return "".join(
+        f" {str(t.dtype).removeprefix('torch.')}{list(t.shape)}" + f" {t.device.type}" * places for t in tensors
+    )
 
-    class Watch(TorchDispatchMode):
-        def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            out = function(*args, **(kwargs or {}))
-            if reads_value(function):
-                read.append(out)
-            schema = function._schema
-            results = [t for t in tree_leaves(out) if isinstance(t, torch.Tensor)]
-            writes = any(a.alias_info is not None and a.alias_info.is_write for a in schema.arguments)
-            fresh = any(r.alias_info is None for r in schema.returns)
-            # torch.tensor's, which eager makes without an operator
-            if writes or results and fresh and function is not torch.ops.aten.lift_fresh_copy.default:
-                at = {t: f" {t.device.type}" if places else "" for t in results}
-                seen.append(
-                    operator_name(function)
-                    + "".join(f" {str(t.dtype).removeprefix('torch.')}{list(t.shape)}{at[t]}" for t in results)
-                )
-            return out
 
-    # a module may write its inputs
-    own = tree_map(lambda t: t.detach().clone() if isinstance(t, torch.Tensor) else t, (args, kwargs))
-    with torch.no_grad(), Watch():  # type: ignore[no-untyped-call]  # PyTorch's
-        module(*own[0], **own[1])
-    return seen, read
+def makes(function: Any) -> bool:
+    """Whether an operator makes something new; torch.tensor's copy does not, which eager makes
+    without an operator."""
+    import torch
+
+    fresh = any(r.alias_info is None for r in function._schema.returns)
+    return fresh and function is not torch.ops.aten.lift_fresh_copy.default
+
+
+def writes(function: Any) -> bool:
+    return any(a.alias_info is not None and a.alias_info.is_write for a in function._schema.arguments)
+
+
+def operator_name(function: Any) -> str:
+    name = function._schema.name
+    overload = function._schema.overload_name
+    return f"{name}.{overload}" if overload else name
 
 
 def reads_value(function: Any) -> bool:
@@ -153,7 +146,102 @@ def reads_value(function: Any) -> bool:
     return function in (aten._local_scalar_dense.default, aten.is_nonzero.default, aten.equal.default)
 
 
-def operator_name(function: Any) -> str:
-    name = function._schema.name
-    overload = function._schema.overload_name
-    return f"{name}.{overload}" if overload else name
+def calls(note: Callable[[Any, Any, Any, Any], None]) -> Any:
+    """A mode in which note is given each function of torch that is called: the function, its
+    arguments by position and by name, and its result."""
+    from torch.overrides import TorchFunctionMode
+
+    class Calls(TorchFunctionMode):
+        def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            out = function(*args, **(kwargs or {}))
+            note(function, args, kwargs or {}, out)
+            return out
+
+    return Calls()
+
+
+def operators(note: Callable[[Any, Any], None], answers: Sequence[Any] = (), without: Sequence[Any] = ()) -> Any:
+    """A mode in which note is given each operator that is dispatched, with its result. What reads
+    tensor data is answered, in order, as long as there are answers. Operators in without are not
+    run."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    left = list(answers)
+
+    class Operators(TorchDispatchMode):
+        def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            if left and reads_value(function):
+                return left.pop(0)
+            if function in without:
+                return None
+            out = function(*args, **(kwargs or {}))
+            note(function, out)
+            return out
+
+    return Operators()  # type: ignore[no-untyped-call]  # PyTorch's
+
+
+def run(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *modes: Any) -> None:
+    """One pass in these modes, on copies of the inputs: a module may write them."""
+    import torch
+    from torch.utils._pytree import tree_map
+
+    args, kwargs = tree_map(lambda t: t.detach().clone() if isinstance(t, torch.Tensor) else t, (args, kwargs))
+    with torch.no_grad(), contextlib.ExitStack() as stack:
+        for mode in modes:
+            stack.enter_context(mode)
+        module(*args, **kwargs)
+
+
+def run_without_data(
+    module: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    *modes: Any,
+    device: str | None = None,
+    floating: Any = None,
+) -> None:
+    """One pass in these modes, on tensors without data in the place of the module's own and of the
+    inputs: on a device, and where floating is a dtype, of that one where they are of numbers with
+    fractions."""
+    import torch
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    from torch.utils._pytree import tree_map
+
+    fakes: dict[int, torch.Tensor] = {}
+
+    def fake(t: Any) -> Any:
+        if not isinstance(t, torch.Tensor):
+            return t
+        if id(t) not in fakes:
+            dtype = floating if floating and t.is_floating_point() else t.dtype
+            fakes[id(t)] = torch.empty_strided(t.size(), t.stride(), dtype=dtype, device=device)
+        return fakes[id(t)]
+
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        named = [*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)]
+        state = {name: fake(t) for name, t in named}
+        args, kwargs = tree_map(fake, (args, kwargs))
+        with torch.no_grad(), unnoticed(), contextlib.ExitStack() as stack:
+            for mode in modes:
+                stack.enter_context(mode)
+            torch.func.functional_call(module, state, args, kwargs, tie_weights=False)
+
+
+def dispatched(
+    module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], places: bool = False
+) -> tuple[list[str], list[Any]]:
+    """The operators that a module dispatches, with the devices of their results where places are
+    asked for, and what it read of tensor data, in order."""
+    seen: list[str] = []
+    read: list[Any] = []
+
+    def note(function: Any, out: Any) -> None:
+        if reads_value(function):
+            read.append(out)
+        told = sizes_of(out, places)
+        if writes(function) or told and makes(function):
+            seen.append(operator_name(function) + told)
+
+    run(module, args, kwargs, operators(note))
+    return seen, read

@@ -12,7 +12,17 @@ import contextlib
 from typing import Any
 
 from memshim.exporting.compare_operators import difference
-from memshim.exporting.live_model import buffers_kept, dispatched, operator_name, reads_value, unnoticed, without_values
+from memshim.exporting.live_model import (
+    buffers_kept,
+    calls,
+    dispatched,
+    makes,
+    operator_name,
+    operators,
+    run_without_data,
+    sizes_of,
+    without_values,
+)
 
 CASTS = ("to", "type", "type_as", "float", "half", "bfloat16", "double")
 
@@ -58,52 +68,27 @@ def _dispatched(
     """The operators that a module dispatches, with the dtypes and sizes of their results; and the
     casts that it calls, each with whether it gave its tensor itself."""
     import torch
-    from torch._subclasses.fake_tensor import FakeTensorMode
-    from torch.overrides import TorchFunctionMode
-    from torch.utils._python_dispatch import TorchDispatchMode
-    from torch.utils._pytree import tree_leaves, tree_map
 
-    answers, seen, casts, fakes = list(read), [], [], {}
+    seen: list[str] = []
+    casts: list[tuple[str, bool]] = []
 
-    class Watch(TorchDispatchMode):
-        def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            if reads_value(function) and answers:
-                return answers.pop(0)
-            if function is torch.ops.aten._assert_tensor_metadata.default:  # that its input has the dtype of the export
-                return None
-            out = function(*args, **(kwargs or {}))
-            results = [t for t in tree_leaves(out) if isinstance(t, torch.Tensor)]
-            if (
-                results
-                and any(r.alias_info is None for r in function._schema.returns)
-                and function is not torch.ops.aten.lift_fresh_copy.default
-            ):
-                seen.append(
-                    operator_name(function)
-                    + "".join(f" {str(t.dtype).removeprefix('torch.')}{list(t.shape)}" for t in results)
-                )
-            return out
+    def dispatched(function: Any, out: Any) -> None:
+        told = sizes_of(out)
+        if told and makes(function):
+            seen.append(operator_name(function) + told)
 
-    class Casts(TorchFunctionMode):
-        def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            out = function(*args, **(kwargs or {}))
-            if getattr(function, "__name__", "") in CASTS and isinstance(out, torch.Tensor):
-                casts.append((function.__name__, out is args[0]))
-            return out
+    def called(function: Any, args: Any, kwargs: Any, out: Any) -> None:
+        if getattr(function, "__name__", "") in CASTS and isinstance(out, torch.Tensor):
+            casts.append((function.__name__, out is args[0]))
 
-    def fake(t: Any) -> Any:
-        if not isinstance(t, torch.Tensor):
-            return t
-        if id(t) not in fakes:
-            dtype = torch.bfloat16 if how == "dtype" and t.is_floating_point() else t.dtype
-            fakes[id(t)] = torch.empty_strided(t.size(), t.stride(), dtype=dtype)
-        return fakes[id(t)]
-
-    with FakeTensorMode(allow_non_fake_inputs=True):
-        named = [*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)]
-        state = {name: fake(t) for name, t in named}
-        args, kwargs = tree_map(fake, (args, kwargs))
-        cast = torch.autocast("cpu", torch.bfloat16) if how == "autocast" else contextlib.nullcontext()
-        with torch.no_grad(), unnoticed(), cast, Watch(), Casts():  # type: ignore[no-untyped-call]  # PyTorch's
-            torch.func.functional_call(module, state, args, kwargs, tie_weights=False)
+    run_without_data(
+        module,
+        args,
+        kwargs,
+        torch.autocast("cpu", torch.bfloat16) if how == "autocast" else contextlib.nullcontext(),
+        # that an input has the dtype of the export
+        operators(dispatched, read, without=(torch.ops.aten._assert_tensor_metadata.default,)),
+        calls(called),
+        floating=torch.bfloat16 if how == "dtype" else None,
+    )
     return seen, casts

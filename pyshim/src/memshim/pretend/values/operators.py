@@ -306,7 +306,7 @@ class Operator(Reading):
 
     def layer(self, keyset: C.DispatchKeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Of an operator that is computed at most where all is known: the first tensor that it
-        reads tells, mostly."""
+        reads reports, mostly."""
         first: Any = args[1 if self.beta is not None and len(args) > 1 else 0] if args else None
         if type(first) is list and first:
             first = first[0]
