@@ -35,7 +35,8 @@ class ModelSize(NamedTuple):
             f"without backward, {sizes.show(self.with_backward)} with backward{what}"
         )
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        return str(self)
 
 
 def interactive() -> bool:

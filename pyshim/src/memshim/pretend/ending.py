@@ -18,7 +18,7 @@ from typing import Any
 
 AUTOGRAD = re.compile(r"pt_autograd_(\d+)")
 
-_kept: list = []  # what the last passes refer to: a thread is never the one that releases it
+_kept: list[Any] = []  # what the last passes refer to: a thread is never the one that releases it
 
 
 def register() -> None:
