@@ -163,7 +163,7 @@ func TestOutOfMemoryIsBroken(t *testing.T) {
 }
 
 // The pass that memory ran out in is no row: its peaks are as far as it came. Who held what is reported.
-func TestOutOfMemoryTellsWhoHeldWhat(t *testing.T) {
+func TestOutOfMemoryReportsWhoHeldWhat(t *testing.T) {
 	held := []recording.Held{{Bytes: 5 * MiB, Count: 2}, {Bytes: 3 * MiB, Count: 1, File: "net.py", Line: 7, Function: "forward"}, {Bytes: 2, File: "a.py"}, {Bytes: 1, File: "b.py"}}
 	for _, c := range []struct {
 		pass, want string

@@ -195,7 +195,7 @@ class Model(torch.nn.Module):
 }
 
 // memshim asks the binary that runs it, unless the user names another.
-func TestMemshimIsToldTheBinary(t *testing.T) {
+func TestMemshimGetsTheBinary(t *testing.T) {
 	c := smallCase(t)
 	tools := Tools{Binary: "/opt/memspec"}
 	assert.Contains(t, tools.environment(c, []string{"HOME=/"}), "MEMSPEC=/opt/memspec")

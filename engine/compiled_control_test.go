@@ -89,9 +89,9 @@ func noted(r *report.Report) []note.ID {
 	return out
 }
 
-// TestKernelsAreToldByLines: a package that inductor recorded source lines in (trace.provenance_tracking_level)
+// TestKernelsAreNamedByLines: a package that inductor recorded source lines in (trace.provenance_tracking_level)
 // names a kernel by the lines of the user's code that it was made of.
-func TestKernelsAreToldByLines(t *testing.T) {
+func TestKernelsAreNamedByLines(t *testing.T) {
 	r, _ := ranOf(t, testcase.On(t, "t4", filepath.Join("..", "testdata", "compiled", "lines", "net.t4.pt2"), "float32[8,64]"))
 	var got []string
 	for _, e := range r.Trace.Events {

@@ -157,10 +157,10 @@ func TestPackageRefusals(t *testing.T) {
 	}
 }
 
-// TestFusedKernelsAreTold: a buffer is reported by the operators that its kernel was made of, a
+// TestFusedKernelsAreNamed: a buffer is reported by the operators that its kernel was made of, a
 // copy that compiling adds as such: resnet50's convolutions are run channels last, so its image and
 // its weights are copied in every call.
-func TestFusedKernelsAreTold(t *testing.T) {
+func TestFusedKernelsAreNamed(t *testing.T) {
 	r, err := new(suite.Models).Run(context.Background(), testcase.On(t, "t4", filepath.Join("..", "testdata", "compiled", "resnet50.t4.pt2"), "float32[1,3,224,224]"))
 	require.NoError(t, err)
 	var copies, fused []int64

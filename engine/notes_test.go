@@ -40,11 +40,11 @@ func TestNotesAreListed(t *testing.T) {
 }
 
 // Every note is written by some run: a row here is its test.
-func TestNotesHaveAWitness(t *testing.T) {
+func TestEveryNoteIsWritten(t *testing.T) {
 	small := "../testdata/artifacts/small/"
-	unwitnessed := map[note.ID]bool{}
+	unwritten := map[note.ID]bool{}
 	for _, k := range note.Kinds() {
-		unwitnessed[k.ID] = true
+		unwritten[k.ID] = true
 	}
 	for _, tt := range []struct {
 		id       note.ID
@@ -115,10 +115,10 @@ func TestNotesHaveAWitness(t *testing.T) {
 			for _, n := range r.Notes {
 				assert.NotEmpty(t, n.Text)
 			}
-			delete(unwitnessed, tt.id)
+			delete(unwritten, tt.id)
 		})
 	}
-	assert.Empty(t, unwitnessed, "no run here writes them")
+	assert.Empty(t, unwritten, "no run here writes them")
 }
 
 // noting makes a case of a recording that has a note.

@@ -1,4 +1,4 @@
-// A stand-in libcuda.so.1: one or two devices with fixed numbers, and errors to be switched on by the variable FAKECUDA:
+// A stub libcuda.so.1: one or two devices with fixed numbers, and errors to be switched on by the variable FAKECUDA:
 //   (empty) one device    two   two devices    none      a driver without a device (cuInit gives 100)
 //   old     CUDA 10.2     hang  cuInit never returns     mismatch  kernel module and library differ (cuInit gives 803)
 //   broken  cuDeviceTotalMem gives 999

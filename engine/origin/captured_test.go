@@ -79,7 +79,7 @@ func TestASourceIsPredictedFromItsRecording(t *testing.T) {
 }
 
 // A training run is reported by iteration and phase, with who holds its peak.
-func TestTrainingIsToldByPhase(t *testing.T) {
+func TestTrainingIsReportedByPhase(t *testing.T) {
 	dir, cases := testcase.Project(t, testcase.SourceOnly, "")
 	testcase.Keep(t, testcase.Trained(), cases[0].Captured())
 	r, err := engine.Estimate(context.Background(), cases[0])
@@ -203,7 +203,7 @@ func TestAnArchiveWithASidecar(t *testing.T) {
 }
 
 // Without a sidecar the debug records of a scripted archive report: its functions must still be in the source.
-func TestAScriptedArchiveTellsItsSource(t *testing.T) {
+func TestAScriptedArchiveRecordsItsSource(t *testing.T) {
 	m, err := engine.Open(linears)
 	require.NoError(t, err)
 	g, err := m.Artifact.Program.Entry.Graph()

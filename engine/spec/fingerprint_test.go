@@ -72,7 +72,7 @@ func TestWriteSaidSeesEveryField(t *testing.T) {
 // A recording is found by what the run depends on and the recording does not record: all of a
 // case's settings but what a replay can choose, what judges it, and what is known of a device
 // besides its name, capability and multiprocessors.
-func TestCapturedSeesWhatTheRecordingDoesNotTell(t *testing.T) {
+func TestCapturedSeesWhatTheRecordingLacks(t *testing.T) {
 	hangs := regexp.MustCompile(`^(Model|Source|Dir|Mode|Runtime|Grad|DType|Inputs|Assume|Assume\.(Line|Size|Values)|Training.*|Artifact` +
 		`|Platform\.(Autocast|TF32Matmul|TF32CuDNN|Benchmark|Deterministic|CuDNNv7|Attention|CublasWorkspace.*|Torch\..*|Device\.(Name|ComputeCapability.*|SMs)))$`)
 	before := full(t)

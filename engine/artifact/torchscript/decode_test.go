@@ -101,7 +101,7 @@ func countNodes(b *program.Block) int {
 }
 
 // What an archive says of Python, by how it was made.
-func TestTells(t *testing.T) {
+func TestRecords(t *testing.T) {
 	for _, c := range []struct {
 		path string
 		want program.Records

@@ -14,9 +14,9 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// TestTold: results go in the order in which Python released them, none before its last use, and
+// TestReleases: results go in the order in which Python released them, none before its last use, and
 // one that it never released stays to the end.
-func TestTold(t *testing.T) {
+func TestReleases(t *testing.T) {
 	x, a, b, c, d := &program.Value{ID: 0, Name: "x"}, &program.Value{ID: 1, Name: "a"}, &program.Value{ID: 2, Name: "b"}, &program.Value{ID: 3, Name: "c"}, &program.Value{ID: 4, Name: "d"}
 	node := func(out *program.Value, in ...*program.Value) *program.Node {
 		n := &program.Node{Operation: &program.Operation{Op: "aten::add"}, Outs: []*program.Value{out}}
@@ -54,10 +54,10 @@ func TestTold(t *testing.T) {
 	assert.EqualError(t, err, "got a release of q after b, want two results of the program: it was written for another one")
 }
 
-// TestToldOrder: what Python released behind one node goes in that order, and what it held to the
+// TestReleaseOrder: what Python released behind one node goes in that order, and what it held to the
 // end goes last; a value that is used later than it was released goes with its last use.
 // Parameters, and what a node's blocks make, are not Python's names.
-func TestToldOrder(t *testing.T) {
+func TestReleaseOrder(t *testing.T) {
 	values := map[string]*program.Value{}
 	value := func(name string) *program.Value {
 		if values[name] == nil {

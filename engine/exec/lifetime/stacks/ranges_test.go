@@ -226,8 +226,8 @@ func TestMost(t *testing.T) {
 	}
 }
 
-// TestNothingTold: calls that nest too deep record nothing, and a function that cannot be read is an error.
-func TestNothingTold(t *testing.T) {
+// TestNothingRecorded: calls that nest too deep record nothing, and a function that cannot be read is an error.
+func TestNothingRecorded(t *testing.T) {
 	p := traced(t, map[string]string{"": lines("_0 = op(p) | n.py:1 forward", "return _0")})
 	p.depth = maxNesting
 	ranges, err := p.Ranges(p.prog.Entry, p.prog.Root)

@@ -65,7 +65,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeReadIsTold(t *testing.T) {
+func TestWhatCannotBeReadIsReported(t *testing.T) {
 	t.Setenv("MEMSPEC_UPDATE", "")
 	o := &recorder{TB: t}
 	File(o, t.TempDir(), "")

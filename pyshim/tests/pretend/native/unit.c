@@ -211,7 +211,7 @@ static void values(void) {
 	unsigned long long *reads = &memspec_pretend_reads()->count;
 	SUCCEEDS(cudaMemcpy(device, host, sizeof host, 1));
 	SUCCEEDS(cudaMemcpy(back, device, sizeof back, 2));
-	CHECK(!memcmp(host, back, sizeof host) && *reads == 1); /* nobody tells what kernels write: nothing is known */
+	CHECK(!memcmp(host, back, sizeof host) && *reads == 1); /* nobody says what kernels write: nothing is known */
 
 	memspec_pretend_track(1, 0);
 	SUCCEEDS(cudaMemcpy(device, host, sizeof host, 1));
@@ -381,7 +381,7 @@ static void refusals(void) {
 	CHECK(!strcmp(cudaGetErrorString(cudaErrorNotSupported), "cudaIpcGetMemHandle is not stood in for on memspec's pretend GPU"));
 	note_unsized("what is not known");
 	CHECK(memspec_pretend_note(1, &kind, &name, &count) && kind == 2 && count == 1 && !memspec_pretend_note(2, &kind, &name, &count));
-	for (int i = 0; i < 1000; i++) { /* as many as a runtime asks for: what is refused after them is told too */
+	for (int i = 0; i < 1000; i++) { /* as many as a runtime asks for: what is refused after them is reported too */
 		char wanted[32];
 		snprintf(wanted, sizeof wanted, "cuCall%d", i);
 		note_absent(wanted);

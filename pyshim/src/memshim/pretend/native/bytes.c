@@ -15,7 +15,7 @@
 /* Copies of more bytes are not made: they would cost host memory. */
 static size_t copy_limit = (size_t)1 << 20;
 enum value { UNKNOWN, KNOWN, CHOSEN }; /* as ../values/memory.py has them */
-static bool tracking; /* somebody tells which bytes operators write; else nothing is known */
+static bool tracking; /* somebody says which bytes operators write; else nothing is known */
 
 /* ---- sets of bytes: disjoint spans in the order of addresses ---- */
 
@@ -103,7 +103,7 @@ static __thread struct {
 	uint64_t bits[MOST_ANSWERS];
 	int count, next;
 } answers;
-static __thread int operators; /* 1: inside of an operator whose writes are told; -1: of one whose are not; 0: of none, or of one that passes by */
+static __thread int operators; /* 1: inside of an operator whose writes are reported; -1: of one whose are not; 0: of none, or of one that passes by */
 
 static bool answer(void *dst, size_t n) {
 	if (answers.next == answers.count || (n != 1 && n != 2 && n != 4 && n != 8)) return false;
@@ -144,7 +144,7 @@ static bool is_pytorchs(const void *function) {
 	return (const char *)function >= code.from && (const char *)function < code.to;
 }
 
-/* ---- what the Python side tells ---- */
+/* ---- what the Python side reports ---- */
 
 API void memspec_pretend_track(int on, size_t limit) {
 	lock_memory();
@@ -203,7 +203,7 @@ void bytes_unknown(const void *p, size_t n) {
 API void memspec_pretend_unknown(const void *p, size_t n) { bytes_unknown(p, n); }
 
 void bytes_after_launch(const void *function) {
-	if (operators > 0 || !tracking || (!operators && is_pytorchs(function))) return; /* of an operator it is told what it writes, where it is not fresh */
+	if (operators > 0 || !tracking || (!operators && is_pytorchs(function))) return; /* of an operator it is reported what it writes, where it is not fresh */
 	lock_memory();
 	known.count = chosen.count = 0;
 	unlock_memory();
@@ -289,7 +289,7 @@ void bytes_set(void *dst, const void *pattern, size_t width, size_t count) {
 	} else bytes_unknown(dst, n);
 }
 
-/* PyTorch tells of every block that its caching allocator hands out (n > 0) or takes back through this function of libc10.so:
+/* PyTorch says of every block that its caching allocator hands out (n > 0) or takes back through this function of libc10.so:
    void c10::reportMemoryUsageToProfiler(void *, int64_t, size_t, size_t, c10::Device). A block that is used again must not show what lay there
    before: a kernel would have written over it. */
 API void _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(void *p, int64_t n, size_t allocated, size_t reserved, uint16_t device) {

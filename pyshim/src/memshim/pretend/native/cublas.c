@@ -1,4 +1,4 @@
-/* cuBLAS and cuBLASLt. PyTorch allocates their workspaces itself, by sizes of its own, so that their functions only have to succeed. */
+/* cuBLAS and cuBLASLt. PyTorch allocates their workspaces itself, by its own sizes, so that their functions only have to succeed. */
 #include "pretend.h"
 
 #include <stdlib.h>
@@ -107,7 +107,7 @@ COMPLEX(herk_v2) COMPLEX(her2k_v2) ALL(trmm_v2) ALL(trsm_v2) ALL(trsmBatched)
 SUCCEEDS(cublasGemmEx) SUCCEEDS(cublasSgemmEx) SUCCEEDS(cublasCgemmEx) SUCCEEDS(cublasGemmStridedBatchedEx) SUCCEEDS(cublasGemmBatchedEx)
 ALL(getrfBatched) ALL(getrsBatched)
 
-/* These tell on the host whether their parameters were right; they were. */
+/* These report on the host whether their parameters were right; they were. */
 #define NUMBER(x) uintptr_t x UNUSED
 #define GEQRF(name) \
 	API cublasStatus_t name(NUMBER(h), NUMBER(m), NUMBER(n), NUMBER(a), NUMBER(lda), NUMBER(tau), int *info) { return *info = 0, CUBLAS_STATUS_SUCCESS; }

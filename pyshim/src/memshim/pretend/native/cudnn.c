@@ -123,7 +123,7 @@ SUCCEEDS(cudnnBatchNormalizationForwardTrainingEx) SUCCEEDS(cudnnBatchNormalizat
 SUCCEEDS(cudnnPoolingForward) SUCCEEDS(cudnnSpatialTfGridGeneratorForward) SUCCEEDS(cudnnSpatialTfGridGeneratorBackward)
 SUCCEEDS(cudnnSpatialTfSamplerForward) SUCCEEDS(cudnnSpatialTfSamplerBackward)
 
-/* ---- batch norm: the library tells its sizes only to a handle. In the spatial mode, which PyTorch takes for contiguous tensors, they are 0:
+/* ---- batch norm: the library reports its sizes only to a handle. In the spatial mode, which PyTorch takes for contiguous tensors, they are 0:
    two training steps of resnet50 recorded on a T4 agree to the byte (pretend/truth). The persistent mode, for channels last, is not known. ---- */
 
 #define PERSISTENT 2 /* CUDNN_BATCHNORM_SPATIAL_PERSISTENT */

@@ -1,5 +1,5 @@
 /* CUPTI, which PyTorch's profiler asks for what a GPU does. The real one does not come back from a driver that is not there. There is nothing to
-   record: the profiler is told so, and goes on with operators and memory. */
+   record: the profiler learns it, and goes on with operators and memory. */
 #include "pretend.h"
 
 #ifndef PUBLIC_HEADERS

@@ -11,7 +11,7 @@ static CUresult token(void *place) {
 	return CUDA_SUCCESS;
 }
 
-/* A function is its module, and so is a kernel its library: there is nothing to tell them apart by. */
+/* A function is its module, and so is a kernel its library: there is nothing to distinguish them by. */
 API CUresult cuModuleLoadData(CUmodule *m, const void *image UNUSED) { return token(m); }
 API CUresult cuModuleLoadDataEx(CUmodule *m, const void *image UNUSED, unsigned int n UNUSED, CUjit_option *options UNUSED, void **values UNUSED) { return token(m); }
 API CUresult cuModuleLoad(CUmodule *m, const char *path UNUSED) { return token(m); }

@@ -37,7 +37,7 @@ API ncclResult_t ncclCommInitAll(ncclComm_t *out, int n, const int *devices UNUS
 	for (int i = 0; i < n && !e; i++) e = make(&out[i], n, i);
 	return e;
 }
-/* Which ranks are of a colour is known to all of them together alone: one is enough for whoever asks for a group of its own. */
+/* Which ranks are of a colour is known to all of them together alone: one is enough for whoever asks for a separate group. */
 API ncclResult_t ncclCommSplit(ncclComm_t c, int colour, int key UNUSED, ncclComm_t *out, ncclConfig_t *config UNUSED) {
 	*out = NULL;
 	if (colour < 0) return ncclSuccess; /* NCCL_SPLIT_NOCOLOR */

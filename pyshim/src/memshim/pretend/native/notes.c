@@ -1,4 +1,4 @@
-/* What was asked for and is not stood in for: told on stderr, kept for the Python side. And how real libraries are found. */
+/* What was asked for and is not replaced: reported on stderr, kept for the Python side. And how real libraries are found. */
 #include "pretend.h"
 
 #include <dlfcn.h>

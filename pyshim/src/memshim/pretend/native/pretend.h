@@ -101,13 +101,13 @@ void bytes_fresh(void *p, size_t n);      /* a block that is given out anew hold
 void bytes_unknown(const void *p, size_t n);
 void bytes_after_launch(const void *function);            /* a kernel ran outside every operator: what it wrote is not known */
 
-/* ---- notes.c: what was asked for and is not stood in for ---- */
+/* ---- notes.c: what was asked for and is not replaced ---- */
 
 enum library { CUDA_RUNTIME, CUDA_DRIVER, CUBLAS, CUDNN, CUFFT, CUSOLVER, CUSPARSE, CUSPARSELT, NCCL, NVML, CUFILE, NVJPEG, NVSHMEM };
 
-void note_refused(enum library library, const char *call); /* told on stderr once a name */
-void note_absent(const char *call);                        /* asked for, and the program may go on without it: not told */
-void note_unsized(const char *what);                       /* stood in for, though its size is not known */
+void note_refused(enum library library, const char *call); /* reported on stderr once a name */
+void note_absent(const char *call);                        /* asked for, and the program may go on without it: not known */
+void note_unsized(const char *what);                       /* replaced, though its size is not known */
 void note_unfollowed(const char *call);                    /* read what is not known, outside of every operator */
 const char *note_last_refused(void);                       /* of this thread, or null */
 void log_line(const char *format, ...) __attribute__((format(printf, 1, 2))); /* with MEMSPEC_PRETEND_LOG */

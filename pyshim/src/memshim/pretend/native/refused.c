@@ -1,5 +1,5 @@
-/* Calls that are not stood in for: each fails, and says its name. What they need (a workspace of cuFFT, cuSOLVER, cuSPARSE or cuDNN's recurrent
-   layers) only the library on a real device can tell, so that a guess would pass as a measurement. For cuSOLVER and cuSPARSE it is enough that
+/* Calls that are not replaced: each fails, and says its name. What they need (a workspace of cuFFT, cuSOLVER, cuSPARSE or cuDNN's recurrent
+   layers) only the library on a real device knows, so that a guess would pass as a measurement. For cuSOLVER and cuSPARSE it is enough that
    nobody gets a handle. */
 #include "pretend.h"
 

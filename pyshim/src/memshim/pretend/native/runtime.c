@@ -95,7 +95,7 @@ API cudaError_t cudaDeviceGetLimit(size_t *value, runtime_limit limit UNUSED) {
 API cudaError_t cudaProfilerStart(void) { return cudaSuccess; }
 API cudaError_t cudaProfilerStop(void) { return cudaSuccess; }
 
-/* ---- cudaDeviceProp: each major's is asked for by a name of its own ---- */
+/* ---- cudaDeviceProp: each major's is asked for by a separate name ---- */
 
 #define FILL(p, g) \
 	snprintf(p.name, sizeof p.name, "%s", g->name); \
@@ -161,7 +161,7 @@ API cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **f, uns
 	entry_result *result) {
 	*f = driver_function(name);
 	if (result) *result = *f ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
-	return cudaSuccess; /* as the library: a name that is not found is told by the result */
+	return cudaSuccess; /* as the library: a name that is not found is reported by the result */
 }
 API cudaError_t cudaGetDriverEntryPoint(const char *name, void **f, unsigned long long flags, entry_result *result) {
 	return cudaGetDriverEntryPointByVersion(name, f, 0, flags, result);

@@ -60,7 +60,7 @@ static void hold(struct capture **place, struct capture *c) {
 	*place = c;
 }
 
-/* The capture under way. One that ended is let go of. */
+/* The capture under way. One that ended is released. */
 static struct capture *current(struct capture **place) {
 	if (*place && !(*place)->active) hold(place, NULL);
 	return *place;

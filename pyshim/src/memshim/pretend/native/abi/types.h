@@ -49,7 +49,7 @@ typedef nvmlGpuP2PCapsIndex_t p2p_index;
 typedef nvmlGpuP2PStatus_t p2p_status;
 #else
 
-/* Enumerations are passed as int. The runtime's have no names of their own outside their headers. */
+/* Enumerations are passed as int. The runtime's have no own names outside their headers. */
 typedef int capture_mode, capture_status, copy_kind, runtime_attribute, function_attribute, function_cache, runtime_limit, pool_attribute;
 typedef int graph_memory_attribute, entry_result, jit_option, library_option, driver_capture_status, p2p_index, p2p_status, link_device;
 typedef void process_info, fabric_info, pci_info;

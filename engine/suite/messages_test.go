@@ -15,11 +15,11 @@ import (
 	"github.com/memspec/memspec/engine/suite"
 )
 
-// TestJudgeTells holds what is said of cases of every outcome, in full and with the first row of
+// TestJudgeReports holds what is said of cases of every outcome, in full and with the first row of
 // each table, and what would help: testdata/reported. Their baseline is what the same cases take
 // without its section, written and read again, except the lines of before.json.
-func TestJudgeTells(t *testing.T) {
-	golden.Run(t, filepath.Join("testdata", "told", "*.txtar"), func(a *golden.Archive) {
+func TestJudgeReports(t *testing.T) {
+	golden.Run(t, filepath.Join("testdata", "messages", "*.txtar"), func(a *golden.Archive) {
 		t := a.T()
 		cases, err := spec.LoadAs(filepath.Join("..", "..", "testdata", "artifacts", "memspec.yaml"), a.Input("memspec.yaml"))
 		require.NoError(t, err)
@@ -46,7 +46,7 @@ func TestJudgeTells(t *testing.T) {
 				out.WriteString(r.Message(suite.MessageOptions{Rows: 1}))
 			}
 		}
-		a.Want("told", []byte(out.String()))
+		a.Want("printed", []byte(out.String()))
 
 		for i := range cases {
 			cases[i].Regression, cases[i].Fits = nil, nil
