@@ -29,7 +29,6 @@ import (
 
 func main() {
 	setCollector()
-	growStack(0)
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
@@ -40,19 +39,6 @@ func main() {
 func setCollector() {
 	debug.SetGCPercent(1600)
 	debug.SetMemoryLimit(256 << 20)
-}
-
-// growStack makes the stack larger than a command needs while few calls are on it. A stack that
-// grows is moved, and for every call on it the runtime then reads its tables of that function: in
-// all a MiB of the binary that nothing else touches.
-//
-//go:noinline
-func growStack(at int) byte {
-	if at == 0 { // the room is there, and need not be cleared
-		return 0
-	}
-	var room [32 << 10]byte
-	return room[at]
 }
 
 // run is the whole command: tests call it with their own streams.

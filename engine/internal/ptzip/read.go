@@ -57,10 +57,7 @@ func (z *Reader) read(i int32, buf []byte) ([]byte, error) {
 			buf = make([]byte, rec.size)
 		}
 		out := buf[:rec.size]
-		f := inflaters.Get().(*inflater)
-		err := f.inflate(out, packed)
-		inflaters.Put(f)
-		if err != nil {
+		if err := inflate(out, packed); err != nil {
 			return nil, malformed(rec.offset, "deflated data: %w", err)
 		}
 		return out, nil
