@@ -29,9 +29,10 @@ type Dispatch struct {
 	bounded bool        // some size was taken at an end of its range
 	byData  bool        // the operator under way makes a size that depends on tensor data
 
-	values knownValues
-	casts  casts
-	once   map[string]bool // workspace taken once a key
+	values  knownValues
+	casts   casts
+	changes changes
+	once    map[string]bool // workspace taken once a key
 
 	library libraryCalls
 	upper   []trace.Estimate
@@ -118,6 +119,9 @@ func (d *Dispatch) rule(c *ops.Call) (any, error) {
 
 // host runs an operator that makes no storage.
 func (d *Dispatch) host(c *ops.Call) (any, error) {
+	if c.WritesContainer {
+		d.changes.touchAll(c.Args)
+	}
 	if u, lost, guarded := ops.Guard(c); guarded {
 		if lost && !d.Incomplete() {
 			d.Unsupported(c.Schema.Key(), trace.ReadsData)

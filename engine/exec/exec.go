@@ -30,8 +30,10 @@
 //
 // What a driver owes the machine: each node is a Step, before it runs; Sites.Enter stands before
 // the first Apply at a place and Sites.Leave behind the last; a value that Apply returns is held
-// once, and whoever keeps it, hands it on or lets it go says so; errors of the model are
-// *EvalError. What has no rule is Missed, and what follows from it is an ops.Unbacked.
+// once, and whoever keeps it, hands it on or lets it go says so; a container that the driver writes
+// is Touched and another lasting change is Alter, because a pass that changes nothing lasting is
+// not run again; errors of the model are *EvalError. What has no rule is Missed, and what follows
+// from it is an ops.Unbacked.
 //
 // Not modelled: gradients, the graph executor's fusions in later passes, streams, threads.
 package exec
@@ -81,6 +83,8 @@ type Options struct {
 	Assume     map[string]int64
 	MaxSteps   int // nodes executed; 0 is DefaultMaxSteps
 	MaxDepth   int // nested calls; 0 is DefaultMaxDepth
+
+	everyPass bool // run also those that repeat the one before
 }
 
 // The default bounds: the biggest torchvision model executes about 10,000 nodes a pass and nests 20
@@ -110,6 +114,8 @@ type Driver interface {
 	// Forward runs a pass on args, which the caller holds, and returns its result, held once. An
 	// error of the model is an *EvalError.
 	Forward(args []any) (any, error)
+	// Kept shows the values outside of args that a pass may find as an earlier one left them.
+	Kept(show func(any))
 	// Describe writes what the driver holds in the middle of a pass.
 	Describe(s *State)
 }

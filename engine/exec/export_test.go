@@ -7,6 +7,9 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
+// RunEveryPass makes o run also the passes that repeat the one before.
+func (o *Options) RunEveryPass() { o.everyPass = true }
+
 // RunOnce makes one run, whatever branches it meets.
 func RunOnce(start Start, t *ops.Table, o Options) (*Machine, error) {
 	m := newMachine(context.Background(), t, o.withDefaults())

@@ -27,6 +27,7 @@ func (d *Dispatch) forget(t *tensor.Tensor) {
 	if len(known) == 0 {
 		return
 	}
+	d.changes.write(t.Storage)
 	for _, alias := range known {
 		alias.Data = nil
 	}

@@ -79,6 +79,7 @@ func (m *Machine) StateOn(s *program.State, device string) *tensor.Tensor {
 		meta.Strides = tensor.ContiguousStrides(meta.Sizes)
 	}
 	meta.StorageOffset = 0
+	m.Alter()
 	was := *m.Sites
 	m.Sites.pass, m.Sites.phase = 0, trace.Load
 	m.Sites.enter(s.Name, moduleOf(s.Name), program.Pos{}, s.Class)

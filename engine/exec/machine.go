@@ -53,6 +53,8 @@ func (m *Machine) run(start Start) (err error) {
 	}
 	for pass := 1; ; pass++ {
 		m.Sites.pass = pass
+		m.changes.start(tensor.StorageID(len(m.holders)))
+		begin := m.mark()
 		result, err := m.driver.Forward(m.args)
 		if err != nil {
 			return err
@@ -62,8 +64,12 @@ func (m *Machine) run(start Start) (err error) {
 		if pass >= len(m.o.Passes) {
 			return nil
 		}
+		end := m.mark()
 		m.Sites.pass = pass + 1 // dropped before the next pass, not in this one
 		m.Drop(result)
+		if pass+1 == len(m.o.Passes) && m.repeat(begin, end) {
+			return nil
+		}
 	}
 }
 

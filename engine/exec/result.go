@@ -133,6 +133,9 @@ func (d *Dispatch) write(c *ops.Call, t *tensor.Tensor, meta *tensor.Meta) error
 		}
 	}
 	data := d.value(c, t) // from the values before the write
+	if data != nil || t.Data != nil {
+		d.changes.write(t.Storage)
+	}
 	d.forget(t)
 	t.Data = data
 	d.values.add(t)
@@ -145,6 +148,7 @@ func (d *Dispatch) remeta(t *tensor.Tensor, meta *tensor.Meta) error {
 	if err := meta.Check(); err != nil {
 		return err
 	}
+	d.changes.write(t.Storage)
 	t.Meta = *meta
 	if need := meta.StorageBytes(); need > t.Storage.NBytes && t.Storage.ID >= 0 {
 		d.grow(t.Storage, need)
@@ -181,6 +185,9 @@ func (d *Dispatch) ApplyInto(b *ops.Bound, args []any, out *tensor.Tensor) (any,
 		if err := d.remeta(out, &meta); err != nil {
 			return nil, c.Errorf("%v", err)
 		}
+	}
+	if out.Data != nil {
+		d.changes.write(out.Storage)
 	}
 	d.forget(out)
 	out.Data = nil

@@ -65,6 +65,9 @@ func (w *workspaces) takeOne(s *workspace.Request) {
 	was := d.Sites.enterWorkspace()
 	st := d.NewStorage(s.Bytes, Accelerator, tensor.Workspace)
 	d.Sites.now = was
+	if s.Keep != "" || s.Trial != "" {
+		d.changes.once = append(d.changes.once, st.ID)
+	}
 	if s.Upper > s.Bytes {
 		d.upper = append(d.upper, trace.Estimate{Storage: st.ID, Bytes: s.Upper})
 	}

@@ -17,6 +17,8 @@ type Bound struct {
 	Rule    *Rule
 	Schema  *schema.Schema
 	Results []Result
+
+	WritesContainer bool // an argument is a list or dict that the operator changes
 }
 
 // Result is what the schema says of one return.
@@ -66,6 +68,12 @@ func results(s *schema.Schema) []Result {
 	return out
 }
 
+func writesContainer(s *schema.Schema) bool {
+	return slices.ContainsFunc(s.Args, func(a schema.Arg) bool {
+		return (a.Type.Kind == schema.List || a.Type.Kind == schema.Dict) && a.Type.Alias != nil && a.Type.Alias.Write
+	})
+}
+
 func aliasOf(t *schema.Type) *schema.Alias {
 	for t.Alias == nil && (t.Kind == schema.List || t.Kind == schema.Optional) {
 		t = t.Elems[0]
@@ -93,7 +101,7 @@ func (r *row) get() (*Bound, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.bound.CompareAndSwap(nil, &Bound{Rule: r.rule, Schema: s, Results: results(s)})
+	r.bound.CompareAndSwap(nil, &Bound{Rule: r.rule, Schema: s, Results: results(s), WritesContainer: writesContainer(s)})
 	return r.bound.Load(), nil
 }
 

@@ -81,6 +81,9 @@ func (w *walker) Load() {
 // Prepare has nothing to do: a package's code is compiled.
 func (w *walker) Prepare() error { return nil }
 
+// Kept shows nothing: nothing of a call stays.
+func (w *walker) Kept(func(any)) {}
+
 // Describe writes what the wrapper's names hold.
 func (w *walker) Describe(s *exec.State) {
 	for _, v := range w.regs {

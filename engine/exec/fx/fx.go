@@ -305,6 +305,9 @@ func built(t *program.Tree, leaves []any) (any, []any) {
 	return &ops.Tuple{Items: items, Refs: 1}, leaves
 }
 
+// Kept shows nothing: a pass leaves what it changes in arguments and in the model's tensors.
+func (w *walker) Kept(func(any)) {}
+
 // Describe writes what the graph's names hold.
 func (w *walker) Describe(s *exec.State) {
 	for i, v := range w.regs {

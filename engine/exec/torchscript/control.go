@@ -89,6 +89,7 @@ func (m *interp) bindArgs(f *frame, in *inst, fn *program.Func) ([]any, error) {
 		v := m.arg(f, a)
 		if l, ok := v.(*ops.List); ok && len(l.Items) == 0 && l.Elem == 0 && fn.Params[at].Type != nil && fn.Params[at].Type.Kind == program.ListType {
 			l.Elem = exec.ElemKind(fn.Params[at].Type.Elems[0])
+			m.Touch(l)
 		}
 		m.Hold(v)
 		out[at], given[at] = v, true

@@ -140,6 +140,7 @@ func (m *interp) eval(f *frame, in *inst) (any, error) {
 		v := m.arg(f, &n.Args[0])
 		if l, ok := v.(*ops.List); ok && len(l.Items) == 0 && l.Elem == schema.Any && len(n.Types) > 0 && n.Types[0].Kind == program.ListType {
 			l.Elem = exec.ElemKind(n.Types[0].Elems[0])
+			m.Touch(l)
 		}
 		m.Hold(v)
 		return v, nil
@@ -426,6 +427,9 @@ func (m *interp) evalSetAttr(f *frame, in *inst) (any, error) {
 	}
 	if !slices.Contains(m.written, o) {
 		m.written = append(m.written, o)
+	}
+	if o.lit != nil {
+		m.Alter()
 	}
 	return nil, nil
 }

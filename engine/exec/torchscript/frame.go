@@ -254,6 +254,7 @@ func (m *interp) setState(o *Object, state any) {
 	if fn == nil || len(fn.Params) != 2 {
 		return
 	}
+	m.Alter()
 	v := m.literal(state)
 	m.Hold(o)
 	m.Hold(v)

@@ -141,6 +141,18 @@ func (m *interp) Attribute(object any, name string) (any, bool) {
 	return m.getAttr(o, name)
 }
 
+// Kept shows what objects and the constants of the inlined program hold.
+func (m *interp) Kept(show func(any)) {
+	for _, o := range m.objects {
+		for _, v := range o.attrs {
+			show(v)
+		}
+	}
+	if m.whole != nil {
+		m.whole.graph.Body.EachArg(func(a *program.Arg) { show(a.Const) })
+	}
+}
+
 // Describe writes what registers, names and calls under way hold, and the objects that the model writes.
 func (m *interp) Describe(s *exec.State) {
 	for i, v := range m.regs {

@@ -357,10 +357,12 @@ func (s *Scope) silentCall(text string) {
 		if v, ok := s.value(strings.TrimSuffix(call, ")")); ok {
 			s.run.Hold(v)
 			l.Items = append(l.Items, v)
+			s.run.Touch(l)
 		}
 	case text[len(name):] == ".clear()":
 		items := l.Items
 		l.Items = nil
+		s.run.Touch(l)
 		s.run.DropItems(items)
 	}
 }

@@ -11,6 +11,8 @@ type Run interface {
 	Drop(v any)
 	// DropItems releases what a list held.
 	DropItems(items []any)
+	// Touch notes that a container is written.
+	Touch(container any)
 	// Attribute reads an attribute of an object.
 	Attribute(object any, name string) (any, bool)
 }
