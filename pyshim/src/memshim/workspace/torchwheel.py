@@ -147,7 +147,7 @@ def probe(folder: str) -> tuple[tuple[int, int, int], int]:
 
 def find(wanted: dict[str, Any], given: Iterable[str], cache: Path, probe: Probe = probe) -> Found:
     """The library for one answerer of `memspec workspace`: of exactly its version; where that
-    release answers nobody without a device, the nearest newer one stands in."""
+    release does not answer without a device, the nearest newer one stands in."""
     version = parse(wanted["version"])
     seen: dict[tuple[int, int, int], Found] = {}
     broken: list[str] = []
@@ -174,9 +174,7 @@ def missing(
     releases = ", ".join(wanted.get("torch", []))
     text = f"got no cuDNN {dotted(version)}" + (f" (torch {releases})" if releases else "")
     if version < cudnn.OLDEST:
-        text += (
-            f", which does not answer without a device; got none of {dotted(cudnn.OLDEST)} or newer to stand in either"
-        )
+        text += f", which does not answer without a device; got none of {dotted(cudnn.OLDEST)} or newer to stand in"
     if seen:
         text += f", only {', '.join(map(dotted, seen))}"
     if torch := installed_torch():
