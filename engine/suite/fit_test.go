@@ -120,7 +120,7 @@ models:
 		require.Equal(t, verdict.Fail, r.Verdict.Outcome)
 		return models.Remedies(context.Background(), r)
 	}
-	assert.Equal(t, []string{"B=1142", "device: v100-32gb (31.73 GiB)"}, remedies(0))
+	assert.Equal(t, []string{"B=1142", "device: rtx-5090 (31.37 GiB)"}, remedies(0))
 	at, err := cases[0].With(spec.Dim{Name: "B", Value: 1142})
 	require.NoError(t, err)
 	assert.Equal(t, verdict.Pass, models.Judge(context.Background(), at).Verdict.Outcome)

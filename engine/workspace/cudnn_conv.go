@@ -16,8 +16,9 @@ import (
 // question.
 func (v *Convolution) CuDNN(p *platform.Platform, out []int64, fused bool) []Request {
 	n := convBytes{int64(v.Input.NBytes()), int64(v.Weight.NBytes()), tensor.Numel(out) * v.Input.DType.ItemSize()}
+	likely := v.byRule(p, n, out)
 	r := Request{
-		Bytes: units.Bytes(v.byRule(p, n)), Upper: units.Bytes(v.upperByRule(p, n, out)), Note: note.WorkspaceEstimate,
+		Bytes: units.Bytes(likely), Upper: units.Bytes(max(likely, v.upperByRule(p, n, out))), Note: note.WorkspaceEstimate,
 		Source: "a cuDNN convolution's workspace is by formula: no workspace profile has it",
 	}
 	by, call := p.Answerer(), v.Call(p, out)

@@ -1,100 +1,153 @@
 package workspace
 
 import (
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// TestClassesOfConvolutions holds the rule of each class of call by itself, which a count of
-// answers hardly sees. Operands are distinguished by their bytes.
+// TestClassesOfConvolutions has each part of the formula by itself, which a count of answers hardly
+// shows. Copies of input, weight and result are x, w and o; one partial sum is s.
 func TestClassesOfConvolutions(t *testing.T) {
-	const in, weight, out = 1000000, 10000, 100
-	const f32, f16, f64 = tensor.Float32, tensor.Float16, tensor.Float64
+	const f16, f32, f64 = tensor.Float16, tensor.Float32, tensor.Float64
 	const plain, last = tensor.Contiguous, tensor.ChannelsLast
-	const forward, input, gradient = "forward", "input's gradient", "weight's gradient"
+	const a100, h100, t4, rtx5090 = "a100-sxm-80gb", "h100-sxm-80gb", "t4", "rtx-5090"
 	for _, tt := range []struct {
 		why       string
 		direction string
 		device    string
-		torch     string
 		dtype     tensor.DType
 		format    tensor.MemoryFormat
-		weight    []int64
-		want      int64
+		line      string
+		want      string
 	}{
-		{"half, channels last", forward, "a100-sxm-80gb", "2.15", f16, last, []int64{32, 32, 3, 3}, 0},
-		{"half of one element", forward, "a100-sxm-80gb", "2.15", f16, plain, []int64{32, 32, 1, 1}, in + out + 16},
-		{"half", forward, "a100-sxm-80gb", "2.15", f16, plain, []int64{32, 32, 3, 3}, in + weight + out + 16},
-		{"half of one row", forward, "a100-sxm-80gb", "2.15", f16, plain, []int64{32, 32, 1, 3}, in + weight + out + 16},
-		{"depthwise in half, channels last", forward, "a100-sxm-80gb", "2.15", f16, last, []int64{32, 1, 3, 3}, weight},
-		{"depthwise in half", forward, "a100-sxm-80gb", "2.15", f16, plain, []int64{32, 1, 3, 3}, 0},
-		{"depthwise in float", forward, "a100-sxm-80gb", "2.15", f32, last, []int64{32, 1, 3, 3}, 0},
-		{"groups of two channels are not depthwise", forward, "a100-sxm-80gb", "2.15", f32, plain, []int64{32, 2, 3, 3}, in + weight + 16},
-		{"TF32", forward, "a100-sxm-80gb", "2.15", f32, plain, []int64{32, 32, 3, 3}, in + weight + 16},
-		{"TF32, channels last", forward, "a100-sxm-80gb", "2.15", f32, last, []int64{32, 32, 3, 3}, in + weight + 16},
-		{"TF32 of one element", forward, "a100-sxm-80gb", "2.15", f32, plain, []int64{32, 32, 1, 1}, in + weight + 16},
-		{"double", forward, "a100-sxm-80gb", "2.15", f64, plain, []int64{32, 32, 3, 3}, 0},
-		{"TF32 on 9.0", forward, "h100-sxm-80gb", "2.15", f32, plain, []int64{32, 32, 3, 3}, in + weight + 16},
-		{"TF32 on 9.0, channels last", forward, "h100-sxm-80gb", "2.15", f32, last, []int64{32, 32, 1, 1}, 0},
-		{"TF32 of one element on 9.0, cuDNN 9.26", forward, "h100-sxm-80gb", "2.15", f32, plain, []int64{32, 32, 1, 1}, in + out + 16},
-		{"TF32 of one element on 9.0, cuDNN 9.10", forward, "h100-sxm-80gb", "2.10", f32, plain, []int64{32, 32, 1, 1}, 0},
-		{"no TF32 before 8.0: Winograd's filters", forward, "t4", "2.15", f32, plain, []int64{32, 24, 3, 3}, 100*32*24 + 4*32},
-		{"no TF32 before 8.0, one element", forward, "t4", "2.15", f32, plain, []int64{32, 32, 1, 1}, 0},
-		{"no TF32 before 8.0, double", forward, "t4", "2.15", f64, plain, []int64{32, 32, 3, 3}, 0},
+		{"half is laid out channels last", "forward", a100, f16, plain, "2x64x28x28 32x64x3x3 1 1 1 1", "x w o 16"},
+		{"a weight of one element lies so already", "forward", a100, f16, plain, "2x64x28x28 32x64x1x1 1 0 1 1", "x o 16"},
+		{"and so does an image of one pixel", "forward", a100, f16, plain, "2x64x1x1 32x64x1x1 1 0 1 1", ""},
+		{"and a result of one pixel", "forward", a100, f16, plain, "2x64x8x8 32x64x8x8 1 0 1 1", "x w 16 s"},
+		{"channels are filled up to eights", "forward", a100, f16, plain, "2x60x28x28 30x60x3x3 1 1 1 1", "x*64/60 w*64/60*32/30 o*32/30 16"},
+		{"even where the layout is right", "dgrad", a100, f16, last, "2x60x28x28 30x60x3x3 1 1 1 1", "x*64/60 w*64/60*32/30 o*32/30 16"},
+		{"but forward", "forward", a100, f16, last, "2x60x28x28 30x60x3x3 1 1 1 1", ""},
+		{"few products do not pay", "forward", a100, f16, plain, "2x3x28x28 32x3x3x3 1 1 1 1", ""},
+		{"32 do", "forward", a100, f16, plain, "2x8x28x28 32x8x2x2 1 1 1 1", "x w o 16"},
+		{"half channels last", "forward", a100, f16, last, "2x64x28x28 32x64x3x3 1 1 1 1", ""},
+		{"half channels last", "wgrad", a100, f16, last, "2x64x14x14 32x64x3x3 1 1 1 1", ""},
+		{"half", "dgrad", t4, f16, plain, "2x64x28x28 32x64x3x3 1 1 1 1", "x w o 16"},
+		{"half", "wgrad", h100, f16, plain, "2x64x14x14 32x64x3x3 1 1 1 1", "x w o 16"},
+		{"a gradient with little work", "wgrad", a100, f16, plain, "2x16x14x14 32x16x3x3 1 1 1 1", ""},
+		{"the sum is split from 2000 products on", "forward", a100, f16, last, "2x256x14x14 64x256x3x3 1 1 1 1", "s"},
+		{"not below", "forward", a100, f16, last, "2x128x14x14 64x128x3x3 1 1 1 1", ""},
+		{"on 7.5 from 800 on", "forward", t4, f16, last, "2x128x14x14 64x128x3x3 1 1 1 1", "s"},
+		{"not on 9.0", "forward", h100, f16, last, "2x256x14x14 64x256x3x3 1 1 1 1", ""},
+		{"not where there are enough tiles", "forward", a100, f16, last, "32x256x14x14 128x256x3x3 1 1 1 1", ""},
+		{"a gradient's sum over pixels", "wgrad", a100, f16, last, "8x64x28x28 64x64x1x1 1 0 1 1", "40*s"},
+		{"over few", "wgrad", a100, f16, last, "1x64x28x28 64x64x1x1 1 0 1 1", ""},
+		{"with more tiles fewer splits", "wgrad", a100, f16, last, "8x256x28x28 256x256x1x1 1 0 1 1", "10*s"},
+		{"the splits are rounded up", "wgrad", a100, f16, last, "8x64x28x28 64x64x3x3 1 1 1 1", "8*s"},
+		{"with more tiles than half the multiprocessors none", "wgrad", a100, f16, last, "8x512x28x28 512x512x3x3 1 1 1 1", ""},
+		{"a multiprocessor has one split", "wgrad", a100, f16, last, "64x64x56x56 64x64x1x1 1 0 1 1", "108*s"},
 
-		{"half", input, "a100-sxm-80gb", "2.15", f16, plain, []int64{32, 32, 3, 3}, in + weight + out + 16},
-		{"half, channels last", input, "a100-sxm-80gb", "2.15", f16, last, []int64{32, 32, 3, 3}, 0},
-		{"half of one element", input, "a100-sxm-80gb", "2.15", f16, plain, []int64{32, 32, 1, 1}, in + out + 16},
-		{"depthwise", input, "a100-sxm-80gb", "2.15", f16, plain, []int64{32, 1, 3, 3}, 0},
-		{"groups of two channels", input, "a100-sxm-80gb", "2.15", f16, plain, []int64{32, 2, 3, 3}, in + weight + out + 16},
-		{"one channel, not grouped", input, "a100-sxm-80gb", "2.15", f16, plain, []int64{1, 1, 3, 3}, in + weight + out + 16},
-		{"TF32", input, "a100-sxm-80gb", "2.15", f32, plain, []int64{32, 32, 3, 3}, 0},
-		{"TF32, channels last", input, "a100-sxm-80gb", "2.15", f32, last, []int64{32, 32, 3, 3}, in + weight + 16},
-		{"TF32 on 9.0, channels last", input, "h100-sxm-80gb", "2.15", f32, last, []int64{32, 32, 3, 3}, 0},
-		{"no TF32, channels last", input, "t4", "2.15", f32, last, []int64{32, 32, 3, 3}, 0},
-		{"double", input, "a100-sxm-80gb", "2.15", f64, last, []int64{32, 32, 3, 3}, 0},
+		{"TF32 rounds its operands", "forward", a100, f32, last, "2x64x28x28 32x64x3x3 1 1 1 1", "x w 16"},
+		{"and lays a small result out", "forward", a100, f32, plain, "2x64x28x28 32x64x3x3 1 1 1 1", "x w o 16"},
+		{"but no large one", "forward", a100, f32, plain, "4x64x56x56 64x64x3x3 1 1 1 1", "x w 16"},
+		{"on 12.0, too", "forward", rtx5090, f32, last, "2x64x28x28 32x64x3x3 1 1 1 1", "x w 16"},
+		{"few products", "forward", a100, f32, plain, "2x64x28x28 32x64x1x1 1 0 1 1", ""},
+		{"few products", "forward", a100, f32, last, "2x64x28x28 32x64x1x1 1 0 1 1", ""},
+		{"128 are enough", "forward", a100, f32, last, "2x128x28x28 32x128x1x1 1 0 1 1", "x w 16"},
+		{"split from 800 products on", "forward", a100, f32, last, "2x128x14x14 64x128x3x3 1 1 1 1", "x w 16 s"},
+		{"up to as many tiles as multiprocessors", "forward", a100, f32, last, "80x128x14x14 64x128x3x3 1 1 1 1", "x w 16"},
+		{"the gradient and the weight are rounded", "dgrad", a100, f32, last, "2x64x28x28 32x64x3x3 1 1 1 1", "o w 16"},
+		{"and the result transposed", "dgrad", a100, f32, plain, "2x64x28x28 32x64x3x3 1 1 1 1", "o w x 16"},
+		{"a rounded weight of one element is a copy", "dgrad", a100, f32, plain, "2x128x28x28 128x128x1x1 1 0 1 1", "o w x 16"},
+		{"little work", "dgrad", a100, f32, plain, "2x16x28x28 32x16x1x1 1 0 1 1", ""},
+		{"little work", "dgrad", a100, f32, last, "2x16x28x28 32x16x1x1 1 0 1 1", "o w 16"},
+		{"an image's gradient", "dgrad", a100, f32, plain, "2x3x112x112 64x3x3x3 1 1 1 1", ""},
+		{"an image's gradient", "dgrad", a100, f32, last, "2x3x112x112 64x3x3x3 1 1 1 1", "x w o 16"},
+		{"an image's gradient", "dgrad", h100, f32, last, "2x3x112x112 64x3x3x3 1 1 1 1", "x w o 16"},
+		{"split from 2000 products on", "dgrad", a100, f32, last, "2x64x14x14 256x64x3x3 1 1 1 1", "o w 16 s"},
+		{"not below", "dgrad", a100, f32, last, "2x64x14x14 128x64x3x3 1 1 1 1", "o w 16"},
+		{"both are rounded", "wgrad", a100, f32, last, "2x64x12x12 64x64x3x3 1 1 1 1", "x o 16"},
+		{"and the weight transposed", "wgrad", a100, f32, plain, "2x64x12x12 64x64x3x3 1 1 1 1", "x w o 16"},
+		{"split from 400 pixels on", "wgrad", a100, f32, last, "2x64x28x28 64x64x3x3 1 1 1 1", "x o 16 8*s"},
+		{"little work", "wgrad", a100, f32, last, "2x16x28x28 64x16x1x1 1 0 1 1", ""},
+		{"on 9.0 nothing is rounded", "forward", h100, f32, last, "2x64x28x28 32x64x3x3 1 1 1 1", ""},
+		{"only laid out", "forward", h100, f32, plain, "2x64x28x28 32x64x3x3 1 1 1 1", "x w o 16"},
+		{"a weight of one element is not", "dgrad", h100, f32, plain, "2x128x28x28 128x128x1x1 1 0 1 1", "x o 16"},
+		{"nothing to lay out", "dgrad", h100, f32, last, "2x128x28x28 128x128x1x1 1 0 1 1", ""},
+		{"channels are not filled up", "forward", h100, f32, plain, "2x60x28x28 30x60x3x3 1 1 1 1", "x w o 16"},
+		{"on 9.0 fewer splits", "wgrad", h100, f32, last, "2x64x28x28 64x64x3x3 1 1 1 1", "2*s"},
 
-		{"half", gradient, "a100-sxm-80gb", "2.15", f16, plain, []int64{32, 32, 3, 3}, in + weight + out + 16},
-		{"half, channels last", gradient, "a100-sxm-80gb", "2.15", f16, last, []int64{32, 32, 3, 3}, 0},
-		{"half of one element", gradient, "a100-sxm-80gb", "2.15", f16, plain, []int64{32, 32, 1, 1}, 0},
-		{"depthwise", gradient, "a100-sxm-80gb", "2.15", f16, plain, []int64{32, 1, 3, 3}, 0},
-		{"one channel, not grouped", gradient, "a100-sxm-80gb", "2.15", f16, plain, []int64{1, 1, 3, 3}, in + weight + out + 16},
-		{"TF32", gradient, "a100-sxm-80gb", "2.15", f32, plain, []int64{32, 32, 3, 3}, in + weight + out + 16},
-		{"TF32, channels last", gradient, "a100-sxm-80gb", "2.15", f32, last, []int64{32, 32, 3, 3}, in + out + 16},
-		{"TF32 on 9.0", gradient, "h100-sxm-80gb", "2.15", f32, plain, []int64{32, 32, 3, 3}, in + weight + out + 16},
-		{"TF32 on 9.0, channels last", gradient, "h100-sxm-80gb", "2.15", f32, last, []int64{32, 32, 3, 3}, 0},
-		{"no TF32", gradient, "t4", "2.15", f32, plain, []int64{32, 32, 3, 3}, 0},
-		{"double", gradient, "a100-sxm-80gb", "2.15", f64, plain, []int64{32, 32, 3, 3}, 0},
+		{"depthwise", "forward", a100, f16, last, "2x64x28x28 64x1x3x3 1 1 1 64", ""},
+		{"depthwise", "wgrad", a100, f32, last, "2x64x28x28 64x1x3x3 1 1 1 64", ""},
+		{"one channel, not grouped", "dgrad", a100, f16, plain, "2x8x28x28 8x8x3x3 1 1 1 1", "x w o 16"},
+		{"groups of two channels", "forward", a100, f16, plain, "2x64x28x28 64x2x9x9 1 4 1 32", "x w*8/2 o 16"},
+		{"double", "forward", a100, f64, plain, "2x64x28x28 32x64x3x3 1 1 1 1", ""},
+
+		{"an index table: six bytes a pixel", "forward", t4, f32, plain, "2x64x28x28 32x64x1x1 1 0 1 1", "4736"},
+		{"or four bytes a product", "forward", t4, f32, plain, "2x512x4x4 32x512x1x1 1 0 1 1", "2048"},
+		{"few products", "forward", t4, f32, plain, "2x8x28x28 32x8x1x1 1 0 1 1", ""},
+		{"one pixel", "forward", t4, f32, plain, "2x512x1x1 32x512x1x1 1 0 1 1", ""},
+		{"a table for the gradient", "dgrad", t4, f32, plain, "2x64x28x28 32x64x1x1 1 0 1 1", "4736 17*128"},
+		{"not in steps", "dgrad", t4, f32, plain, "2x64x28x28 32x64x1x1 2 0 1 1", ""},
+		{"nor for few pixels", "dgrad", t4, f32, plain, "1x64x13x13 32x64x1x1 1 0 1 1", ""},
+		{"nor for windows", "dgrad", t4, f32, plain, "2x64x28x28 32x64x5x5 1 2 1 1", ""},
+		{"channels last on copies", "dgrad", t4, f32, last, "2x64x28x28 32x64x5x5 1 2 1 1", "x w o 16"},
+		{"a weight of one element is none", "dgrad", t4, f32, last, "2x64x28x28 32x64x1x1 2 0 1 1", "x o 16"},
+		{"but for a product of matrices", "dgrad", t4, f32, last, "2x64x28x28 32x64x1x1 1 0 1 1", "4736 17*128"},
+		{"and few pixels", "dgrad", t4, f32, last, "2x64x14x14 32x64x1x1 1 0 1 1", "x o 16"},
+		{"counters of a weight's gradient", "wgrad", t4, f32, last, "2x64x28x28 32x64x5x5 1 2 1 1", "32*64*25/128"},
+		{"Winograd's filters", "forward", t4, f32, plain, "2x24x28x28 32x24x3x3 1 1 1 1", "100*32*24 4*32"},
+		{"of contiguous copies", "forward", t4, f32, last, "2x24x28x28 32x24x3x3 1 1 1 1", "100*32*24 4*32 x w o 16"},
+		{"a number for each channel of what is made", "dgrad", t4, f32, plain, "4x64x28x28 32x64x3x3 1 1 1 1", "100*32*64 4*64"},
 	} {
-		channels := max(tt.weight[0], tt.weight[1])
-		x, w := dense(tt.dtype, tt.format, 2, channels, 8, 9), dense(tt.dtype, tt.format, tt.weight...)
-		v := aConv(x, w)
-		v.Groups = channels / tt.weight[1]
-		if tt.weight[1] == 24 {
-			v.Groups = 1
+		v := rowConv(t, tt.line, tt.dtype, tt.format)
+		out := rowOut(v)
+		g, given := v.towards(tt.direction, out)
+		p := on(t, tt.device, "2.15")
+		n := convBytes{int64(g.Input.NBytes()), int64(g.Weight.NBytes()), tensor.Numel(given) * tt.dtype.ItemSize()}
+		c := g.asProduct(given)
+		sizes := map[string]int64{
+			"x": int64(v.Input.NBytes()), "w": int64(v.Weight.NBytes()), "o": tensor.Numel(out) * tt.dtype.ItemSize(), "s": 4 * upTo(c.m, 64) * c.n,
 		}
-		switch tt.direction {
-		case input:
-			v.Transposed = true
-		case gradient:
-			v.Grad = x
-		}
-		assert.Equal(t, tt.want, v.byRule(on(t, tt.device, tt.torch), convBytes{in, weight, out}), "%s: %s on %s", tt.direction, tt.why, tt.device)
+		assert.Equal(t, total(t, tt.want, sizes), g.byRule(p, n, given), "%s: %s on %s, %s", tt.direction, tt.why, tt.device, tt.line)
 	}
+}
+
+// total is the sum of terms like x, 16 or x*64/60.
+func total(t *testing.T, terms string, sizes map[string]int64) (sum int64) {
+	t.Helper()
+	for _, term := range strings.Fields(terms) {
+		value := int64(1)
+		for _, factor := range strings.Split(term, "*") {
+			number, divisor, divided := strings.Cut(factor, "/")
+			n, named := sizes[number]
+			if !named {
+				var err error
+				n, err = strconv.ParseInt(number, 10, 64)
+				require.NoError(t, err)
+			}
+			value *= n
+			if divided {
+				d, err := strconv.ParseInt(divisor, 10, 64)
+				require.NoError(t, err)
+				value /= d
+			}
+		}
+		sum += value
+	}
+	return sum
 }
 
 // TestWinograd: which convolutions of 3 by 3 transform their filters, each condition broken once.
 func TestWinograd(t *testing.T) {
 	const takes = 100*32*24 + 4*32
-	v := func() *Convolution {
-		v := aConv(dense(tensor.Float32, tensor.Contiguous, 2, 24, 8, 9), dense(tensor.Float32, tensor.Contiguous, 32, 24, 3, 3))
-		return v
-	}
 	for _, tt := range []struct {
 		why    string
 		change func(v *Convolution, p *platform.Platform)
@@ -110,15 +163,16 @@ func TestWinograd(t *testing.T) {
 		{"of three dimensions", func(v *Convolution, _ *platform.Platform) {
 			v.Weight = dense(tensor.Float32, tensor.Contiguous, 32, 24, 3, 3, 3)
 		}, 0},
+		{"of few channels", func(v *Convolution, _ *platform.Platform) {
+			v.Weight = dense(tensor.Float32, tensor.Contiguous, 32, 15, 3, 3)
+		}, 0},
 		{"in steps of 2", func(v *Convolution, _ *platform.Platform) { v.Stride = []int64{2, 1} }, 0},
 		{"dilated", func(v *Convolution, _ *platform.Platform) { v.Dilation = []int64{1, 2} }, 0},
-		{"transposed", func(v *Convolution, _ *platform.Platform) { v.Transposed = true }, 0},
+		{"transposed, with little work", func(v *Convolution, _ *platform.Platform) { v.Transposed = true }, 0},
+		{"of a weight's gradient", func(v *Convolution, _ *platform.Platform) { v.Grad = v.Input }, 0},
 		{"in groups", func(v *Convolution, _ *platform.Platform) { v.Groups = 2 }, 0},
 		{"of double", func(v *Convolution, _ *platform.Platform) {
 			v.Input = dense(tensor.Float64, tensor.Contiguous, 2, 24, 8, 9)
-		}, 0},
-		{"channels last", func(v *Convolution, _ *platform.Platform) {
-			v.Input = dense(tensor.Float32, tensor.ChannelsLast, 2, 24, 8, 9)
 		}, 0},
 		{"on 8.9 with TF32", func(_ *Convolution, p *platform.Platform) { *p = *on(t, "rtx-4090", "2.15") }, 0},
 		{"on 8.9 without", func(_ *Convolution, p *platform.Platform) { *p = *on(t, "rtx-4090", "2.15"); p.TF32CuDNN = false }, takes},
@@ -133,15 +187,15 @@ func TestWinograd(t *testing.T) {
 			p.Device.ComputeCapability, p.CuDNN = device.Capability{Major: 6, Minor: 1}, platform.Version{Major: 9, Minor: 10}
 		}, 0},
 	} {
-		v, p := v(), on(t, "t4", "2.15")
+		v := aConv(dense(tensor.Float32, tensor.Contiguous, 2, 24, 8, 9), dense(tensor.Float32, tensor.Contiguous, 32, 24, 3, 3))
+		p := on(t, "t4", "2.15")
 		tt.change(v, p)
-		assert.Equal(t, tt.want, v.winograd(p), tt.why)
+		assert.Equal(t, tt.want, v.winograd(p, v.asProduct([]int64{2, 32, 8, 9})), tt.why)
 	}
 }
 
-// TestUppersOfConvolutions holds the figures that no answer exceeded, in quarters of input and
-// result together and of the weight. Each was fitted to the answers that its comment counts, most
-// of which are not in the repository: who changes one has asked again.
+// TestUppersOfConvolutions has the upper figure of each class: quarters of input and result together,
+// of the weight, and partial sums.
 func TestUppersOfConvolutions(t *testing.T) {
 	const million = 1000000
 	for _, tt := range []struct {
@@ -151,49 +205,47 @@ func TestUppersOfConvolutions(t *testing.T) {
 		format tensor.MemoryFormat
 		ends   int64
 		weight int64
+		sums   int64
 	}{
-		{"forward", "t4", tensor.Float32, tensor.Contiguous, 4, 12},
-		{"forward", "a100-sxm-80gb", tensor.Float32, tensor.Contiguous, 6, 28},
-		{"forward", "rtx-4090", tensor.Float32, tensor.Contiguous, 6, 28},
-		{"forward", "h100-sxm-80gb", tensor.Float32, tensor.Contiguous, 7, 10},
-		{"forward", "b200", tensor.Float32, tensor.Contiguous, 7, 10},
-		{"forward", "t4", tensor.Float32, tensor.ChannelsLast, 4, 18},
-		{"forward", "a100-sxm-80gb", tensor.Float32, tensor.ChannelsLast, 4, 12},
-		{"forward", "h100-sxm-80gb", tensor.Float32, tensor.ChannelsLast, 4, 4},
-		{"forward", "t4", tensor.Float16, tensor.Contiguous, 8, 33},
-		{"forward", "a100-sxm-80gb", tensor.BFloat16, tensor.Contiguous, 4, 8},
-		{"forward", "h100-sxm-80gb", tensor.Float16, tensor.Contiguous, 6, 4},
-		{"forward", "t4", tensor.Float16, tensor.ChannelsLast, 2, 13},
-		{"forward", "a100-sxm-80gb", tensor.Float16, tensor.ChannelsLast, 7, 8},
-		{"forward", "h100-sxm-80gb", tensor.BFloat16, tensor.ChannelsLast, 2, 2},
-		{"input's gradient", "t4", tensor.Float32, tensor.Contiguous, 6, 10},
-		{"input's gradient", "h100-sxm-80gb", tensor.Float16, tensor.ChannelsLast, 4, 4},
-		{"weight's gradient", "a100-sxm-80gb", tensor.Float16, tensor.Contiguous, 13, 4},
+		{"forward", "t4", tensor.Float32, tensor.Contiguous, 4, 11, 0},
+		{"forward", "a100-sxm-80gb", tensor.Float32, tensor.Contiguous, 6, 7, 1},
+		{"forward", "rtx-4090", tensor.Float32, tensor.Contiguous, 6, 7, 1},
+		{"forward", "h100-sxm-80gb", tensor.Float32, tensor.Contiguous, 4, 6, 1},
+		{"forward", "b200", tensor.Float32, tensor.Contiguous, 4, 6, 1},
+		{"forward", "t4", tensor.Float32, tensor.ChannelsLast, 4, 16, 0},
+		{"forward", "a100-sxm-80gb", tensor.Float32, tensor.ChannelsLast, 4, 8, 1},
+		{"forward", "h100-sxm-80gb", tensor.Float32, tensor.ChannelsLast, 4, 4, 1},
+		{"forward", "t4", tensor.Float16, tensor.Contiguous, 4, 4, 1},
+		{"forward", "a100-sxm-80gb", tensor.BFloat16, tensor.Contiguous, 3, 8, 1},
+		{"forward", "h100-sxm-80gb", tensor.Float16, tensor.Contiguous, 2, 5, 1},
+		{"forward", "t4", tensor.Float16, tensor.ChannelsLast, 2, 2, 1},
+		{"forward", "a100-sxm-80gb", tensor.Float16, tensor.ChannelsLast, 8, 7, 0},
+		{"forward", "h100-sxm-80gb", tensor.BFloat16, tensor.ChannelsLast, 2, 5, 1},
+		{"input's gradient", "t4", tensor.Float32, tensor.Contiguous, 4, 11, 0},
+		{"input's gradient", "a100-sxm-80gb", tensor.Float32, tensor.ChannelsLast, 4, 6, 1},
+		{"input's gradient", "h100-sxm-80gb", tensor.Float16, tensor.ChannelsLast, 6, 5, 0},
+		{"weight's gradient", "t4", tensor.Float32, tensor.Contiguous, 8, 8, 0},
+		{"weight's gradient", "a100-sxm-80gb", tensor.Float16, tensor.Contiguous, 8, 8, 7812}, // 62500 pixels / 8
 	} {
 		x, out := dense(tt.dtype, tt.format, 1, 8, 250, 250), []int64{1, 8, 250, 250} // each half a million elements, counted as four bytes
-		v := aConv(x, dense(tt.dtype, tt.format, 8, 8, 1, 1))
+		v := aConv(x, dense(tt.dtype, tt.format, 8, 8, 2, 2))
+		one := int64(4 * 62528 * 64)
 		switch tt.kind {
 		case "input's gradient":
 			v.Transposed = true
 		case "weight's gradient":
 			v.Grad = x
+			one = 4 * 64 * 64
 		}
-		assert.Equal(t, tt.ends*million+tt.weight*64+64<<10, v.upperByRule(on(t, tt.device, "2.15"), convBytes{}, out), "%s, %s, %s, format %d", tt.kind, tt.device, tt.dtype, tt.format)
+		sums := tt.sums * one
+		if v.Grad != nil {
+			sums = min(sums, 108*4*128*128)
+		}
+		want := tt.ends*million + tt.weight*64*4 + sums + 64<<10
+		assert.Equal(t, want, v.upperByRule(on(t, tt.device, "2.15"), convBytes{}, out), "%s, %s, %s, format %d", tt.kind, tt.device, tt.dtype, tt.format)
 	}
-
-	p := on(t, "t4", "2.15")
-	gradient := func(d tensor.DType, sms int, weight ...int64) int64 {
-		p.Device.SMs = sms
-		v := aConv(dense(d, tensor.Contiguous, 1, 8, 1, 1), dense(d, tensor.Contiguous, weight...))
-		v.Grad = v.Input
-		return v.upperByRule(p, convBytes{}, []int64{1, 8, 1, 1}) - (13*64+4*4*inEights(weight, 2))/4 - 64<<10
-	}
-	assert.Equal(t, int64(64*4*64), gradient(tensor.Float32, 40, 8, 8, 1, 1), "64 copies of a small weight")
-	assert.Equal(t, int64(10*40*64<<10), gradient(tensor.Float32, 40, 512, 512, 3, 3), "of a large one no more than tiles that all multiprocessors work on in ten waves")
-	assert.Equal(t, int64(10*64<<10), gradient(tensor.Float32, 1, 512, 512, 3, 3), "one multiprocessor")
-	assert.Equal(t, int64(64*4*512*512*9), gradient(tensor.Float32, 0, 512, 512, 3, 3), "as many as are not known")
 	v := aConv(dense(tensor.Float64, tensor.Contiguous, 1, 8, 250, 250), dense(tensor.Float64, tensor.Contiguous, 8, 8, 1, 1))
-	assert.Equal(t, int64(2*(4*million+12*64)+64<<10), v.upperByRule(on(t, "t4", "2.15"), convBytes{}, []int64{1, 8, 250, 250}), "doubles are eight bytes")
+	assert.Equal(t, int64(2*(4*million+11*64)+64<<10), v.upperByRule(on(t, "t4", "2.15"), convBytes{}, []int64{1, 8, 250, 250}), "doubles are eight bytes")
 
 	for _, tt := range []struct {
 		sizes    []int64
@@ -206,11 +258,50 @@ func TestUppersOfConvolutions(t *testing.T) {
 	}
 
 	const huge = 1 << 50
-	out := []int64{1, 8, 1, 1}
+	p, out := on(t, "t4", "2.15"), []int64{1, 8, 1, 1}
 	small := aConv(dense(tensor.Float32, tensor.Contiguous, 1, 8, 1, 1), dense(tensor.Float32, tensor.Contiguous, 8, 8, 1, 1))
 	rule := small.upperByRule(p, convBytes{}, out)
 	assert.Equal(t, rule, small.upperByRule(p, convBytes{huge, huge, huge}, out))
 	for _, n := range []convBytes{{huge + 1, 0, 0}, {7, huge + 1, 0}, {7, 0, huge + 1}} {
 		assert.Equal(t, n.in, small.upperByRule(p, n, out), "no card holds it")
 	}
+}
+
+// TestMostPartialSums: how many partial sums an upper figure has, by products, tiles and multiprocessors.
+func TestMostPartialSums(t *testing.T) {
+	const one = 4 * 64 * 64
+	p := on(t, "a100-sxm-80gb", "2.15") // 108 multiprocessors
+	const wave = 108 * 64 << 10
+	assert.EqualValues(t, 24*one, mostSums(p, 24, product{64, 64, 24 * 32}, 2))
+	assert.EqualValues(t, 23*one, mostSums(p, 24, product{64, 64, 24*32 - 1}, 2), "32 products each")
+	assert.EqualValues(t, 0, mostSums(p, 24, product{64, 64, 31}, 2))
+	large := product{108 * 128 * 8, 128, 1024} // eight waves
+	assert.EqualValues(t, 16*wave, mostSums(p, 2, large, 2))
+	assert.EqualValues(t, 18*wave, mostSums(p, 3, large, 2), "no more than 18 waves")
+	assert.EqualValues(t, 24*wave, mostSums(p, 3, large, 3), "32 in three dimensions")
+	assert.EqualValues(t, 32*wave, mostSums(p, 5, large, 3))
+	large.m *= 3
+	assert.EqualValues(t, 24*wave, mostSums(p, 3, large, 2), "but one sum")
+	p.Device.SMs = 0
+	assert.EqualValues(t, 3*24*wave, mostSums(p, 3, large, 2), "as many as are not known")
+	assert.EqualValues(t, int64(hugeOperand), product{1 << 50, 1 << 50, 1}.sums(48), "a number")
+
+	gradient := func(d tensor.DType, device string, sms int, groups int64, c product) int64 {
+		p := on(t, device, "2.15")
+		p.Device.SMs = sms
+		v := aConv(dense(d, tensor.Contiguous, 1, 8, 8, 8), dense(d, tensor.Contiguous, 8, 8, 3, 3))
+		v.Groups = groups
+		return v.mostSumsOfWeight(p, c)
+	}
+	const f32, f16 = tensor.Float32, tensor.Float16
+	const a100, t4, tileBytes = "a100-sxm-80gb", "t4", 64 << 10
+	small, long := product{64, 64, 80}, product{64, 64, 1 << 30}
+	assert.EqualValues(t, 10*one, gradient(f32, a100, 108, 1, small), "of eight pixels")
+	assert.EqualValues(t, 40*one, gradient(f32, a100, 108, 2, small), "in groups of two")
+	assert.EqualValues(t, 10*108*tileBytes, gradient(f32, a100, 108, 1, long), "ten waves")
+	assert.EqualValues(t, 25*108*tileBytes, gradient(f32, a100, 108, 2, long), "more in groups")
+	assert.EqualValues(t, 108*tileBytes, gradient(f16, a100, 108, 1, long), "in half precision one")
+	assert.EqualValues(t, 4*40*tileBytes, gradient(f16, t4, 40, 1, long), "before 8.0 four")
+	assert.EqualValues(t, 0, gradient(f32, t4, 40, 1, long), "none without TF32")
+	assert.EqualValues(t, 10*one, gradient(f32, a100, 0, 1, small), "as many multiprocessors as are not known")
 }

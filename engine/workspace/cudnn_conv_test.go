@@ -112,10 +112,11 @@ func TestConvBackend(t *testing.T) {
 }
 
 func TestConvWorkspace(t *testing.T) {
-	v := aConv(dense(tensor.Float32, tensor.Contiguous, 2, 3, 8, 8), dense(tensor.Float32, tensor.Contiguous, 4, 3, 3, 3))
+	v := aConv(dense(tensor.Float32, tensor.Contiguous, 2, 32, 8, 8), dense(tensor.Float32, tensor.Contiguous, 4, 32, 3, 3))
 	out := []int64{2, 4, 8, 8}
-	const in, w = 2 * 3 * 64 * 4, 4 * 3 * 9 * 4
-	const upper units.Bytes = (6*4*(2*8*64+2*8*64)+28*4*8*8*9)/4 + 64<<10 // channels in eights
+	const in, w, o = 2 * 32 * 64 * 4, 4 * 32 * 9 * 4, 2 * 4 * 64 * 4
+	const sums = 9 * 4 * 128 * 64                                                 // of 32 products each
+	const upper units.Bytes = (6*4*(2*32*64+2*8*64)+7*4*8*32*9)/4 + sums + 64<<10 // channels in eights
 	answering := func(p *platform.Platform, a profile.Answer) *profile.Profile {
 		s := &profile.Profile{}
 		require.NoError(t, s.Add(p.Answerer(), profile.Entry{Call: *v.Call(p, out), Answer: a}))
@@ -125,7 +126,7 @@ func TestConvWorkspace(t *testing.T) {
 	p := on(t, "rtx-4090", "2.10")
 	got := v.CuDNN(p, out, false)
 	require.Len(t, got, 1)
-	assert.Equal(t, units.Bytes(in+w+16), got[0].Bytes, "by rule")
+	assert.Equal(t, units.Bytes(in+w+o+16), got[0].Bytes, "by formula")
 	assert.Equal(t, upper, got[0].Upper)
 	assert.Equal(t, note.WorkspaceEstimate, got[0].Note)
 	assert.Equal(t, profile.Answerer{}, got[0].Asked.By)
@@ -191,11 +192,11 @@ func TestConvNotAsked(t *testing.T) {
 	assert.NotNil(t, view.CuDNN(p, out, false)[0].Asked, "a view that is copied is aligned again")
 }
 
-// Float32 on plain cores takes Winograd's transformed filters for 3×3, else next to nothing.
+// Float32 on plain cores takes Winograd's transformed filters for 3×3, else a table of pixels.
 func TestConvWinogradByRule(t *testing.T) {
 	three := aConv(dense(tensor.Float32, tensor.Contiguous, 1, 64, 56, 56), dense(tensor.Float32, tensor.Contiguous, 128, 64, 3, 3))
 	out := []int64{1, 128, 56, 56}
-	const want = 100*128*64 + 4*128
+	const want, table = 100*128*64 + 4*128, 6*56*56 + 128
 	strided := *three
 	strided.Stride = []int64{2, 2}
 	for _, c := range []struct {
@@ -208,11 +209,11 @@ func TestConvWinogradByRule(t *testing.T) {
 		{"7.5 has no TF32", three, "t4", "2.10", true, want},
 		{"TF32 is not allowed", three, "rtx-4090", "2.10", false, want},
 		{"tensor cores", three, "rtx-4090", "2.10", true, (64*56*56+128*64*9)*4 + 16},
-		{"strided", &strided, "t4", "2.10", true, 0},
-		{"no such kernel on 9.0", three, "h100-sxm-80gb", "2.10", false, 0},
-		{"nor on 6.1", three, "gtx-1080-ti", "2.10", true, 0},
+		{"strided", &strided, "t4", "2.10", true, table},
+		{"no such kernel on 9.0", three, "h100-sxm-80gb", "2.10", false, table},
+		{"nor on 6.1", three, "gtx-1080-ti", "2.10", true, table},
 		{"7.0", three, "v100-16gb", "2.10", true, want},
-		{"7.0 no more with CUDA 13", three, "v100-16gb", "2.15", true, 0},
+		{"7.0 no more with CUDA 13", three, "v100-16gb", "2.15", true, table},
 	} {
 		p := on(t, c.dev, c.torch)
 		p.TF32CuDNN = c.tf32
