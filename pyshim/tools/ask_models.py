@@ -1,10 +1,12 @@
-"""Write testdata/workspace/models.json: cuDNN's answers to the convolutions of 22 models, in each direction, float32 and float16, two layouts.
+"""Write testdata/workspace/models.json: cuDNN's answers to the convolutions of 22 models, in each
+direction, float32 and float16, two layouts. Run it once for each version of cuDNN:
 
-    PYTHONPATH=pyshim/src python pyshim/tools/ask_models.py [--cudnn DIR] [--class CLASS]...      once a version of cuDNN
+    PYTHONPATH=pyshim/src python pyshim/tools/ask_models.py [--cudnn DIR] [--class CLASS]...
 
-The file has the convolutions as lines "x w stride padding dilation groups" (a single number is for all dimensions): first those that the formula of
-engine/workspace was fitted to, then those held out. The answers of a version, device class, dtype, layout and direction are one text: bytes/engine of
-each line, or - where PyTorch's own kernels run or cuDNN has no plan.
+The file has the convolutions as lines "x w stride padding dilation groups" (a single number is for
+all dimensions): first those that the formula of engine/workspace was fitted to, then those held
+out. The answers of a version, device class, dtype, layout and direction are one text: bytes/engine
+of each line, or - where PyTorch's own kernels run or cuDNN has no plan.
 """
 
 from __future__ import annotations
@@ -45,7 +47,8 @@ def call(line: str, dtype: str, layout: str, direction: str) -> dict:
 
 
 def native(c: dict, layout: str) -> bool:
-    """Depthwise convolutions that are contiguous have kernels of PyTorch's own, and in half precision cuDNN's for some sizes."""
+    """Depthwise convolutions that are contiguous have PyTorch's own kernels, and in half precision
+    cuDNN's for some sizes."""
     return layout == "contiguous" and c["groups"] == c["input"][1] > 1 and c["dtype"] != "float16"
 
 
