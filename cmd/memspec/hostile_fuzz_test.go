@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -101,6 +102,7 @@ func FuzzCommand(f *testing.F) {
 	} {
 		f.Add(s.kind, []byte(s.head), []byte(s.part), s.times, []byte(s.tail))
 	}
+	debug.FreeOSMemory() // what other tests left
 	f.Fuzz(func(t *testing.T, kind byte, head, part []byte, times uint32, tail []byte) {
 		if int(kind) >= len(kinds) || len(head)+len(tail) > mostFuzzed {
 			return
@@ -119,10 +121,9 @@ func FuzzCommand(f *testing.F) {
 		hang := time.AfterFunc(hangTime, func() { panic("the command does not end: " + strings.Join(k.args, " ")) })
 		defer hang.Stop()
 		var out bytes.Buffer
-		before := usage(t)
-		code := run(append(k.args[:len(k.args):len(k.args)], k.name), strings.NewReader(""), limitWriter{&out}, limitWriter{&out})
-		after := usage(t)
-		limitedRun{code, out.String(), after.memory, after.cpu - before.cpu}.within(t, filepath.Base(k.name))
+		r := inCommand(t, append(k.args[:len(k.args):len(k.args)], k.name), limitWriter{&out})
+		r.out = out.String()
+		r.within(t, filepath.Base(k.name))
 	})
 }
 

@@ -7,10 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"testing"
@@ -93,4 +95,25 @@ func (r limitedRun) within(t testing.TB, name string) {
 			}
 		}
 	}
+}
+
+// inCommand runs the command in this process, with the collector that main sets. The memory is 0
+// unless this run made the process larger than it ever was.
+func inCommand(t testing.TB, args []string, out io.Writer) limitedRun {
+	t.Helper()
+	percent := debug.SetGCPercent(100)
+	limit := debug.SetMemoryLimit(-1)
+	setCollector()
+	defer func() {
+		debug.SetGCPercent(percent)
+		debug.SetMemoryLimit(limit)
+	}()
+	before := usage(t)
+	code := run(args, strings.NewReader(""), out, out)
+	after := usage(t)
+	r := limitedRun{code: code, cpu: after.cpu - before.cpu}
+	if after.memory > before.memory {
+		r.memory = after.memory
+	}
+	return r
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -221,6 +222,7 @@ func TestHostileVariations(t *testing.T) {
 	}
 	all := variations(t)
 	t.Chdir(t.TempDir())
+	debug.FreeOSMemory() // what other tests left
 	tried, n := 0, 0
 	for command, files := range all {
 		args := strings.Fields(command)
@@ -243,11 +245,10 @@ func TestHostileVariations(t *testing.T) {
 			require.NoError(t, os.WriteFile(name, f.data, 0o600))
 			_ = os.Remove("out.pt")
 			what := command + ": " + f.name
-			before := usage(t)
 			var out bytes.Buffer
-			code := run(args, strings.NewReader(""), &out, &out)
-			after := usage(t)
-			limitedRun{code, out.String(), after.memory, after.cpu - before.cpu}.within(t, what)
+			r := inCommand(t, args, &out)
+			r.out = out.String()
+			r.within(t, what)
 			if t.Failed() {
 				return
 			}
