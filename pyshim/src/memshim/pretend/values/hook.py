@@ -76,7 +76,7 @@ class Values:
                 return ((first + beams) % n).expand(rows, k)
         return modes.route(self.routing, self.turn, rows, k, n)
 
-    def expect(self, args: tuple) -> None:
+    def expect(self, args: tuple[Any, ...]) -> None:
         """Integers that were chosen are compared with what the host wrote."""
         found: list[int] = []
         for a in args:
