@@ -9,20 +9,86 @@ import zipfile
 
 import pytest
 
-from memshim.workspace import torchwheel
+from memshim import binary, workdir
+from memshim.case import process
+from memshim.workspace import query, torchwheel
 
 ENDING = "import os\nopen('ran', 'w').close()\nos._exit(0)\n"
 
 
-@pytest.mark.parametrize("module", ["json", "argparse", "typing", "tempfile", "subprocess", "site"])
-def test_a_module_of_the_checkout_is_not_imported(tmp_path, module):
-    (tmp_path / f"{module}.py").write_text(ENDING)
-    p = subprocess.run(
-        [sys.executable, "-m", "memshim", "check", "--on", "none"], cwd=tmp_path, capture_output=True, text=True
-    )
+# Modules that Python itself imports for -m, before it gets to memshim; those of 3.11.
+OF_PYTHON = (
+    "importlib",
+    "warnings",
+    "contextlib",
+    "collections",
+    "keyword",
+    "operator",
+    "reprlib",
+    "functools",
+    "types",
+)
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory):
+    """A folder with a module of each name of Python's own, but for OF_PYTHON, and of others."""
+    folder = tmp_path_factory.mktemp("hostile")
+    others = ("torch", "yaml", "pytest", "sitecustomize", "usercustomize")
+    for name in {*sys.stdlib_module_names, *others} - {*sys.builtin_module_names, *OF_PYTHON}:
+        (folder / f"{name}.py").write_text(ENDING)
+    return folder
+
+
+@pytest.mark.parametrize("start", [["-m", "memshim"], ["-mmemshim"], ["-um", "memshim"], ["-W", "ignore", "-mmemshim"]])
+def test_no_module_of_the_checkout_is_imported(hostile, start):
+    p = subprocess.run([sys.executable, *start, "check", "--on", "none"], cwd=hostile, capture_output=True, text=True)
     assert p.returncode == 2, p.stderr
     assert "memspec.yaml: no such file or directory" in p.stderr
+    assert not (hostile / "ran").exists()
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="python -P is new in 3.11")
+def test_processes_of_ours_import_nothing_of_the_checkout(tmp_path, monkeypatch):
+    """Not even what Python itself imports: whoever calls the command memshim is safe from that."""
+    for name in OF_PYTHON:
+        (tmp_path / f"{name}.py").write_text(ENDING)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", os.path.dirname(binary.PACKAGE) + os.pathsep)
+    with pytest.raises(query.Unable):
+        query.Process("no such folder")
+    job = {"timeout": 60, "where": "cpu", "stacks": "python", "recording": ""}
+    with pytest.raises(Exception, match="KeyError"):  # ours: there is no such case
+        process.Fresh().run(str(tmp_path), {}, job, {})
+    server = process.Server()
+    try:
+        p = server._server({})
+        p.stdin.close()
+        assert p.wait(60) == 0
+    finally:
+        server.close()
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("variable, shown", [("", True), ("PYTHONSAFEPATH", False)])
+def test_processes_of_ours_show_the_users_code_its_neighbours(tmp_path, monkeypatch, variable, shown):
+    if variable:
+        monkeypatch.setenv(variable, "1")
+    monkeypatch.setenv("PYTHONPATH", os.path.dirname(binary.PACKAGE))
+    command = workdir.module("memshim.workdir")  # which does nothing: what it leaves is asked for by -i
+    asked = "import memshim.workdir, os, sys; memshim.workdir.show(); print(sys.path[0] == os.getcwd())\n"
+    p = subprocess.run([command[0], "-iq", *command[1:]], cwd=tmp_path, input=asked, capture_output=True, text=True)
+    assert p.stdout == f"{shown}\n", p.stderr
+
+
+def test_a_package_installed_in_a_checkout_builds_nothing_of_it(tmp_path):
+    """A project that keeps its environment inside may get a folder cmd/memspec from anybody."""
+    (tmp_path / "cmd" / "memspec").mkdir(parents=True)
+    (tmp_path / "cmd" / "memspec" / "main.go").touch()
+    (tmp_path / "go.mod").touch()
+    installed = tmp_path / ".venv" / "lib" / "python3.11" / "site-packages" / "memshim"
+    assert binary.checkout(installed) is None
+    assert binary.checkout(tmp_path / "pyshim" / "src" / "memshim") == tmp_path
 
 
 def test_the_users_own_code_still_finds_its_neighbours(tmp_path):

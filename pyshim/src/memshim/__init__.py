@@ -16,25 +16,24 @@ judge        budgets: memspec.yaml's cases, marks on tests
 Each package imports those above it alone; pyproject.toml has the table.
 """
 
-from __future__ import annotations
-
+# Nothing but what Python has loaded already is imported before HIDDEN: not even __future__.
 import os
 import sys
+
+SHOWN = "memshim-shown"  # python -X: -P hides the working directory from memshim alone (workdir.module)
 
 
 def _hide_working_directory() -> str:
     """Take the working directory off the search path, where `python -m memshim` put it first, and
     return it: nothing that this package imports comes out of a checkout. memshim.workdir puts it
     back for the user's own code."""
-    words = sys.orig_argv[1:]
-    module = next((b for a, b in zip(words, words[1:]) if a == "-m"), "")
-    started = module == "memshim" or module.startswith("memshim.")
-    if (
-        not started
-        or getattr(sys.flags, "safe_path", False)
-        or not sys.path
-        or (sys.path[0] or os.getcwd()) != os.getcwd()
-    ):
+    if getattr(sys.flags, "safe_path", False):
+        return os.getcwd() if SHOWN in sys._xoptions else ""
+    if sys.argv[:1] != ["-m"]:  # so only while Python looks for the module
+        return ""
+    word = sys.orig_argv[len(sys.orig_argv) - len(sys.argv)]  # the last of Python's own
+    module = word.partition("m")[2] if word.startswith("-") else word  # -mmemshim is one word
+    if module.partition(".")[0] != "memshim" or not sys.path or (sys.path[0] or os.getcwd()) != os.getcwd():
         return ""
     return sys.path.pop(0) or os.getcwd()
 

@@ -16,6 +16,7 @@ from memshim import private
 from memshim.printed import say
 
 VARIABLE = "MEMSPEC"
+PACKAGE = Path(__file__).resolve().parent
 NAME = "memspec.exe" if os.name == "nt" else "memspec"
 FLAGS = ("-trimpath", "-ldflags=-s -w")  # as setup.py builds it, so that one build serves the other
 
@@ -32,11 +33,10 @@ def find() -> str:
         if not shutil.which(named):
             raise BinaryError(f"got {VARIABLE}={named}, which is no program that can be run")
         return named
-    here = Path(__file__).resolve()
-    beside = here.parent / "bin" / NAME
+    beside = PACKAGE / "bin" / NAME
     if beside.is_file():
         return str(beside)
-    root = checkout(here)
+    root = checkout()
     if root and shutil.which("go"):
         return build(root)
     on_path = shutil.which("memspec")
@@ -56,12 +56,12 @@ def _ours(program: str) -> bool:
         return False
 
 
-def checkout(file: Path) -> Path | None:
-    """The checkout of memspec that a file lies in."""
-    for folder in file.parents:
-        if (folder / "cmd" / "memspec" / "main.go").is_file() and (folder / "go.mod").is_file():
-            return folder
-    return None
+def checkout(package: Path = PACKAGE) -> Path | None:
+    """The checkout of memspec that this package lies in, as pyshim/src/memshim. A package that is
+    installed in a folder of some checkout is of none: what it builds and runs is not that one's."""
+    root = package.parents[2]
+    ours = package == root / "pyshim" / "src" / "memshim" and (root / "go.mod").is_file()
+    return root if ours and (root / "cmd" / "memspec" / "main.go").is_file() else None
 
 
 def newest(root: Path) -> float:

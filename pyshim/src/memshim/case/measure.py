@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from memshim import binary, pretend, progress
+from memshim import binary, pretend, progress, workdir
 from memshim.case import memspec_yaml, pickles, process, record, request
 from memshim.case.errors import (
     TIMEOUT,
@@ -82,9 +82,7 @@ def _answer(text: str, a: argparse.Namespace) -> int:
         say(f"memshim: {e}", file=sys.stderr)
         return UNSURE
     command = [
-        sys.executable,
-        "-m",
-        "memshim",
+        *workdir.module("memshim"),
         "measure",
         "--request",
         "-",

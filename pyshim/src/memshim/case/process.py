@@ -10,7 +10,6 @@ import queue
 import re
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -18,6 +17,7 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import IO, Any
 
+from memshim import workdir
 from memshim.allocator import recording
 from memshim.case import compare_values, record
 from memshim.case.errors import KINDS, TIMEOUT, ModelError, NoGPU
@@ -38,8 +38,7 @@ PATIENCE, MANY_TIMES = 30.0, 20.0
 def _environment(extra: dict[str, str] | None = None) -> dict[str, str]:
     """Ours, with this package to be found, and any text to be printed. extra: of a pretend GPU."""
     environ = os.environ | (extra or {})
-    path = os.pathsep.join(p for p in (str(Path(__file__).parents[2]), environ.get("PYTHONPATH", "")) if p)
-    return environ | {"PYTHONPATH": path, "PYTHONIOENCODING": "utf-8:backslashreplace"}
+    return environ | {"PYTHONPATH": workdir.search_path(environ), "PYTHONIOENCODING": "utf-8:backslashreplace"}
 
 
 def pretended(case: dict[str, Any], at: str, memory: int | None = None) -> dict[str, str]:
@@ -191,9 +190,7 @@ class Fresh(Runner):
     def run(self, folder: str, case: dict[str, Any], job: dict[str, Any], extra: dict[str, str]) -> None:
         out, said, timeout = os.path.join(folder, "out"), os.path.join(folder, "stderr"), job["timeout"]
         command = [
-            sys.executable,
-            "-m",
-            "memshim",
+            *workdir.module("memshim"),
             "measure",
             "--request",
             "-",
@@ -241,7 +238,7 @@ class Server(Runner):
         if found is None:
             with open(self._said(bool(extra)), "wb") as said:
                 found = self._loaded[bool(extra)] = _start(
-                    [sys.executable, "-m", "memshim.case.server"],
+                    workdir.module("memshim.case.server"),
                     extra,
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,

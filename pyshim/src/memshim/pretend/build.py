@@ -68,7 +68,7 @@ def cache() -> Path:
     """Where a checkout keeps what it builds, else the user's cache."""
     from memshim import binary
 
-    root = binary.checkout(SOURCES)
+    root = binary.checkout()
     if root:
         return root / ".cache" / "memshim" / "pretend"
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "memshim" / "pretend"

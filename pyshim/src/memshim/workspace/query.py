@@ -20,8 +20,9 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
+
+from memshim import workdir
 
 START = 120.0  # seconds to load the library
 
@@ -45,10 +46,8 @@ class Process:
         self, folder: str, beside: Iterable[str] = (), device_class: str = "", command: list[str] | None = None
     ):
         self._stderr = tempfile.TemporaryFile()
-        command = command or [sys.executable, "-m", "memshim.workspace.query"]
-        paths = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
-        # an empty entry is the working directory
-        env = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
+        command = command or workdir.module("memshim.workspace.query")
+        env = os.environ | {"PYTHONPATH": workdir.search_path(os.environ)}
         self._child = subprocess.Popen(
             [*command, folder, device_class, *beside],
             stdin=subprocess.PIPE,
