@@ -25,6 +25,7 @@ def test_before():
 @pytest.mark.memory_budget(allocated="20MiB", on="t4")
 def test_held(held):
     assert torch.cuda.get_device_name() == "Tesla T4"
+    assert "PYTEST_OF_THE_PARENT" not in os.environ, "pytest's variables here are those of this process"
 
 @pytest.mark.memory_budget(allocated="1GiB", on="NVIDIA A10G")
 def test_fails():
@@ -60,7 +61,8 @@ def possible():
         pytest.skip(why)
 
 
-def test_each_in_a_process_of_its_own(run_pytest):
+def test_each_in_a_process_of_its_own(run_pytest, monkeypatch):
+    monkeypatch.setenv("PYTEST_OF_THE_PARENT", "1")
     run_pytest.makepyfile(TESTS)
     result = run_pytest("-v", "test_each_in_a_process_of_its_own.py")
     result.assert_outcomes(passed=3, failed=5, skipped=1)

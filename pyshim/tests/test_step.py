@@ -1,0 +1,91 @@
+"""memspec's own training step by its values, on the CPU: what the optimizer is given."""
+
+import contextlib
+import functools
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from memshim.attribution import sites  # noqa: E402
+from memshim.case import step  # noqa: E402
+
+STEP = {"optimizer": "opt.py:Seen", "loss": "sum", "accumulate": 1, "clip": None, "checkpoint": None}
+
+
+class Seen(torch.optim.SGD):
+    """Keeps the gradients of its last step."""
+
+    def __init__(self, parameters):
+        super().__init__(parameters, lr=0.0)
+
+    def step(self, closure=None):
+        Seen.gradients = [p.grad.clone() for g in self.param_groups for p in g["params"]]
+        super().step(closure)
+
+
+def gradients(monkeypatch, **options):
+    """The gradients that the optimizer sees in a step of a linear layer, without clipping 3 for each
+    parameter."""
+    torch.manual_seed(0)
+    monkeypatch.setattr(step, "named", lambda text, folder: Seen)
+    model, x = torch.nn.Linear(4, 2), torch.ones(3, 4)
+    step.trainer(STEP | options, contextlib.nullcontext, model, [x], {}, ".")()
+    return torch.cat([g.flatten() for g in Seen.gradients])
+
+
+def test_the_accumulated_gradient_is_that_of_one_batch(monkeypatch):
+    assert gradients(monkeypatch).tolist() == [3.0] * 10
+    assert gradients(monkeypatch, accumulate=4).tolist() == [3.0] * 10, "each loss is a quarter"
+
+
+def test_a_clipped_gradient_has_the_norm(monkeypatch):
+    assert gradients(monkeypatch, clip=0.5).norm().item() == pytest.approx(0.5, rel=1e-4)
+
+
+def test_a_float16_step_clips_unscaled_gradients(monkeypatch):
+    monkeypatch.setattr(torch, "is_autocast_enabled", lambda kind: True)
+    monkeypatch.setattr(torch, "get_autocast_dtype", lambda kind: torch.float16)
+    scaler = torch.amp.GradScaler
+    monkeypatch.setattr(torch.amp, "GradScaler", lambda kind: scaler("cpu"))
+    assert gradients(monkeypatch).norm().item() == pytest.approx(3 * 10**0.5, rel=1e-4), "the scaler's step unscales"
+    assert gradients(monkeypatch, clip=0.5).norm().item() == pytest.approx(0.5, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    "pattern, found",
+    [
+        ("layers.*", ["layers.0", "layers.1"]),
+        ("layers.*.conv", ["layers.0.conv", "layers.1.conv"]),
+        ("layers.0", ["layers.0"]),
+        ("*", ["layers"]),
+    ],
+)
+def test_a_star_in_checkpoint_is_one_name(pattern, found):
+    block = functools.partial(torch.nn.ModuleDict, {"conv": torch.nn.Identity()})
+    model = torch.nn.ModuleDict(
+        {"layers": torch.nn.ModuleList([block(), torch.nn.ModuleDict({"conv": torch.nn.ReLU()})])}
+    )
+    step.checkpoint({"modules": [pattern], "reentrant": False}, model)
+    assert [n for n, m in model.named_modules() if "forward" in vars(m)] == found
+
+
+def test_after_the_backward_of_an_optimizer_the_phase_is_its_step(monkeypatch):
+    """LBFGS calls backward inside its step; a backward outside of one is followed by no phase."""
+    monkeypatch.setattr(sites.Attribution, "count", lambda self: 0)
+    weight = torch.nn.Parameter(torch.ones(2))
+    optimizer = torch.optim.LBFGS([weight], max_iter=1)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = weight.square().sum()
+        loss.backward()
+        return loss
+
+    attribution = sites.Attribution().on()
+    try:
+        closure()
+        optimizer.step(closure)
+    finally:
+        attribution.off()
+    assert [mark.name for mark in attribution.phases] == ["backward", "step", "backward", "step"]
