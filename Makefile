@@ -119,8 +119,8 @@ formats:
 
 # The recordings of real PyTorch that are committed are what the pinned PyTorch gives.
 recordings: $(VENV)/.stamp
-	$(VENV)/bin/python pyshim/tools/record_models.py --check
-	$(VENV)/bin/python pyshim/tools/record_settings.py --check
+	PYTHONPATH=pyshim/tools $(VENV)/bin/python -m truth models --check
+	PYTHONPATH=pyshim/tools $(VENV)/bin/python -m truth settings --check
 
 # cudaprobe, built with cgo against CUDA 11.8's headers (PyPI) and asked about a stand-in driver. It takes a C compiler, and no GPU, driver or
 # toolkit. make unit leaves these tests out.
@@ -194,7 +194,7 @@ workspace-current: $(VENV)/.stamp
 CATALOG ?= torchvision
 ORACLE ?= .cache/oracle
 truth-pretend: $(VENV)/.stamp
-	PYTHONPATH=$(CURDIR)/pyshim/src:$(CURDIR)/pyshim/tools $(VENV)/bin/python -m oracle $(CATALOG) --cache $(ORACLE) $(DEVICES) $(MODELS)
+	PYTHONPATH=pyshim/tools $(VENV)/bin/python -m truth oracle $(CATALOG) --cache $(ORACLE) $(DEVICES) $(MODELS)
 
 truth:
 	@$(GO) test ./engine -run '^Test(Truth|Workspace)Tables$$' -count=1 -v | grep -v -e '^=== ' -e '^--- ' -e '^PASS$$' -e '^ok '

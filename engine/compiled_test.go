@@ -21,7 +21,7 @@ import (
 	"github.com/memspec/memspec/engine/trace"
 )
 
-// recordedCall is what PyTorch did with a package on a pretend GPU (pyshim/tools/record_compiled.py).
+// recordedCall is what PyTorch did with a package on a pretend GPU (python -m truth compiled).
 type recordedCall struct {
 	input    string
 	baseline [3]int64 // requested, allocated, reserved

@@ -27,7 +27,7 @@ func testdataRoot() string {
 func recordings(t testing.TB) []*recording {
 	t.Helper()
 	if d := os.Getenv("MEMSPEC_CONFORMANCE"); d != "" {
-		return conformance.Read(t, d) // recordings of other models, made with pyshim/tools
+		return conformance.Read(t, d) // recordings of other models, made with pyshim/tools/truth
 	}
 	return conformance.Read(t, conformanceFolder)
 }

@@ -25,7 +25,7 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// pretended is what PyTorch did with a model on a pretend GPU (pyshim/tools/record_exported.py).
+// pretended is what PyTorch did with a model on a pretend GPU (python -m truth exported).
 type pretended struct {
 	model, device string
 	attention     platform.SDPABackends // what sdpa_kernel was given

@@ -14,7 +14,7 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// settingsFolder holds recordings of models under settings of a case: pyshim/tools/record_settings.py.
+// settingsFolder holds recordings of models under settings of a case: python -m truth settings.
 const settingsFolder = "../testdata/conformance/2.15-settings"
 
 // applySettings gives a case the settings of a recording.

@@ -20,7 +20,7 @@ import (
 	"github.com/memspec/memspec/engine/trace"
 )
 
-// TestAutocastLists compares the lists with what PyTorch registers: pyshim/tools/dump_schemas.py writes it.
+// TestAutocastLists compares the lists with what PyTorch registers: python -m truth schemas writes it.
 func TestAutocastLists(t *testing.T) {
 	data, err := os.ReadFile("../../testdata/aten/2.15/autocast.txt")
 	require.NoError(t, err)

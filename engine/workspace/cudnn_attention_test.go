@@ -17,7 +17,7 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// attentionAnswer is what cuDNN reported about one attention (pyshim/tools/ask_attention.py).
+// attentionAnswer is what cuDNN reported about one attention (python -m truth attention).
 type attentionAnswer struct {
 	Version, Class        string
 	B, H, HK, Q, K, D, DV int64

@@ -67,6 +67,6 @@ def test_what_the_engine_accepts_a_gpu_accepts_or_values_decide(tmp_path: Path) 
         on_gpu = reasons[name].startswith("a GPU accepts it")
         asked.append(call | {"device": "cuda" if on_gpu else "cpu", "regular": not on_gpu})
     (tmp_path / "calls.json").write_text(json.dumps(asked))
-    p = pretended.run(CALLS, str(ROOT / "pyshim/tools"), str(tmp_path / "calls.json"), device="h100-sxm-80gb")
+    p = pretended.run(CALLS, str(ROOT / "pyshim/tools/truth"), str(tmp_path / "calls.json"), device="h100-sxm-80gb")
     assert p.returncode == 0, p.stderr
     assert dict(zip(calls, p.stdout.split(), strict=True)) == dict.fromkeys(calls, "accepts")

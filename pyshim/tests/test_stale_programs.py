@@ -1,5 +1,5 @@
 """An exported program's sidecar has what a recording has: the files, variables and releases that the
-export depends on. tools/truth_stale.py tries it in another clone, with another HOME, by another user."""
+export depends on. python -m truth stale tries it in another clone, with another HOME, by another user."""
 
 import subprocess
 import sys
@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-TOOL = Path(__file__).parents[1] / "tools" / "truth_stale.py"
+TOOL = Path(__file__).parents[1] / "tools" / "truth" / "truth_stale.py"
 
 
 def test_a_sidecar_is_stale_as_a_recording_is():

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "testdata" / "workspace"
 FACTS = ROOT.parent / "shared" / "facts"
 
-sys.path.insert(0, str(ROOT / "pyshim" / "tools"))
+sys.path.insert(0, str(ROOT / "pyshim" / "tools" / "truth"))
 import ask_kinds  # noqa: E402
 import ask_models  # noqa: E402
 import ask_rows  # noqa: E402
@@ -305,7 +305,7 @@ def test_output(x, w, stride, padding, dilation, want):
 
 @pytest.mark.skipif(not query.driver(), reason="nothing can stand in for a driver here")
 def test_answers_are_those_of_a_machine_with_a_driver():
-    """PyTorch's convolution on a pretend T4 takes nothing (python -m oracle torchvision
+    """PyTorch's convolution on a pretend T4 takes nothing (python -m truth oracle torchvision
     mnasnet0_5); cuDNN that sees no driver would take 2,410,366 B."""
     folder, beside = installed("9.26.0")
     process = query.Process(folder, beside, "sm75-small")

@@ -26,7 +26,7 @@ type shimParam struct {
 }
 
 // shims are the functions by their names without aoti_torch_ and the device: torchgen's list of fallback
-// operators with their versions, and those of shim.h (pyshim/tools/dump_shims.py).
+// operators with their versions, and those of shim.h (python -m truth shims).
 var shims = sync.OnceValue(func() map[string]*shim {
 	out := map[string]*shim{}
 	for line := range strings.Lines(shimTable) {

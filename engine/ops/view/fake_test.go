@@ -11,7 +11,7 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// Views of fake tensors, compared with what PyTorch gives: pyshim/tools/dump_views.py writes the cases.
+// Views of fake tensors, compared with what PyTorch gives: python -m truth views writes the cases.
 func TestFakeViewStrides(t *testing.T) {
 	data, err := os.ReadFile("../../../testdata/aten/2.15/fake_views.txt")
 	require.NoError(t, err)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-TOOLS = ROOT / "pyshim" / "tools"
+TOOLS = ROOT / "pyshim" / "tools" / "truth"
 
 
 @pytest.mark.skipif(not (TOOLS / "oracle").is_dir(), reason="the wheel is tested alone")

@@ -30,7 +30,7 @@ func TestCastsByDType(t *testing.T) {
 }
 
 // TestAutocastLists compares the lists with what PyTorch's own pass does to each operator
-// (pyshim/tools/dump_schemas.py).
+// (python -m truth schemas).
 func TestAutocastLists(t *testing.T) {
 	data, err := os.ReadFile("../../../../testdata/aten/2.15/autocast_script.txt")
 	require.NoError(t, err)

@@ -1,4 +1,4 @@
-"""What makes a recording stale, tried on programs: python pyshim/tools/truth_stale.py [PROGRAM ...]
+"""What makes a recording stale, tried on programs: python -m truth stale [PROGRAM ...]
 
 The programs of stale_programs.py, which use transformers, timm, Lightning and Hydra, are written into
 a repository and recorded. A shallow clone of it in another folder, with another HOME and by another
@@ -21,7 +21,7 @@ from stale_programs import PROGRAMS, Program
 
 from memshim import binary
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 NOBODY = 65534
 
 

@@ -1,5 +1,5 @@
-"""The static engine held against PyTorch on pretend GPUs: PYTHONPATH=pyshim/src:pyshim/tools python
--m oracle CATALOG --cache DIR [MODEL…]
+"""The static engine compared with PyTorch on pretend GPUs: python -m truth oracle CATALOG --cache DIR
+[MODEL…]
 
 Archives of each model are made once, runs and cuDNN's answers are kept in the cache, so that it
 goes on where it was stopped; predictions are made anew.
@@ -87,7 +87,7 @@ def work(device: str, catalog: str, cache: Path, what: str, tasks: list[dict], s
 
 def main() -> int:
     p = argparse.ArgumentParser(
-        prog="python -m oracle", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python -m truth oracle", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     p.add_argument("catalog", help="torchvision, detection, timm or transformers")
     p.add_argument("models", nargs="*")

@@ -36,7 +36,6 @@ def main() -> int:
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # models print
     import torch
-
     from oracle.catalog import CATALOGS, quick_init
 
     torch.set_num_threads(1)

@@ -1,4 +1,4 @@
-"""Where a run and its prediction part, event by event: python -m oracle.part CATALOG MODEL DEVICE
+"""Where a run and its prediction part, event by event: python -m truth oracle-part CATALOG MODEL DEVICE
 BATCH SETTING ARTIFACT RUNTIME --cache DIR
 
 Prints the births and deaths around the first difference of each pass, ours beside PyTorch's. A
@@ -16,8 +16,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import memshim
 from oracle.work import READ
+
+import memshim
 
 AROUND = 6
 
@@ -45,7 +46,6 @@ def ran(a: argparse.Namespace, cache: Path, model: Any) -> list[list]:
     """The allocator's entries of each pass."""
     import record_archive
     import torch
-
     from oracle import work
 
     how = "live" if a.runtime == "eager" else a.artifact
@@ -114,7 +114,6 @@ def main() -> None:
     a = p.parse_args()
     memshim.pretend(a.device, values=a.catalog in READ or a.artifact == "trace" and a.runtime != "eager")
     import torch
-
     from oracle.catalog import CATALOGS, quick_init
 
     torch.set_num_threads(1)

@@ -1,5 +1,4 @@
-"""Write the C functions that an AOTInductor package calls operators by: python
-pyshim/tools/dump_shims.py OUT
+"""Write the C functions that an AOTInductor package calls operators by: python -m truth shims OUT
 
 OUT is engine/artifact/aotinductor/shims.txt. A line is a function without its prefix aoti_torch_
 and its device, the overload that it calls, its arguments in C's order, and behind `->` its results:
@@ -80,7 +79,7 @@ def functions() -> Iterator[tuple[str, str, str]]:
 
 def main() -> int:
     rows = [*functions(), *((name, *rest) for name, rest in BY_HAND.items())]
-    head = f"# Written by pyshim/tools/dump_shims.py with torch {torch.__version__.split('+')[0]}.\n"
+    head = f"# Written by python -m truth shims with torch {torch.__version__.split('+')[0]}.\n"
     Path(sys.argv[1]).write_text(head + "".join(" ".join(row) + "\n" for row in sorted(rows)))
     return 0
 

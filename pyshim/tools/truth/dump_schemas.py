@@ -1,6 +1,6 @@
 """Write every operator schema that PyTorch registers, one a line.
 
-    python pyshim/tools/dump_schemas.py testdata/aten
+    python -m truth schemas testdata/aten
 
 writes testdata/aten/<torch major.minor>/schemas.txt. Names are sorted; the overloads
 of one name stand in the order of torch._C._jit_get_schemas_for_operator, which is

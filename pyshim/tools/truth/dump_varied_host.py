@@ -1,7 +1,7 @@
 """Write recorded calls on numbers, strings, lists, dicts and small CPU tensors with other values,
 where PyTorch's answer is another than all that are recorded.
 
-    python pyshim/tools/dump_varied_host.py testdata/aten [op ...]
+    python -m truth varied-host testdata/aten [op ...]
 
 reads host.jsonl, written_host.jsonl and values.jsonl of testdata/aten/<torch major.minor>/samples
 and writes written_varied_host.jsonl there (format: testdata/aten/README.md). Needs no GPU.

@@ -1,7 +1,7 @@
 """Write recorded calls with one argument made another, where PyTorch then goes another way than in
 any call that is recorded.
 
-    python pyshim/tools/dump_ways.py testdata/aten [op ...]
+    python -m truth other-paths testdata/aten [op ...]
 
 reads testdata/aten/<torch major.minor>/samples and writes written_ways.jsonl there (format:
 testdata/aten/README.md; "leaves" are left out). What is refused is kept where the kernels for CPU

@@ -11,9 +11,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from oracle.configuration import PREDICTIONS, Prediction, Run
+
 from memshim import binary
 from memshim.pretend import support
-from oracle.configuration import PREDICTIONS, Prediction, Run
 
 
 def describe(value: Any, channels_last: bool) -> Any:

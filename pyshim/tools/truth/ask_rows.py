@@ -2,7 +2,7 @@
 mobilenet_v3_small, resnet50, resnet101 and vgg16, one image of 224×224) in each direction, dtype
 and layout, on four classes of devices.
 
-    PYTHONPATH=pyshim/src python pyshim/tools/ask_rows.py [--cudnn DIR]      once a version of cuDNN
+    python -m truth convolution-rows [--cudnn DIR]      once a version of cuDNN
 
 A convolution is a line "x w stride padding dilation groups", an answer "bytes/engine", "-" where
 PyTorch's own kernels run. The answers of a version are those to forward convolutions, of "9.26.0
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from memshim.workspace import cudnn, query, torchwheel
 
-OUT = Path(__file__).parents[2] / "testdata" / "workspace" / "rows.json"
+OUT = Path(__file__).parents[3] / "testdata" / "workspace" / "rows.json"
 CLASSES = ("sm80", "sm86", "sm89", "sm90")
 DTYPES = ("float32", "float16", "bfloat16")
 LAYOUTS = ("contiguous", "channels_last")

@@ -1,5 +1,5 @@
-"""What PyTorch allocates and frees for the exported models on a pretend GPU: python
-pyshim/tools/record_exported.py DEVICE ARCHIVES OUT [NAME…] [attention=BACKEND]
+"""What PyTorch allocates and frees for the exported models on a pretend GPU:
+python -m truth exported DEVICE ARCHIVES OUT [NAME…] [attention=BACKEND]
 
 ARCHIVES holds what export_models.py and export_small.py wrote, with weights. Each model runs in a
 its own process, once as the exported program (torch.export.passes.move_to_device_pass where it

@@ -1,7 +1,7 @@
 """Write the calls of samples/later.py and samples/limits.py and what PyTorch does with them, as
 dump_samples.py does.
 
-    python pyshim/tools/dump_later.py testdata/aten [written written_limits]
+    python -m truth later-samples testdata/aten [written written_limits]
 
 writes testdata/aten/<torch major.minor>/samples/written.jsonl and written_limits.jsonl, whose names
 are the last: lists of exceptions name a call by its number among the operator's in all files. A

@@ -1,7 +1,7 @@
 """Write what operators allocate and free on described GPUs, kernels' and libraries' workspaces
 among it.
 
-    PYTHONPATH=pyshim/src python pyshim/tools/dump_devices.py testdata/aten t4 a10g h100-sxm-80gb
+    python -m truth devices testdata/aten t4 a10g h100-sxm-80gb
 
 runs the calls of testdata/aten/<torch>/samples and those of samples/on_devices.py with PyTorch's
 own code on pretend GPUs (memshim.pretend: kernels do nothing, the dispatcher, the allocator and the
@@ -102,7 +102,7 @@ def dump(device: str, folder: Path) -> None:
     ).stdout.split()
     lines = [
         f"# torch {version[0]}, cuDNN {version[1]}, a pretend {device}. Calls that are not listed do as on fake "
-        f"tensors. By pyshim/tools/dump_devices.py"
+        f"tensors. By python -m truth devices"
     ]
     lines += [f"{name} {events}".rstrip() for name, events in got.items() if events != fake_events(calls[name])]
     (folder / "devices" / f"{device}.txt").write_text("\n".join(lines) + "\n")

@@ -1,7 +1,7 @@
 """Write which kernel PyTorch chooses for attention and for convolutions, on a described card of
 each compute capability.
 
-    PYTHONPATH=pyshim/src python pyshim/tools/dump_choices.py testdata/aten
+    python -m truth choices testdata/aten
 
 asks torch._fused_sdp_choice and torch._C._select_conv_backend on pretend GPUs (memshim.pretend) and
 writes testdata/aten/<torch>/choices/attention.txt, attention_forced.txt (2.15 alone has it) and
@@ -216,7 +216,7 @@ def main() -> None:
         ("convolution", convolution_calls(), "torch._C._select_conv_backend"),
     ):
         lines = [
-            f"# {what} of torch {release()} on pretend cards. By pyshim/tools/dump_choices.py",
+            f"# {what} of torch {release()} on pretend cards. By python -m truth choices",
             "cards: " + " ".join(f"{c}:{d}" for c, d in CARDS.items()),
         ]
         for call, row in zip(calls, zip(*chosen[name])):

@@ -1,6 +1,6 @@
 """Write sample calls of ATen operators and what PyTorch does with them on fake CUDA tensors.
 
-    python pyshim/tools/dump_samples.py testdata/aten [domain ...]
+    python -m truth samples testdata/aten [domain ...]
 
 writes testdata/aten/<torch major.minor>/samples/<domain>.jsonl (format: testdata/aten/README.md).
 Needs no GPU; needs the package expecttest, which PyTorch's own operator tests import.

@@ -1,7 +1,7 @@
 """Write testdata/workspace/models.json: cuDNN's answers to the convolutions of 22 models, in each
 direction, float32 and float16, two layouts. Run it once for each version of cuDNN:
 
-    PYTHONPATH=pyshim/src python pyshim/tools/ask_models.py [--cudnn DIR] [--class CLASS]...
+    python -m truth convolution-models [--cudnn DIR] [--class CLASS]...
 
 The file has the convolutions as lines "x w stride padding dilation groups" (a single number is for
 all dimensions): first those that the formula of engine/workspace was fitted to, then those held
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from memshim.workspace import cudnn, query, torchwheel
 
-OUT = Path(__file__).parents[2] / "testdata" / "workspace" / "models.json"
+OUT = Path(__file__).parents[3] / "testdata" / "workspace" / "models.json"
 CLASSES = ("sm75-small", "sm80", "sm89", "sm90", "sm120")
 DTYPES = ("float32", "float16")
 LAYOUTS = ("contiguous", "channels_last")

@@ -19,7 +19,7 @@ import tempfile
 import traceback
 
 TOOLS = pathlib.Path(os.path.abspath(__file__)).parent
-ROOT = pathlib.Path(os.environ.get("MEMSPEC_RECORD_ROOT") or TOOLS.parent.parent)
+ROOT = pathlib.Path(os.environ.get("MEMSPEC_RECORD_ROOT") or TOOLS.parents[2])
 PREFIX = "/opt/python"  # what the committed archives name
 # What --check looks at when no model is named: small and quick, one a kind of thing.
 SAMPLE = ["alexnet", "mobilenet_v3_small", "vit_b_32", "alias", "list_growth", "loop_nested", "size_arithmetic"]
@@ -56,7 +56,7 @@ def reenter(args: argparse.Namespace, program: str = "record_models.py") -> int:
     links = {
         "site-packages": sysconfig.get_paths()["purelib"],
         "record": str(TOOLS),
-        "shim": str(TOOLS.parent / "src"),
+        "shim": str(TOOLS.parents[1] / "src"),
         "testdata": str(ROOT / "testdata"),
     }
     links |= {f"more{n}/site-packages": os.path.abspath(p) for n, p in enumerate(args.packages)}

@@ -1,6 +1,6 @@
 """Write calls that PyTorch refuses: recorded samples with one argument made wrong.
 
-    python pyshim/tools/dump_refused.py testdata/aten [op ...]
+    python -m truth refused testdata/aten [op ...]
 
 reads testdata/aten/<torch major.minor>/samples and writes refused.jsonl beside that folder (format:
 testdata/aten/README.md). A call is kept where the kernels for CPU refuse it; "fake" is false where

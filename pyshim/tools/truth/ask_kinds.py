@@ -1,6 +1,6 @@
 """Write testdata/workspace/kinds.workspace.json: cuDNN's answers to one convolution of every kind,
 and to the six whose workspaces a GPU recorded. Run it once a version of cuDNN:
-PYTHONPATH=pyshim/src python pyshim/tools/ask_kinds.py [--cudnn DIR]
+python -m truth convolution-kinds [--cudnn DIR]
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from memshim.workspace import cudnn, profiles, query, torchwheel
 
-OUT = Path(__file__).parents[2] / "testdata" / "workspace" / "kinds.workspace.json"
+OUT = Path(__file__).parents[3] / "testdata" / "workspace" / "kinds.workspace.json"
 CLASSES = ("sm75-small", "sm80", "sm89")
 RECORDED_CLASSES = ("sm70", "sm75-small", "sm75-large", "sm80", "sm86", "sm89")
 

@@ -1,7 +1,7 @@
 """Write testdata/workspace/attention.json: the workspace that cuDNN's attention takes, which
 engine/workspace knows by formula.
 
-    PYTHONPATH=pyshim/src python pyshim/tools/ask_attention.py [--cudnn DIR] [--every N]      once a version of cuDNN
+    python -m truth attention [--cudnn DIR] [--every N]      once a version of cuDNN
 
 Its kernels are compiled at run time, and without a driver library cuDNN answers nobody about them.
 This makes one that has no device (it needs a C compiler) and builds the graph of
@@ -22,7 +22,7 @@ from pathlib import Path
 
 from memshim.workspace import deviceclass, torchwheel
 
-OUT = Path(__file__).parents[2] / "testdata" / "workspace" / "attention.json"
+OUT = Path(__file__).parents[3] / "testdata" / "workspace" / "attention.json"
 CLASSES = ("sm90", "sm100")  # where PyTorch prefers cuDNN's attention
 
 # What cuDNN and NVRTC look up in the driver. Without a device cuInit says so and the others are not

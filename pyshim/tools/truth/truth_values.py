@@ -1,5 +1,5 @@
 """Sizes that depend on values, with real values on the CPU and in each mode of a pretend GPU:
-python pyshim/tools/truth_values.py [CASE ...]
+python -m truth value-modes [CASE ...]
 
 The cases are those of pyshim/tests/pretend/scenes/ends.py: mixtures of experts of transformers,
 detectors of torchvision, generation, lengths, masks, branches. A line a size: what real values give
@@ -19,7 +19,7 @@ from typing import Any
 
 from memshim import pretend
 
-SCENE = Path(__file__).parents[1] / "tests" / "pretend" / "scenes" / "ends.py"
+SCENE = Path(__file__).parents[2] / "tests" / "pretend" / "scenes" / "ends.py"
 MODES = ("least", "balanced", "most", "skewed")
 
 

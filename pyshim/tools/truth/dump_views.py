@@ -1,6 +1,6 @@
 """Write the strides that fake tensors give a view, a case a line.
 
-    python pyshim/tools/dump_views.py testdata/aten
+    python -m truth views testdata/aten
 
 writes testdata/aten/<torch major.minor>/fake_views.txt: sizes, strides and shape of `aten::view` on
 a fake CUDA tensor, and the strides of the result, or `refused`. Fake tensors make views dimension

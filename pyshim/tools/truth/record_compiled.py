@@ -1,5 +1,5 @@
 """Packages of AOTInductor for tests, and what PyTorch allocates and frees for them on a pretend
-GPU: python pyshim/tools/record_compiled.py DEVICE PACKAGES OUT [NAME…]
+GPU: python -m truth compiled DEVICE PACKAGES OUT [NAME…]
 
 PACKAGES/NAME.DEVICE.pt2 is compiled where it is not there yet, for the device's class; a C++
 compiler and CUDA's headers (CUDA_HOME) build it. OUT/NAME.DEVICE.pt2 is the package without its

@@ -1,7 +1,7 @@
 """Write calls of operators on small CPU tensors with the values that PyTorch computes: size
 arithmetic as traced programs carry it.
 
-    python pyshim/tools/dump_values.py testdata/aten
+    python -m truth values testdata/aten
 
 writes testdata/aten/<torch major.minor>/samples/values.jsonl (format: testdata/aten/README.md).
 Takes a second.

@@ -1,0 +1,1 @@
+"""How what testdata holds is made, and how predictions are compared with PyTorch."""
