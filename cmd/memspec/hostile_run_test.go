@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -37,16 +38,34 @@ type limitedRun struct {
 	cpu    time.Duration
 }
 
-// A limited runs the command in processes with limits: this test's own binary under the name memspec.
-type limited struct{ binary string }
+// A limited runs the command in processes with limits: this test's own binary under two names.
+type limited struct{ launch, memspec string }
 
 func newLimited(t testing.TB) limited {
 	t.Helper()
 	own, err := os.Executable()
 	require.NoError(t, err)
-	link := filepath.Join(t.TempDir(), "memspec")
-	require.NoError(t, os.Symlink(own, link))
-	return limited{link}
+	dir := t.TempDir()
+	l := limited{filepath.Join(dir, "launch"), filepath.Join(dir, "memspec")}
+	require.NoError(t, os.Symlink(own, l.launch))
+	require.NoError(t, os.Symlink(own, l.memspec))
+	return l
+}
+
+func init() { commands["launch"] = launch }
+
+// launch runs a command and writes the most memory that it took to standard error, as the last line.
+// On Linux a process counts what the process that started it had resident at that moment, and the
+// tests' own process may be large. This one is small.
+func launch() {
+	cmd := exec.Command(os.Args[1], os.Args[2:]...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(127)
+	}
+	fmt.Fprintf(os.Stderr, "\n%d", cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss)
+	os.Exit(cmd.ProcessState.ExitCode())
 }
 
 // run runs memspec in a folder. A process that takes far too much is ended.
@@ -55,7 +74,7 @@ func (l limited) run(t testing.TB, dir string, args ...string) limitedRun {
 	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	defer cancel()
 	limits := fmt.Sprintf(`ulimit -v 6000000; ulimit -t %d; exec "$0" "$@"`, int(hangTime.Seconds()))
-	cmd := exec.CommandContext(ctx, "/bin/sh", append([]string{"-c", limits, l.binary}, args...)...)
+	cmd := exec.CommandContext(ctx, "/bin/sh", append([]string{"-c", limits, l.launch, l.memspec}, args...)...)
 	cmd.Dir = dir
 	// The command's own settings of the collector bound its memory, whatever a user's are.
 	cmd.Env = append(os.Environ(), "GOGC=off", "GOMEMLIMIT=off")
@@ -66,12 +85,16 @@ func (l limited) run(t testing.TB, dir string, args ...string) limitedRun {
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
-	used := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	most := used.Maxrss
+	text, memory := out.String(), ""
+	if i := strings.LastIndexByte(text, '\n'); i >= 0 {
+		text, memory = text[:i], text[i+1:]
+	}
+	most, err := strconv.ParseInt(memory, 10, 64)
+	require.NoError(t, err, "%.500s", out.String())
 	if runtime.GOOS != "darwin" {
 		most <<= 10
 	}
-	return limitedRun{cmd.ProcessState.ExitCode(), out.String(), most, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
+	return limitedRun{cmd.ProcessState.ExitCode(), text, most, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
 }
 
 // within fails a test whose command panicked, printed a page, or took more than is promised.

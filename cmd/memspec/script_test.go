@@ -17,13 +17,16 @@ import (
 	"github.com/memspec/memspec/engine/report"
 )
 
+// commands are what this test's own binary does under another name.
+var commands = map[string]func(){"memspec": main}
+
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) != "memspec" { // the tests, not the command as scripts run it: the same on a CI's machine as on anybody's
 		for _, name := range []string{"CI", "GITHUB_STEP_SUMMARY", "NO_COLOR", "COLUMNS", "TERM"} {
 			os.Unsetenv(name)
 		}
 	}
-	testscript.Main(m, map[string]func(){"memspec": main})
+	testscript.Main(m, commands)
 }
 
 // The scripts are the specification of the command: flags, output, exit codes. $ARTIFACTS is
