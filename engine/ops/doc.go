@@ -22,7 +22,8 @@
 //
 // One row in the file of its topic, answering six questions in this order:
 //
-//  1. Schema? Paste it from testdata/aten/<torch>/schemas.txt. Fresh, view and in-place follow from (a) and (a!): do not restate them.
+//  1. Schema? Paste it from testdata/aten/<torch>/schemas.txt. Fresh, view and in-place follow from (a) and (a!): do not
+//     restate them. Overloads whose other answers are the same share a row: For lists what $1 and $2 are in each.
 //  2. No tensor in the result? Then Host, and stop.
 //  3. Made of other operators (CompositeImplicit, or a native function that calls others)? Then Body, and stop: its temporaries are real memory.
 //  4. Shape, dtype and strides of the results? Out, mostly an existing function.

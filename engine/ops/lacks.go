@@ -10,12 +10,25 @@ import (
 func WithLacks(lacks map[string]func(*Call) string, rules ...[]Rule) [][]Rule {
 	for _, rows := range rules {
 		for i := range rows {
-			name, _, _ := strings.Cut(rows[i].Schema, "(")
-			name, _, _ = strings.Cut(name, ".")
-			rows[i].Lacks = lacks[name]
+			for _, key := range rows[i].Keys() {
+				name, _, _ := strings.Cut(key, ".")
+				if lacks[name] != nil {
+					rows[i].Lacks = byName(lacks)
+				}
+			}
 		}
 	}
 	return rules
+}
+
+// byName is what a call lacks by its operator's name.
+func byName(lacks map[string]func(*Call) string) func(*Call) string {
+	return func(c *Call) string {
+		if lack := lacks[c.Schema.Name]; lack != nil {
+			return lack(c)
+		}
+		return ""
+	}
 }
 
 // Always says the same of every call.

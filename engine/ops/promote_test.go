@@ -140,3 +140,43 @@ func TestTables(t *testing.T) {
 	require.NoError(t, err)
 	assert.Error(t, bad.Check())
 }
+
+// TestRowOfSeveral: a row with For is a row for each overload that For lists.
+func TestRowOfSeveral(t *testing.T) {
+	host := func(*ops.Call) (any, error) { return nil, nil }
+	rules := []ops.Rule{
+		{Schema: "a::$1.of_$2($2[] x) -> $2", For: "f:int f:str g:int", Host: host},
+		{Schema: "a::$1(int n) -> int", For: "f g_", Host: host},
+	}
+	assert.Equal(t, []string{"a::f.of_int", "a::f.of_str", "a::g.of_int"}, rules[0].Keys())
+	table, err := ops.NewTable(rules)
+	require.NoError(t, err)
+	require.NoError(t, table.Check())
+	assert.Equal(t, []string{"a::f.of_int", "a::f.of_str", "a::f"}, table.Overloads("a::f"))
+	assert.Equal(t, []string{"a::f", "a::f.of_int", "a::f.of_str", "a::g.of_int", "a::g_"}, table.Keys())
+	b, ok := table.Lookup("a::f.of_str")
+	require.True(t, ok)
+	assert.Equal(t, "a::f.of_str(str[] x) -> str", b.Rule.Schema)
+	assert.Empty(t, b.Rule.For, "the bound rule is of this overload alone")
+	_, ok = table.Lookup("a::g.of_str")
+	assert.False(t, ok)
+
+	_, err = ops.NewTable([]ops.Rule{{Schema: "a::$1(int n) -> int", For: "f g f", Host: host}})
+	assert.ErrorContains(t, err, "ops: got two rules for a::f, want one")
+}
+
+// TestLacksOfSeveral: what a row's overloads lack goes by each one's own name.
+func TestLacksOfSeveral(t *testing.T) {
+	host := func(*ops.Call) (any, error) { return nil, nil }
+	groups := ops.WithLacks(map[string]func(*ops.Call) string{"a::g": ops.Always("sorts")}, []ops.Rule{
+		{Schema: "a::$1(int n) -> int", For: "f g", Host: host}, {Schema: "a::h(int n) -> int", Host: host},
+	})
+	table, err := ops.NewTable(groups...)
+	require.NoError(t, err)
+	for key, want := range map[string]string{"a::f": "", "a::g": "sorts"} {
+		b, _ := table.Lookup(key)
+		assert.Equal(t, want, b.Rule.Lacks(&ops.Call{Bound: b}), key)
+	}
+	h, _ := table.Lookup("a::h")
+	assert.Nil(t, h.Rule.Lacks)
+}

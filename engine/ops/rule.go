@@ -8,8 +8,11 @@ import (
 // Rule is one operator overload: a row of the table. Its Schema's alias annotations decide whether
 // a result is fresh, a view, or the argument itself; the other fields say what the schema cannot.
 type Rule struct {
-	// Schema is PyTorch's own text, pasted from testdata/aten/<torch>/schemas.txt.
+	// Schema is PyTorch's own text, pasted from testdata/aten/<torch>/schemas.txt. A row of several
+	// overloads has $1 and $2 where their texts differ.
 	Schema string
+	// For lists what $1 and $2 are in each overload: "sin cos", or "int:float Scalar:Scalar" for two.
+	For string
 
 	// Exactly one of Out, Body and Host.
 

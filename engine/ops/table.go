@@ -86,22 +86,57 @@ func shareSet(arg, ret string) bool {
 	return arg != "*" && slices.Contains(strings.Split(ret, "|"), arg)
 }
 
-// row is a rule whose schema is parsed at its first look-up: parsing all would cost more than a whole check.
+// row is one overload of a rule. Its schema is parsed at its first look-up: parsing all would cost more than a whole check.
 type row struct {
 	rule  *Rule
-	next  *row // overload of the same name
+	of    string // the overload's part of rule.For
+	key   string // "aten::add.Tensor"
+	next  *row   // overload of the same name
 	bound atomic.Pointer[Bound]
+}
+
+// overloads yields what each overload of a rule has for $1 and $2, "" for the only one.
+func (r *Rule) overloads(yield func(of string) bool) {
+	for of, rest := "", r.For; ; {
+		of, rest, _ = strings.Cut(rest, " ")
+		if !yield(of) || rest == "" {
+			return
+		}
+	}
+}
+
+// fill is a text of a rule in one of its overloads.
+func fill(text, of string) string {
+	if of == "" {
+		return text
+	}
+	first, second, _ := strings.Cut(of, ":")
+	return strings.ReplaceAll(strings.ReplaceAll(text, "$1", first), "$2", second)
+}
+
+// Keys lists the keys of a rule's overloads.
+func (r *Rule) Keys() (keys []string) {
+	for of := range r.overloads {
+		keys = append(keys, fill(schema.KeyOf(r.Schema), of))
+	}
+	return keys
 }
 
 func (r *row) get() (*Bound, error) {
 	if b := r.bound.Load(); b != nil {
 		return b, nil
 	}
-	s, err := schema.Parse(r.rule.Schema)
+	rule := r.rule
+	if r.of != "" {
+		one := *rule
+		one.Schema, one.For = fill(rule.Schema, r.of), ""
+		rule = &one
+	}
+	s, err := schema.Parse(rule.Schema)
 	if err != nil {
 		return nil, err
 	}
-	r.bound.CompareAndSwap(nil, &Bound{Rule: r.rule, Schema: s, Results: results(s), WritesContainer: writesContainer(s)})
+	r.bound.CompareAndSwap(nil, &Bound{Rule: rule, Schema: s, Results: results(s), WritesContainer: writesContainer(s)})
 	return r.bound.Load(), nil
 }
 
@@ -124,41 +159,48 @@ const maxRows = 1<<16 - 1
 func NewTable(groups ...[]Rule) (*Table, error) {
 	n := 0
 	for _, g := range groups {
-		n += len(g)
+		for i := range g {
+			n += 1 + strings.Count(g[i].For, " ")
+		}
 	}
 	if n > maxRows {
 		return nil, fmt.Errorf("ops: got %d rules, want at most %d", n, maxRows)
 	}
-	t := &Table{rows: make([]row, n), slots: make([]uint16, 1<<bits.Len(uint(2*n))), seed: maphash.MakeSeed()}
+	t := &Table{rows: make([]row, 0, n), slots: make([]uint16, 1<<bits.Len(uint(2*n))), seed: maphash.MakeSeed()}
 	var errs []error
-	i := 0
 	for _, g := range groups {
-		for j := range g {
-			r := &t.rows[i]
-			i++
-			r.rule = &g[j]
-			if kinds := count(r.rule.Out != nil, r.rule.Body != nil, r.rule.Host != nil); kinds != 1 {
-				errs = append(errs, fmt.Errorf("ops: %s: got %d of Out, Body and Host, want one", schema.KeyOf(r.rule.Schema), kinds))
+		for i := range g {
+			rule := &g[i]
+			if kinds := count(rule.Out != nil, rule.Body != nil, rule.Host != nil); kinds != 1 {
+				errs = append(errs, fmt.Errorf("ops: %s: got %d of Out, Body and Host, want one", schema.KeyOf(rule.Schema), kinds))
 			}
-			slot := t.slot(schema.NameOf(r.rule.Schema))
-			if *slot == 0 {
-				*slot = uint16(i)
-				continue
+			key := schema.KeyOf(rule.Schema)
+			for of := range rule.overloads {
+				t.rows = append(t.rows, row{rule: rule, of: of, key: fill(key, of)})
+				errs = append(errs, t.link(len(t.rows)))
 			}
-			key := schema.KeyOf(r.rule.Schema)
-			last := &t.rows[*slot-1]
-			for ; ; last = last.next {
-				if schema.KeyOf(last.rule.Schema) == key {
-					errs = append(errs, fmt.Errorf("ops: got two rules for %s, want one", key))
-				}
-				if last.next == nil {
-					break
-				}
-			}
-			last.next = r
 		}
 	}
 	return t, errors.Join(errs...)
+}
+
+// link makes the nth row found by its name, behind those of that name; it refuses a second one of its key.
+func (t *Table) link(n int) error {
+	r := &t.rows[n-1]
+	slot := t.slot(schema.NameOf(r.key))
+	if *slot == 0 {
+		*slot = uint16(n)
+		return nil
+	}
+	for last := &t.rows[*slot-1]; ; last = last.next {
+		if last.key == r.key {
+			return fmt.Errorf("ops: got two rules for %s, want one", r.key)
+		}
+		if last.next == nil {
+			last.next = r
+			return nil
+		}
+	}
 }
 
 // slot is where the number of a name's first row stands, or would stand. Half of the slots are
@@ -173,8 +215,8 @@ func (t *Table) slot(name string) *uint16 {
 }
 
 func (r *row) named(name string) bool {
-	rest, ok := strings.CutPrefix(r.rule.Schema, name)
-	return ok && rest != "" && (rest[0] == '(' || rest[0] == '.')
+	rest, ok := strings.CutPrefix(r.key, name)
+	return ok && (rest == "" || rest[0] == '.')
 }
 
 // first is the first overload of a name, nil where it has none.
@@ -198,7 +240,7 @@ func count(bs ...bool) (n int) {
 func (t *Table) Lookup(key string) (*Bound, bool) {
 	name, _, _ := strings.Cut(key, ".")
 	for r := t.first(name); r != nil; r = r.next {
-		if rest, ok := strings.CutPrefix(r.rule.Schema, key); ok && strings.HasPrefix(rest, "(") {
+		if r.key == key {
 			b, err := r.get()
 			return b, err == nil
 		}
@@ -213,7 +255,7 @@ func (t *Table) Has(name string) bool { return t.first(name) != nil }
 func (t *Table) Keys() []string {
 	ks := make([]string, len(t.rows))
 	for i := range t.rows {
-		ks[i] = schema.KeyOf(t.rows[i].rule.Schema)
+		ks[i] = t.rows[i].key
 	}
 	slices.Sort(ks)
 	return ks
@@ -222,7 +264,7 @@ func (t *Table) Keys() []string {
 // Overloads lists the keys of a name's overloads in the order in which Resolve tries them.
 func (t *Table) Overloads(name string) (keys []string) {
 	for r := t.first(name); r != nil; r = r.next {
-		keys = append(keys, schema.KeyOf(r.rule.Schema))
+		keys = append(keys, r.key)
 	}
 	return keys
 }

@@ -44,6 +44,5 @@ var copyRules = []ops.Rule{
 	{Schema: "aten::zero(Tensor self) -> Tensor", Out: clone, Value: zeroValue},
 	{Schema: "aten::data(Tensor self) -> Tensor", Body: dataOf},
 	{Schema: "aten::to_dense(Tensor self, ScalarType? dtype=None, *, bool? masked_grad=None) -> Tensor", Body: toDense},
-	{Schema: "aten::lift_fresh_copy(Tensor self) -> Tensor", Out: clone, Value: ops.SameValue},
-	{Schema: "aten::_lazy_clone(Tensor self) -> Tensor", Out: clone, Value: ops.SameValue},
+	{Schema: "aten::$1(Tensor self) -> Tensor", For: "lift_fresh_copy _lazy_clone", Out: clone, Value: ops.SameValue},
 }

@@ -7,12 +7,10 @@ import (
 // padRules pad tensors and move pixels.
 var padRules = []ops.Rule{
 	{Schema: "aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor", Out: constantPad},
-	{Schema: "aten::reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor", Out: reflectPad, Workspace: padWorkspace},
-	{Schema: "aten::reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor", Out: reflectPad, Workspace: padWorkspace},
-	{Schema: "aten::reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor", Out: reflectPad, Workspace: padWorkspace},
-	{Schema: "aten::replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor", Out: mirrorPad, Workspace: padWorkspace},
-	{Schema: "aten::replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor", Out: mirrorPad, Workspace: padWorkspace},
-	{Schema: "aten::replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor", Out: mirrorPad, Workspace: padWorkspace},
+	{Schema: "aten::$1(Tensor self, SymInt[$2] padding) -> Tensor",
+		For: "reflection_pad1d:2 reflection_pad2d:4 reflection_pad3d:6", Out: reflectPad, Workspace: padWorkspace},
+	{Schema: "aten::$1(Tensor self, SymInt[$2] padding) -> Tensor",
+		For: "replication_pad1d:2 replication_pad2d:4 replication_pad3d:6", Out: mirrorPad, Workspace: padWorkspace},
 	{Schema: "aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor", Body: pad},
 	{Schema: "aten::_pad_enum(Tensor self, SymInt[] pad, int mode, float? value=None) -> Tensor", Body: pad},
 	{Schema: "aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor", Body: padCircular},
@@ -24,12 +22,10 @@ var padRules = []ops.Rule{
 	{Schema: "aten::grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", Out: gridSample},
 	{Schema: "aten::grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", Out: gridSample},
 	{Schema: "aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", Out: affineGrid, Workspace: affineGridWorkspace},
-	{Schema: "aten::reflection_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor", Out: ops.FreshLikeArg("self")},
-	{Schema: "aten::reflection_pad2d_backward(Tensor grad_output, Tensor self, SymInt[4] padding) -> Tensor", Out: ops.FreshLikeArg("self")},
-	{Schema: "aten::reflection_pad3d_backward(Tensor grad_output, Tensor self, SymInt[6] padding) -> Tensor", Out: ops.FreshLikeArg("self")},
-	{Schema: "aten::replication_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor", Out: ops.FreshLikeArg("self")},
-	{Schema: "aten::replication_pad2d_backward(Tensor grad_output, Tensor self, SymInt[4] padding) -> Tensor", Out: ops.FreshLikeArg("self")},
-	{Schema: "aten::replication_pad3d_backward(Tensor grad_output, Tensor self, SymInt[6] padding) -> Tensor", Out: ops.FreshLikeArg("self")},
+	{Schema: "aten::$1(Tensor grad_output, Tensor self, SymInt[$2] padding) -> Tensor",
+		For: "reflection_pad1d_backward:2 reflection_pad2d_backward:4 reflection_pad3d_backward:6 " +
+			"replication_pad1d_backward:2 replication_pad2d_backward:4 replication_pad3d_backward:6",
+		Out: ops.FreshLikeArg("self")},
 	{Schema: "aten::grid_sampler_2d_backward(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, bool[2] output_mask) -> (Tensor, Tensor)", Out: gridGradients},
 	{Schema: "aten::grid_sampler_3d_backward(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, bool[2] output_mask) -> (Tensor, Tensor)", Out: gridGradients},
 }

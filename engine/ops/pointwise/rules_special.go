@@ -6,42 +6,24 @@ import (
 
 // specialRules are the special functions of two arguments, and operators made of several pointwise ones.
 var specialRules = []ops.Rule{
-	{Schema: "aten::special_chebyshev_polynomial_t(Tensor x, Tensor n) -> Tensor", Out: binaryFloat},
-	{Schema: "aten::special_chebyshev_polynomial_t.x_scalar(Scalar x, Tensor n) -> Tensor", Out: binaryFloat},
-	{Schema: "aten::special_chebyshev_polynomial_t.n_scalar(Tensor x, Scalar n) -> Tensor", Out: binaryFloat},
-	{Schema: "aten::special_chebyshev_polynomial_u(Tensor x, Tensor n) -> Tensor", Out: binaryFloat},
-	{Schema: "aten::special_chebyshev_polynomial_u.x_scalar(Scalar x, Tensor n) -> Tensor", Out: binaryFloat},
-	{Schema: "aten::special_chebyshev_polynomial_u.n_scalar(Tensor x, Scalar n) -> Tensor", Out: binaryFloat},
-	{Schema: "aten::special_chebyshev_polynomial_v(Tensor x, Tensor n) -> Tensor", Out: binaryFloat},
-	{Schema: "aten::special_chebyshev_polynomial_v.x_scalar(Scalar x, Tensor n) -> Tensor", Out: binaryFloat},
-	{Schema: "aten::special_chebyshev_polynomial_v.n_scalar(Tensor x, Scalar n) -> Tensor", Out: binaryFloat},
-	{Schema: "aten::special_chebyshev_polynomial_w(Tensor x, Tensor n) -> Tensor", Out: binaryFloat},
-	{Schema: "aten::special_chebyshev_polynomial_w.x_scalar(Scalar x, Tensor n) -> Tensor", Out: binaryFloat},
-	{Schema: "aten::special_chebyshev_polynomial_w.n_scalar(Tensor x, Scalar n) -> Tensor", Out: binaryFloat},
-	{Schema: "aten::special_hermite_polynomial_h(Tensor x, Tensor n) -> Tensor", Out: binaryFloat},
-	{Schema: "aten::special_hermite_polynomial_h.x_scalar(Scalar x, Tensor n) -> Tensor", Out: binaryFloat},
-	{Schema: "aten::special_hermite_polynomial_h.n_scalar(Tensor x, Scalar n) -> Tensor", Out: binaryFloat},
-	{Schema: "aten::special_hermite_polynomial_he(Tensor x, Tensor n) -> Tensor", Out: binaryFloat},
-	{Schema: "aten::special_hermite_polynomial_he.x_scalar(Scalar x, Tensor n) -> Tensor", Out: binaryFloat},
-	{Schema: "aten::special_hermite_polynomial_he.n_scalar(Tensor x, Scalar n) -> Tensor", Out: binaryFloat},
-	{Schema: "aten::special_laguerre_polynomial_l(Tensor x, Tensor n) -> Tensor", Out: binaryFloat},
-	{Schema: "aten::special_laguerre_polynomial_l.x_scalar(Scalar x, Tensor n) -> Tensor", Out: binaryFloat},
-	{Schema: "aten::special_laguerre_polynomial_l.n_scalar(Tensor x, Scalar n) -> Tensor", Out: binaryFloat},
-	{Schema: "aten::special_legendre_polynomial_p(Tensor x, Tensor n) -> Tensor", Out: binaryFloat},
-	{Schema: "aten::special_legendre_polynomial_p.x_scalar(Scalar x, Tensor n) -> Tensor", Out: binaryFloat},
-	{Schema: "aten::special_legendre_polynomial_p.n_scalar(Tensor x, Scalar n) -> Tensor", Out: binaryFloat},
-	{Schema: "aten::special_shifted_chebyshev_polynomial_t(Tensor x, Tensor n) -> Tensor", Out: binaryFloat},
-	{Schema: "aten::special_shifted_chebyshev_polynomial_t.x_scalar(Scalar x, Tensor n) -> Tensor", Out: binaryFloat},
-	{Schema: "aten::special_shifted_chebyshev_polynomial_t.n_scalar(Tensor x, Scalar n) -> Tensor", Out: binaryFloat},
-	{Schema: "aten::special_shifted_chebyshev_polynomial_u(Tensor x, Tensor n) -> Tensor", Out: binaryFloat},
-	{Schema: "aten::special_shifted_chebyshev_polynomial_u.x_scalar(Scalar x, Tensor n) -> Tensor", Out: binaryFloat},
-	{Schema: "aten::special_shifted_chebyshev_polynomial_u.n_scalar(Tensor x, Scalar n) -> Tensor", Out: binaryFloat},
-	{Schema: "aten::special_shifted_chebyshev_polynomial_v(Tensor x, Tensor n) -> Tensor", Out: binaryFloat},
-	{Schema: "aten::special_shifted_chebyshev_polynomial_v.x_scalar(Scalar x, Tensor n) -> Tensor", Out: binaryFloat},
-	{Schema: "aten::special_shifted_chebyshev_polynomial_v.n_scalar(Tensor x, Scalar n) -> Tensor", Out: binaryFloat},
-	{Schema: "aten::special_shifted_chebyshev_polynomial_w(Tensor x, Tensor n) -> Tensor", Out: binaryFloat},
-	{Schema: "aten::special_shifted_chebyshev_polynomial_w.x_scalar(Scalar x, Tensor n) -> Tensor", Out: binaryFloat},
-	{Schema: "aten::special_shifted_chebyshev_polynomial_w.n_scalar(Tensor x, Scalar n) -> Tensor", Out: binaryFloat},
+	{Schema: "aten::special_$1(Tensor x, Tensor n) -> Tensor",
+		For: "chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynomial_v chebyshev_polynomial_w " +
+			"hermite_polynomial_h hermite_polynomial_he laguerre_polynomial_l legendre_polynomial_p " +
+			"shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v " +
+			"shifted_chebyshev_polynomial_w",
+		Out: binaryFloat},
+	{Schema: "aten::special_$1.x_scalar(Scalar x, Tensor n) -> Tensor",
+		For: "chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynomial_v chebyshev_polynomial_w " +
+			"hermite_polynomial_h hermite_polynomial_he laguerre_polynomial_l legendre_polynomial_p " +
+			"shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v " +
+			"shifted_chebyshev_polynomial_w",
+		Out: binaryFloat},
+	{Schema: "aten::special_$1.n_scalar(Tensor x, Scalar n) -> Tensor",
+		For: "chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynomial_v chebyshev_polynomial_w " +
+			"hermite_polynomial_h hermite_polynomial_he laguerre_polynomial_l legendre_polynomial_p " +
+			"shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v " +
+			"shifted_chebyshev_polynomial_w",
+		Out: binaryFloat},
 	{Schema: "aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", Out: where, Workspace: whereWorkspace},
 	{Schema: "aten::where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor", Body: whereScalar},
 	{Schema: "aten::where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor", Body: whereScalar},

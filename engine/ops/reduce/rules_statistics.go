@@ -7,9 +7,8 @@ import (
 // statisticsRules are operators made of others that belong to no other domain
 // (aten/src/ATen/native/Integration.cpp, Correlation.cpp, ReduceOps.cpp, TensorShape.cpp).
 var statisticsRules = []ops.Rule{
-	{Schema: "aten::trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", Body: trapezoid},
+	{Schema: "aten::$1.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", For: "trapezoid trapz", Body: trapezoid},
 	{Schema: "aten::trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", Body: trapezoid},
-	{Schema: "aten::trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", Body: trapezoid},
 	{Schema: "aten::trapz.dx(Tensor y, *, float dx=1., int dim=-1) -> Tensor", Body: trapezoid},
 	{Schema: "aten::cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", Body: cumulativeTrapezoid},
 	{Schema: "aten::cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", Body: cumulativeTrapezoid},

@@ -6,9 +6,8 @@ import (
 
 // joinRules put tensors together and repeat them.
 var joinRules = []ops.Rule{
-	{Schema: "aten::cat(Tensor[] tensors, int dim=0) -> Tensor", Out: cat, Value: joined},
-	{Schema: "aten::concat(Tensor[] tensors, int dim=0) -> Tensor", Out: cat, Value: joined},
-	{Schema: "aten::concatenate(Tensor[] tensors, int dim=0) -> Tensor", Out: cat, Value: joined},
+	{Schema: "aten::$1(Tensor[] tensors, int dim=0) -> Tensor",
+		For: "cat concat concatenate", Out: cat, Value: joined},
 	{Schema: "aten::stack(Tensor[] tensors, int dim=0) -> Tensor", Out: stack, Value: joined},
 	{Schema: "aten::hstack(Tensor[] tensors) -> Tensor", Body: catAlong("aten::atleast_1d.Sequence", columns)},
 	{Schema: "aten::vstack(Tensor[] tensors) -> Tensor", Body: catAlong("aten::atleast_2d.Sequence", rows)},

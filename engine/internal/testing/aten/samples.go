@@ -30,7 +30,6 @@ import (
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/platform"
-	"github.com/memspec/memspec/engine/schema"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/trace"
 )
@@ -256,7 +255,9 @@ func keys(family [][]ops.Rule) map[string]bool {
 	out := map[string]bool{}
 	for _, rules := range family {
 		for i := range rules {
-			out[schema.KeyOf(rules[i].Schema)] = true
+			for _, key := range rules[i].Keys() {
+				out[key] = true
+			}
 		}
 	}
 	return out
