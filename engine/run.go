@@ -50,8 +50,11 @@ func (m *Model) Run(ctx context.Context, c spec.Case) (r *Run, err error) {
 }
 
 // asRecorded is the case as a recorded run answers it: where the case does not state a mode, the
-// recording's own counts.
+// recording's own counts; of a program also the allocator's settings, which are part of how it runs.
 func (m *Model) asRecorded(c spec.Case) (spec.Case, error) {
+	if recorded.OfProgram(m.Artifact.Recorded) && (c.Platform.AllocConf == "" && !(c.FromFile() && c.States("alloc_conf"))) {
+		c.Platform.AllocConf = m.Artifact.Recorded.Header.AllocConf
+	}
 	if m.Artifact.Recorded == nil || len(m.Artifact.Modes) == 0 || c.States("mode") && c.Mode != "" {
 		return c, nil
 	}

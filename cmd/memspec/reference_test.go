@@ -109,7 +109,7 @@ at its limit passes.
 		b.WriteString("\n")
 	}
 	section("Settings", "In `defaults:` (except `fits`), in a model, or in a case. The closest one decides.", settings)
-	section("A model", "Below `models:`, by name. It has the settings above and these keys. It needs `artifact:` or `source:`.", onlyHere(root.Defs["model"].Properties))
+	section("A model", "Below `models:`, by name. It has the settings above and these keys. It needs one of `artifact:`, `source:`, `program:` and `module:`.", onlyHere(root.Defs["model"].Properties))
 	section("A case", "In `cases:` of a model. It has the settings above and these keys.", onlyHere(root.Defs["case"].Properties))
 	section("Metrics", "Below `budget:` and `regression:`.", root.Defs["budget"].Properties)
 	section("A device", "Below `devices:`, by name. One named like a row of `memspec devices` starts from that row.", mapValues(t, root.Properties["devices"]))

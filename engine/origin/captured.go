@@ -8,8 +8,7 @@ import (
 	"github.com/memspec/memspec/engine/spec"
 )
 
-// Uncaptured is a case with a source and without an artifact whose recording is not there: it has
-// to be run once. Its verdict is inconclusive.
+// Uncaptured is a case without an artifact whose recording is not there: it has to be run once. Its verdict is inconclusive.
 type Uncaptured struct {
 	Case    *spec.Case
 	Path    string // where the recording is looked for
@@ -20,7 +19,7 @@ func (e *Uncaptured) Error() string {
 	return "got no recording of it (" + e.Path + "), want the one that this makes: " + e.Command
 }
 
-// Path is the file that a case is predicted from: its artifact, or the recording of its source.
+// Path is the file that a case is predicted from: its artifact, or the recording of its source or program.
 func Path(c *spec.Case) string {
 	if path := c.Captured(); path != "" {
 		return path

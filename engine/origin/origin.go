@@ -1,5 +1,5 @@
 // Package origin knows what an artifact was made from: its sources, the sidecar beside it, the
-// recording of a case that has a source and no artifact. It compares that with what lies there now,
+// recording of a case that has no artifact. It compares that with what lies there now,
 // without running anything.
 package origin
 
@@ -101,8 +101,11 @@ func modelName(path string) string {
 	return name
 }
 
-// CaptureCommand is the command that records a case which has a source and no artifact.
+// CaptureCommand is the command that records a case which has no artifact.
 func CaptureCommand(c *spec.Case) string {
+	if c.Program != nil && c.Pos.File == "" {
+		return layout.ShellCommand(c.Program.RunWords("--on", c.Platform.Device.Name, "--record", c.Captured()))
+	}
 	words := []string{"python", "-m", "memshim", "capture"}
 	if c.Pos.File != "" {
 		name, on := c.Written()

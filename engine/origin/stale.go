@@ -79,7 +79,7 @@ func (o *Origin) changes(c *spec.Case) (changes []string, unchecked string, err 
 // place is where the artifact lies, with the folders that it may be compared with: the repositories
 // of the artifact and of memspec.yaml.
 func (o *Origin) place(c *spec.Case) recording.Place {
-	p := recording.Place{Folder: filepath.Dir(o.Path), Dir: c.Dir, Depends: c.Depends, Environ: o.Environ}
+	p := recording.Place{Folder: filepath.Dir(o.Path), Dir: c.Dir, Depends: c.Depends, Environ: c.Program.Environ(o.Environ)}
 	if p.Dir == "" {
 		p.Dir = p.Folder
 	}

@@ -9,17 +9,17 @@ import (
 )
 
 // CaptureFolder is the folder beside a memspec.yaml that holds the recordings of its cases that
-// have a source and no artifact.
+// have no artifact.
 const CaptureFolder = ".memspec"
 
 // captureVersion is in every key: a change of what the key is made of finds no older file.
 const captureVersion = 1
 
-// Captured is the path of the recording that a case with a source and without an artifact is
-// predicted from, whether it is there or not; "" of others. Its name holds a key of what the run
+// Captured is the path of the recording that a case with a program, or with a source and without an
+// artifact, is predicted from, whether it is there or not; "" of others. Its name holds a key of what the run
 // depends on and the recording does not record itself (engine/recording/FORMAT.md).
 func (c *Case) Captured() string {
-	if c.Artifact != "" || c.Source == "" {
+	if c.Artifact != "" || c.Source == "" && c.Program == nil {
 		return ""
 	}
 	name := fileName(c.Model)
@@ -29,25 +29,19 @@ func (c *Case) Captured() string {
 	return filepath.Join(c.Dir, CaptureFolder, name+"-"+c.captureKey()+".rec")
 }
 
-// captureKey is 16 hexadecimal digits. Not in it are what a replay can choose: memory, allocator
-// settings, the fraction; and what the recording reports itself: the source's files.
+// captureKey is 16 hexadecimal digits. Not in it are what a replay can choose: allocator settings,
+// the fraction, and memory (a program may catch that it runs out and go on with less, so of one it
+// counts); and what the recording reports itself: the source's files.
 func (c *Case) captureKey() string {
 	p := &c.Platform
 	h := sha256.New()
 	line := func(name string, value any) { fmt.Fprintf(h, "%s=%q\n", name, fmt.Sprint(value)) }
 	line("version", captureVersion)
-	line("source", filepath.ToSlash(c.Source))
-	for _, in := range c.Inputs {
-		line("input", in.String())
-	}
-	line("mode", c.Mode)
-	line("runtime", c.Runtime)
-	line("grad", c.Grad)
-	line("dtype", c.DType)
-	line("autocast", p.Autocast)
-	line("flags", [...]bool{p.TF32Matmul, p.TF32CuDNN, p.Benchmark, p.Deterministic, p.CuDNNv7})
-	if p.Attention != 0 {
-		line("attention", p.Attention.Names())
+	if c.Program != nil { // it decides the rest itself
+		line("program", c.Program.text())
+		line("memory", int64(p.Device.Memory))
+	} else {
+		c.modelKey(line)
 	}
 	line("cublas", p.CublasConfig())
 	line("torch", p.Torch)
@@ -61,8 +55,28 @@ func (c *Case) captureKey() string {
 		}
 		line("assume", fmt.Sprintf("%s=%d", a.Line, a.Size))
 	}
-	line("training", trainingText(c.Training))
+	if c.Program == nil {
+		line("training", trainingText(c.Training))
+	}
 	return hex.EncodeToString(h.Sum(nil))[:16]
+}
+
+// modelKey is the part of the key that says how a model is run.
+func (c *Case) modelKey(line func(name string, value any)) {
+	p := &c.Platform
+	line("source", filepath.ToSlash(c.Source))
+	for _, in := range c.Inputs {
+		line("input", in.String())
+	}
+	line("mode", c.Mode)
+	line("runtime", c.Runtime)
+	line("grad", c.Grad)
+	line("dtype", c.DType)
+	line("autocast", p.Autocast)
+	line("flags", [...]bool{p.TF32Matmul, p.TF32CuDNN, p.Benchmark, p.Deterministic, p.CuDNNv7})
+	if p.Attention != 0 {
+		line("attention", p.Attention.Names())
+	}
 }
 
 // fileName is a name of which every file system can have a file.

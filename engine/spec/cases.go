@@ -145,6 +145,10 @@ func (d *document) cases(m modelDecl, s settings) []Case {
 		d.errorAt(m.pos, "got no budget for %s, want budget: with one of %s", m.name, metricList)
 	}
 	d.unusedDims(s)
+	d.checkProgram(&m.settings, &s)
+	if _, ok := m.settings.isProgram(); ok {
+		s = s.forProgram()
+	}
 	var out []Case
 	for i := range total {
 		s.device = on.of[i%len(on.of)]
@@ -289,6 +293,9 @@ func (d *document) build(c *Case, m modelDecl, s settings) {
 		c.Platform = p
 	}
 	c.Mode, c.Grad, c.Tolerance = Inference, NoGrad, DefaultTolerance
+	if c.Program = newProgram(&m.settings, &s); c.Program != nil {
+		c.Mode, c.Grad = ByProgram, ""
+	}
 	for _, set := range s.sets { // each another field
 		set(c)
 	}
@@ -300,6 +307,9 @@ func (d *document) build(c *Case, m modelDecl, s settings) {
 		if c.Training.Optimizer != "" && c.Training.Loss == "" { // without an optimizer a program may do its own steps
 			c.Training.Loss = DefaultLoss
 		}
+	}
+	if c.Program != nil {
+		c.Program.settle()
 	}
 	assign(&c.Source, m.settings.source)
 	c.Artifact, c.Workspace = d.path(m.settings.artifact), d.path(&c.Workspace)

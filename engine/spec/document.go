@@ -179,8 +179,9 @@ func (d *document) model(e entry, defaults settings) []Case {
 	}
 	base := own.over(defaults)
 	m := modelDecl{name: e.name, pos: d.at(e.key), settings: base}
-	if own.artifact == nil && own.source == nil && !hasKeyIn(d, e.val, "artifact", "source") {
-		d.errorf(e.key, "got the model %s without artifact: or source:, want one", e.name)
+	_, program := own.isProgram()
+	if own.artifact == nil && own.source == nil && !program && !hasKeyIn(d, e.val, "artifact", "source", "program", "module") {
+		d.errorf(e.key, "got the model %s without artifact:, source: or program:, want one", e.name)
 	}
 	if own.cases == nil {
 		s := settings{}.over(base)

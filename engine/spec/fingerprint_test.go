@@ -48,6 +48,7 @@ models:
 	c.Operators = []custom.Operator{{Schema: "my::op(Tensor x) -> Tensor", Results: []string{"x"}, Workspace: "1024"}}
 	c.Fits = []spec.Fit{{Dim: spec.Dim{Name: "B", Value: 4}}}
 	c.Regression = []spec.Regression{{Metric: report.Reserved, Percent: big.NewRat(2, 1), Text: "2%"}}
+	c.Program = &spec.Program{File: "train.py", Module: "train", Args: []string{"--batch"}, Env: []spec.Variable{{Name: "WIDTH", Value: "2"}}, Cwd: "d"}
 	c.Baseline, c.Workspace = "memspec.baseline.json", "memspec.workspace.json"
 	c.Platform.Workspace = &profile.Profile{}
 	return c
@@ -71,26 +72,44 @@ func TestWriteSaidSeesEveryField(t *testing.T) {
 
 // A recording is found by what the run depends on and the recording does not record: all of a
 // case's settings but what a replay can choose, what judges it, and what is known of a device
-// besides its name, capability and multiprocessors.
+// besides its name, capability and multiprocessors (those of a program: TestCapturedOfAProgram).
 func TestCapturedSeesWhatTheRecordingLacks(t *testing.T) {
-	hangs := regexp.MustCompile(`^(Model|Source|Dir|Mode|Runtime|Grad|DType|Inputs|Assume|Assume\.(Line|Size|Values)|Training.*|Artifact` +
+	capturedSees(t, false, `^(Model|Source|Dir|Mode|Runtime|Grad|DType|Inputs|Program\..*|Assume|Assume\.(Line|Size|Values)|Training.*|Artifact`+
 		`|Platform\.(Autocast|TF32Matmul|TF32CuDNN|Benchmark|Deterministic|CuDNNv7|Attention|CublasWorkspace.*|Torch\..*|Device\.(Name|ComputeCapability.*|SMs)))$`)
+}
+
+// A program itself decides how it runs. It may catch that memory runs out, so that of its device
+// the memory counts.
+func TestCapturedOfAProgram(t *testing.T) {
+	capturedSees(t, true, `^(Model|Dir|Program|Program\..*|Assume|Assume\.(Line|Size|Values)|Artifact`+
+		`|Platform\.(Deterministic|CublasWorkspace.*|Torch\..*|Device\.(Name|ComputeCapability.*|SMs|Memory)))$`)
+}
+
+// capturedSees compares the fields that Captured depends on with those that a pattern names.
+func capturedSees(t *testing.T, program bool, names string) {
+	t.Helper()
+	hangs := regexp.MustCompile(names)
+	base := func(c *spec.Case, changed string) {
+		if changed != "Artifact" {
+			c.Artifact = ""
+		}
+		if changed != "Dir" {
+			c.Dir = "d"
+		}
+		if !program && !strings.HasPrefix(changed, "Program") {
+			c.Program = nil
+		}
+		c.Platform.Attention = 3
+		if changed == "Platform.Attention" {
+			c.Platform.Attention = 1
+		}
+	}
 	before := full(t)
-	before.Artifact, before.Dir, before.Platform.Attention = "", "d", 3
+	base(before, "")
 	require.NotEmpty(t, before.Captured())
 	var not []string
 	seen := eachChange(t, []string{"Inputs"}, func(path string, c *spec.Case) {
-		if path == "Platform.Attention" {
-			c.Platform.Attention = 1
-		} else {
-			c.Platform.Attention = 3
-		}
-		if path != "Artifact" {
-			c.Artifact = ""
-		}
-		if path != "Dir" {
-			c.Dir = "d"
-		}
+		base(c, path)
 		if got := c.Captured() != before.Captured(); got != hangs.MatchString(path) {
 			not = append(not, path)
 		}

@@ -16,6 +16,7 @@ type CaseJSON struct {
 	Dir             string              `json:"dir"`
 	Artifact        string              `json:"artifact"`
 	Source          string              `json:"source"`
+	Program         *ProgramJSON        `json:"program"`   // null where an artifact or a source is run
 	Recording       string              `json:"recording"` // Captured
 	Device          DeviceJSON          `json:"device"`
 	Runtime         Runtime             `json:"runtime"`
@@ -78,7 +79,7 @@ type BudgetJSON struct {
 func (c *Case) JSON() CaseJSON {
 	p := &c.Platform
 	j := CaseJSON{
-		Name: c.Name, Model: c.Model, Spec: line(c.Pos), Dir: c.Dir, Artifact: c.Artifact, Source: c.Source, Recording: c.Captured(),
+		Name: c.Name, Model: c.Model, Spec: line(c.Pos), Dir: c.Dir, Artifact: c.Artifact, Source: c.Source, Program: c.programJSON(), Recording: c.Captured(),
 		Device:  DeviceJSON{Name: p.Device.Name, ComputeCapability: p.Device.ComputeCapability.String(), SMs: p.Device.SMs},
 		Runtime: c.Runtime, Mode: c.Mode, Grad: c.Grad, DType: c.DType, Autocast: p.Autocast,
 		Flags: FlagsJSON{TF32Matmul: p.TF32Matmul, TF32CuDNN: p.TF32CuDNN, Benchmark: p.Benchmark, Deterministic: p.Deterministic, CuDNNv7: p.CuDNNv7, Attention: p.Attention.Names()},

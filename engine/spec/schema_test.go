@@ -53,6 +53,9 @@ func TestSchemaAgreesWithTheReader(t *testing.T) {
 	inModel := func(s string) string { return "version: 1\nmodels: {m: {" + model + ", " + s + "}}\n" }
 	inCase := func(s string) string { return "version: 1\nmodels: {m: {" + model + ", cases: [{" + s + "}]}}\n" }
 	inDefaults := func(s string) string { return "version: 1\ndefaults: {" + s + "}\nmodels: {m: {" + model + "}}\n" }
+	program := func(s string) string {
+		return "version: 1\nmodels: {m: {device: t4, budget: {reserved: 1GiB}, " + s + "}}\n"
+	}
 	device := func(s string) string { return "version: 1\ndevices: {d: {" + s + "}}\nmodels: {m: {" + model + "}}\n" }
 	budget := func(s string) string {
 		return "version: 1\nmodels: {m: {artifact: a.pt, device: t4, dims: {B: 2}, budget: {reserved: " + s + "}}}\n"
@@ -76,6 +79,14 @@ func TestSchemaAgreesWithTheReader(t *testing.T) {
 		{doc: "version: 1\nmodels: {m: {source: 'pkg.net:build', device: t4, budget: {reserved: 1GiB}}}\n", good: true},
 		{doc: "version: 1\nmodels: {m: {source: 'pkg/net:build', device: t4, budget: {reserved: 1GiB}}}\n"},
 		{doc: "version: 1\nmodels: {m: {source: 'pkg.net:', device: t4, budget: {reserved: 1GiB}}}\n"},
+		{doc: program("program: train.py"), good: true}, {doc: program("module: pkg.train"), good: true}, {doc: program("module: pkg/train")},
+		{doc: program("program: ''")}, {doc: program("program: train.py, module: pkg.train")}, {doc: program("program: train.py, source: 'a.py:b'")},
+		{doc: program("program: train.py, args: [--batch, 2, '', true], env: {WIDTH: '8', DEPTH: 2, HOME: null}, cwd: scripts"), good: true},
+		{doc: program("program: train.py, args: --batch 2")}, {doc: program("program: train.py, args: [[a]]")}, {doc: program("program: train.py, env: [A=1]")},
+		{doc: program("program: train.py, env: {A=B: 1}")}, {doc: program("program: train.py, env: {LD_PRELOAD: a.so}")}, {doc: program("program: train.py, env: {MEMSPEC_RUN: a}")},
+		{doc: program("program: train.py, env: {A: [1]}")}, {doc: program("program: train.py, cwd: ''")}, {doc: program("program: train.py, inputs: ['float32[2]']")},
+		{doc: program("program: train.py, mode: training")}, {doc: program("program: train.py, cases: [{args: [a], env: {A: b}, cwd: c}]"), good: true},
+		{doc: program("program: train.py, cases: [{dims: {B: 2}}]")}, {doc: inModel("args: [a]")}, {doc: inCase("env: {A: b}")}, {doc: inDefaults("args: [a]")},
 		{doc: "version: 1\nmodels: {m: {artifact: '', device: t4, budget: {reserved: 1GiB}}}\n"},
 		{doc: "version: 1\nmodels: {'': {" + model + "}}\n"},
 		{doc: "version: 1\nmodels: {m: {artifact: a.pt, budget: {reserved: 1GiB}}}\n", unknowable: "the device may be in any of three places"},

@@ -35,12 +35,13 @@ type settings struct {
 	regression []budgetDecl
 	dims       []dimDecl
 
-	trains []entry // the keys of mode: training that were written for a model or a case
-	infers []entry // the keys of mode: inference alone, of the same
+	written []entry  // every key of the model and of the case, in that order
+	args    []string // of a program: the model's, then the case's
 
 	deviceSaid, budgetSaid bool // the key was written, even if what it holds is wrong
 
 	name, artifact, source *string // of a case; of a model
+	program, module        *string // of a model
 	artifactAt             Pos
 	cases                  *yaml.Node
 }
@@ -88,7 +89,7 @@ func keyRules() []keyRule {
 		{"cublas_workspace", everywhere, field((*reader).cublas, func(c *Case) *string { return &c.Platform.CublasWorkspace })},
 		{"memory_fraction", everywhere, field((*reader).fraction, func(c *Case) *float64 { return &c.Platform.MemoryFraction })},
 		{"tolerance", everywhere, field((*reader).tolerance, func(c *Case) *float64 { return &c.Tolerance })},
-		{"grad", everywhere, inInference(field(oneOf(NoGrad, InferenceMode), func(c *Case) *Grad { return &c.Grad }))},
+		{"grad", everywhere, field(oneOf(NoGrad, InferenceMode), func(c *Case) *Grad { return &c.Grad })},
 		{"dtype", everywhere, field((*reader).dtype, func(c *Case) *string { return &c.DType })},
 		{"autocast", everywhere, field((*reader).half, func(c *Case) *string { return &c.Platform.Autocast })},
 		{"attention", everywhere, field((*reader).attention, func(c *Case) *platform.SDPABackends { return &c.Platform.Attention })},
@@ -98,7 +99,7 @@ func keyRules() []keyRule {
 		{"depends", everywhere, field((*reader).depends, func(c *Case) *recording.Depends { return &c.Depends })},
 		{"allow", everywhere, field((*reader).allow, func(c *Case) *[]string { return &c.Allow })},
 		{"cases", inModel, func(_ *reader, s *settings, e entry, _ string) { s.cases = e.val }},
-	}, trainingRules()...)
+	}, append(programRules(), trainingRules()...)...)
 }
 
 // field is a key that sets a field of a case to what is read.
@@ -148,6 +149,9 @@ func (d *document) layer(n *yaml.Node, in layers, path string) settings {
 	var s settings
 	for _, e := range d.mapping(n, layerNames[in]+" as a mapping") {
 		k, known := d.rules[e.name]
+		if in != inDefaults {
+			s.written = append(s.written, e)
+		}
 		switch {
 		case !known:
 			d.errorf(e.key, "got the key %q, want one of %s%s", shorten(e.name), layerNames[in], didYouMean(e.name, keyNames(in)))
@@ -177,6 +181,7 @@ func (s settings) over(lower settings) settings {
 	out := lower
 	out.artifactAt = s.artifactAt
 	out.name, out.artifact, out.source, out.cases, out.dims = s.name, s.artifact, s.source, s.cases, s.dims
+	out.program, out.module = s.program, s.module
 	out.deviceSaid, out.budgetSaid = s.deviceSaid || lower.deviceSaid, s.budgetSaid || lower.budgetSaid
 	set(&out.devices, s.devices)
 	set(&out.torch, s.torch)
@@ -188,8 +193,8 @@ func (s settings) over(lower settings) settings {
 	if s.fits != nil {
 		out.fits = s.fits
 	}
-	out.trains = append(slices.Clone(lower.trains), s.trains...)
-	out.infers = append(slices.Clone(lower.infers), s.infers...)
+	out.written = append(slices.Clone(lower.written), s.written...)
+	out.args = append(slices.Clone(lower.args), s.args...)
 	out.sets = maps.Clone(lower.sets)
 	for key, to := range s.sets {
 		out.set(key, to)

@@ -60,11 +60,12 @@ const DefaultTolerance = 0.01
 
 // Case is one run to be checked.
 type Case struct {
-	Name       string // resnet50[B=8]
-	Model      string // resnet50
-	Artifact   string // a path that can be opened; empty where Source alone is given
-	Source     string // how to build the live model: models/zoo.py:resnet50, the path relative to Dir, or package.module:resnet50
-	Dir        string // the directory of memspec.yaml
+	Name       string   // resnet50[B=8]
+	Model      string   // resnet50
+	Artifact   string   // a path that can be opened; empty where Source alone is given
+	Source     string   // how to build the live model: models/zoo.py:resnet50, the path relative to Dir, or package.module:resnet50
+	Program    *Program // what runs in the place of a model; nil where Artifact or Source does
+	Dir        string   // the directory of memspec.yaml
 	Platform   platform.Platform
 	Runtime    Runtime
 	Mode       Mode

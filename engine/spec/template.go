@@ -45,9 +45,9 @@ func (c *Case) States(key string) bool {
 	return written
 }
 
-// StatesHere is States without defaults:, of a key of mode: training.
+// StatesHere is States without defaults:.
 func (c *Case) StatesHere(key string) bool {
-	return c.made == nil || slices.ContainsFunc(c.made.settings.trains, func(e entry) bool { return e.name == key })
+	return c.made == nil || slices.ContainsFunc(c.made.settings.written, func(e entry) bool { return e.name == key })
 }
 
 // InMode is the case in another mode, with what its memspec.yaml says of that mode.

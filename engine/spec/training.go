@@ -22,6 +22,9 @@ const DefaultLoss = "mean"
 // maxIterations is what a recording has place for, with its baseline.
 const maxIterations = 999
 
+// trainingKeys are the keys of mode: training alone. Beside mode: inference they may only stand in defaults:.
+var trainingKeys = []string{"optimizer", "loss", "accumulate", "clip", "checkpoint", "iterations"}
+
 // trainingRules are the keys of mode: training, in the order the errors list them.
 func trainingRules() []keyRule {
 	return []keyRule{
@@ -34,12 +37,9 @@ func trainingRules() []keyRule {
 	}
 }
 
-// inTraining is a key that sets something of the training step. Beside mode: inference it may only stand in defaults.
+// inTraining is a key that sets something of the training step.
 func inTraining[T any](read func(*reader, entry) *T, set func(*recording.Training, T)) func(*reader, *settings, entry, string) {
-	return func(r *reader, s *settings, e entry, path string) {
-		if path != pathDefaults {
-			s.trains = append(s.trains, e)
-		}
+	return func(r *reader, s *settings, e entry, _ string) {
 		if v := read(r, e); v != nil {
 			s.set(e.name, func(c *Case) {
 				if c.Training != nil {
@@ -50,26 +50,18 @@ func inTraining[T any](read func(*reader, entry) *T, set func(*recording.Trainin
 	}
 }
 
-// inInference is a key of an inference. Beside mode: training it may only stand in defaults.
-func inInference(read func(*reader, *settings, entry, string)) func(*reader, *settings, entry, string) {
-	return func(r *reader, s *settings, e entry, path string) {
-		if path != pathDefaults {
-			s.infers = append(s.infers, e)
-		}
-		read(r, s, e, path)
-	}
-}
-
 // train gives a case of mode: training its step.
 func (d *document) train(c *Case, s settings) {
-	if c.Mode != Training {
-		for _, e := range s.trains {
+	for _, e := range s.written {
+		switch {
+		case c.Mode == Inference && slices.Contains(trainingKeys, e.name):
 			d.errorf(e.key, "got %s: in a case of mode: %s, want mode: training", e.name, c.Mode)
+		case c.Mode == Training && e.name == "grad":
+			d.errorf(e.key, "got %s: in a case of mode: %s, want mode: %s", e.name, c.Mode, Inference)
 		}
-		return
 	}
-	for _, e := range s.infers {
-		d.errorf(e.key, "got %s: in a case of mode: %s, want mode: %s", e.name, c.Mode, Inference)
+	if c.Mode != Training {
+		return
 	}
 	c.Training = &recording.Training{Accumulate: 1, Iterations: DefaultIterations}
 }

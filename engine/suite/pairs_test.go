@@ -22,10 +22,10 @@ import (
 
 // pairValues are a value for every key of a case, another one than its default and than the value that the model has.
 var pairValues = map[string]string{
-	"accumulate": "2", "alloc_conf": "'expandable_segments:True'", "allow": "[other-device]", "assume": "{'net.py:3': 4}",
+	"accumulate": "2", "alloc_conf": "'expandable_segments:True'", "allow": "[other-device]", "args": "[--batch, 2]", "assume": "{'net.py:3': 4}",
 	"attention": "math", "autocast": "bfloat16", "budget": "{reserved: 1GiB}", "checkpoint": "['*']", "clip": "1.5",
-	"cublas_workspace": "':4096:8'", "cudnn": "9.1.0", "depends": "{ignore: [data/**]}", "device": "l4", "dims": "{B: 4}",
-	"dtype": "float16", "fits": "{B: 8}", "flags": "{tf32: true}", "grad": "inference_mode", "inputs": `["float32[2*B,32]"]`,
+	"cublas_workspace": "':4096:8'", "cudnn": "9.1.0", "cwd": "scripts", "depends": "{ignore: [data/**]}", "device": "l4", "dims": "{B: 4}",
+	"dtype": "float16", "env": "{WIDTH: 2}", "fits": "{B: 8}", "flags": "{tf32: true}", "grad": "inference_mode", "inputs": `["float32[2*B,32]"]`,
 	"iterations": "4", "judge": "likely", "level": "warn", "loss": "sum", "memory_fraction": "0.5", "mode": "training, or inference", "name": "other",
 	"optimizer": "AdamW", "regression": "{allocated: 1%}", "runtime": "torchscript",
 	"tolerance": "5%", "torch": "2.10", "workspace": "../../../memspec.workspace.json",
@@ -35,11 +35,15 @@ var pairValues = map[string]string{
 type pairBase struct {
 	name, text string
 	mode       string // the value of mode: that the model does not have
+	of         string // keys of the model, two lines
 }
 
+const pairInputs = "    inputs: [\"float32[B,32]\"]\n    dims: {B: 2}\n"
+
 var pairBases = []pairBase{
-	{"a case of an archive", "    artifact: module_list.script.pt\n", "training"},
-	{"a training step of a source without a recording", "    source: net.py:net\n    mode: training\n", "inference"},
+	{"a case of an archive", "    artifact: module_list.script.pt\n", "training", pairInputs},
+	{"a training step of a source without a recording", "    source: net.py:net\n    mode: training\n", "inference", pairInputs},
+	{"a program without a recording", "    program: train.py\n", "training", "    args: [--depth, 3]\n    env: {DEPTH: 3}\n"},
 }
 
 const pairFile = "../../testdata/artifacts/small/memspec.yaml"
@@ -48,7 +52,7 @@ const pairFile = "../../testdata/artifacts/small/memspec.yaml"
 func pairCase(base pairBase, keys ...string) (spec.Case, error) {
 	var b strings.Builder
 	b.WriteString("version: 1\nmodels:\n  m:\n" + base.text +
-		"    device: t4\n    torch: 2.15\n    inputs: [\"float32[B,32]\"]\n    dims: {B: 2}\n    budget: {allocated: 1GiB}\n    cases:\n    -\n")
+		"    device: t4\n    torch: 2.15\n" + base.of + "    budget: {allocated: 1GiB}\n    cases:\n    -\n")
 	for _, k := range keys {
 		switch k {
 		case "":

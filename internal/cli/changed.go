@@ -37,7 +37,7 @@ func Shard(cases []spec.Case, text string) ([]spec.Case, error) {
 
 // ChangedSince keeps the cases that something changed for since a commit: their artifact with what
 // lies beside it, their recording and the files it was made from, their profile or baseline, the
-// file of their source (any Python file where the source is all there is), or what memspec.yaml
+// file of their source (any Python file where a source or a program is all there is), or what memspec.yaml
 // says of them.
 func ChangedSince(ctx context.Context, cases []spec.Case, ref string) ([]spec.Case, error) {
 	c, err := OpenCommit(ctx, "--changed-since", ref)
@@ -138,7 +138,7 @@ func (c *Commit) touched(k *spec.Case, changed map[string]bool) bool {
 			return true // outside the repository nobody knows
 		}
 	}
-	if k.Source == "" {
+	if k.Source == "" && k.Program == nil {
 		return false
 	}
 	return slices.ContainsFunc(keys(changed), func(name string) bool { return path.Ext(name) == ".py" })
@@ -156,7 +156,7 @@ func madeOf(k *spec.Case) []string {
 		return nil
 	}
 	var out []string
-	for _, f := range r.Made.Files {
+	for _, f := range r.Made.Data() {
 		out = append(out, filepath.Join(filepath.Dir(recorded), filepath.FromSlash(f.Path)))
 	}
 	return out

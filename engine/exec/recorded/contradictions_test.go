@@ -51,11 +51,13 @@ var recordedKeys = map[string]struct{ like, other, refused, why string }{
 	"torch":           {why: "as device"},
 	"alloc_conf":      {why: "a replay's to choose"},
 	"memory_fraction": {why: "a replay's to choose"},
-	"workspace":       {why: "what libraries took was recorded"},
-	"tolerance":       {why: "of memspec verify"},
-	"depends":         {why: "says what makes the recording stale"},
-	"fits":            {why: "runs the case with other dims, which then contradict the recording"},
-	"allow":           {why: "judges"}, "judge": {why: "judges"}, "level": {why: "judges"}, "budget": {why: "judges"}, "regression": {why: "judges"},
+	"program":         {why: "beside artifact: it is refused (testdata/errors/spec_program.txtar)"},
+	"module":          {why: "as program"}, "args": {why: "as program"}, "env": {why: "as program"}, "cwd": {why: "as program"},
+	"workspace": {why: "what libraries took was recorded"},
+	"tolerance": {why: "of memspec verify"},
+	"depends":   {why: "says what makes the recording stale"},
+	"fits":      {why: "runs the case with other dims, which then contradict the recording"},
+	"allow":     {why: "judges"}, "judge": {why: "judges"}, "level": {why: "judges"}, "budget": {why: "judges"}, "regression": {why: "judges"},
 	"name": {why: "names"}, "artifact": {why: "names the recording"}, "cases": {why: "holds cases"},
 }
 

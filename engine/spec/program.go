@@ -1,0 +1,262 @@
+package spec
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// ByProgram is the mode of a case whose model is a program: the run decides what it does.
+const ByProgram Mode = "program"
+
+// Program is a program that a case runs as a whole, as python -m memshim run does.
+type Program struct {
+	File   string     // as written, relative to Dir of the case; "" where it is a Module
+	Module string     // as python -m has it: torchtitan.train
+	Args   []string   // the model's, then the case's
+	Env    []Variable // sorted by name
+	Cwd    string     // as written, relative to Dir of the case; "" for Dir itself
+}
+
+// Variable is a variable of the environment that a case sets, or removes.
+type Variable struct {
+	Name, Value string
+	Unset       bool
+}
+
+// programWant is what program: in memspec.yaml takes.
+const programWant = "a script such as train.py"
+
+// maxWords bounds the arguments of a layer, and its variables.
+const maxWords = 1000
+
+// programRules are the keys of a program, in the order the errors list them.
+func programRules() []keyRule {
+	return []keyRule{
+		{"program", inModel, func(r *reader, s *settings, e entry, _ string) { s.program = r.words(e, programWant) }},
+		{"module", inModel, func(r *reader, s *settings, e entry, _ string) { s.module = r.module(e) }},
+		{"args", inModel | inCase, func(r *reader, s *settings, e entry, _ string) { s.args = r.args(e) }},
+		{"env", inModel | inCase, func(r *reader, s *settings, e entry, _ string) { r.env(s, e) }},
+		{"cwd", inModel | inCase, field(func(r *reader, e entry) *string { return r.words(e, "a folder") },
+			ofProgram(func(p *Program) *string { return &p.Cwd }))},
+	}
+}
+
+// ofProgram is a field of the case's program; of a case without one it is none.
+func ofProgram[T any](of func(*Program) *T) func(*Case) *T {
+	return func(c *Case) *T {
+		if c.Program == nil {
+			return new(T)
+		}
+		return of(c.Program)
+	}
+}
+
+// besideProgram are the keys that a model or a case with a program may have: those of the program
+// itself, where it runs, what a replay of its recording can choose, and what judges it.
+var besideProgram = []string{"program", "module", "args", "env", "cwd", "name", "cases", "device", "torch", "alloc_conf", "cublas_workspace",
+	"memory_fraction", "assume", "depends", "budget", "regression", "level", "judge", "allow"}
+
+// programKeys are the keys that only a program has.
+var programKeys = []string{"args", "env", "cwd"}
+
+// isProgram says whether the settings name a program, and by which key.
+func (s *settings) isProgram() (key string, ok bool) {
+	switch {
+	case s.program != nil:
+		return "program", true
+	case s.module != nil:
+		return "module", true
+	}
+	return "", false
+}
+
+// checkProgram refuses keys that have no meaning beside a program, and keys of a program without one.
+// model has the program.
+func (d *document) checkProgram(model, s *settings) {
+	key, ok := model.isProgram()
+	for _, e := range s.written {
+		switch {
+		case !ok && slices.Contains(programKeys, e.name):
+			d.errorf(e.key, "got %s: without a program, want program: or module: in the model", e.name)
+		case ok && (e.name == "artifact" || e.name == "source" || e.name == "module" && key != e.name):
+			d.errorf(e.key, "got %s: beside %s:, want one of them", e.name, key)
+		case ok && !slices.Contains(besideProgram, e.name):
+			d.errorf(e.key, "got %s: beside %s:, want none: the program itself decides that", e.name, key)
+		}
+	}
+}
+
+// forProgram drops what defaults: say of other models.
+func (s settings) forProgram() settings {
+	s.sets, s.fits, s.inputs, s.dims = maps.Clone(s.sets), nil, nil, nil // refused above
+	maps.DeleteFunc(s.sets, func(key string, _ func(*Case)) bool {
+		name, _, _ := strings.Cut(key, " ")
+		return !slices.Contains(besideProgram, name)
+	})
+	return s
+}
+
+// newProgram is the program that a model names, nil where it names none.
+func newProgram(model, s *settings) *Program {
+	if _, ok := model.isProgram(); !ok {
+		return nil
+	}
+	p := &Program{Args: s.args}
+	assign(&p.File, model.program)
+	assign(&p.Module, model.module)
+	return p
+}
+
+func (r *reader) module(e entry) *string {
+	const want = "a module such as torchtitan.train"
+	s, ok := r.text(e.val, want)
+	if ok && !isDotted(s) {
+		r.errorf(e.val, "got %q, want %s", shorten(s), want)
+		ok = false
+	}
+	if !ok {
+		return nil
+	}
+	return &s
+}
+
+// args reads the words after the program. A number is its text.
+func (r *reader) args(e entry) []string {
+	const want = `a list of words such as [--batch, "2"]`
+	var out []string
+	nodes := r.list(e.val, want)
+	if len(nodes) > maxWords {
+		r.errorf(e.val, "got %d words, want at most %d", len(nodes), maxWords)
+		return nil
+	}
+	for _, n := range nodes {
+		if s, ok := r.text(n, want); ok && r.isWord(n, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// env reads variables of the environment; null removes one.
+func (r *reader) env(s *settings, e entry) {
+	variables := r.mapping(e.val, "a mapping of variables to texts")
+	if len(variables) > maxWords {
+		r.errorf(e.val, "got %d variables, want at most %d", len(variables), maxWords)
+		return
+	}
+	for _, v := range variables {
+		out := Variable{Name: v.name, Unset: isNull(v.val)}
+		switch text, ok := "", false; {
+		case strings.ContainsAny(v.name, "=\x00") || strings.ContainsFunc(v.name, unprintable) || v.name == "":
+			r.errorf(v.key, "got %q, want the name of a variable", shorten(v.name))
+			continue
+		case strings.HasPrefix(v.name, "MEMSPEC_") || v.name == "LD_PRELOAD":
+			r.errorf(v.key, "got the variable %s, want another: the pretend GPU is made by it", v.name)
+			continue
+		case !out.Unset:
+			if text, ok = r.text(v.val, "a text, or null to remove the variable"); !ok || !r.isWord(v.val, text) {
+				continue
+			}
+			out.Value = text
+		}
+		s.set(e.name+" "+v.name, func(c *Case) {
+			if c.Program != nil {
+				c.Program.Env = append(c.Program.Env, out)
+			}
+		})
+	}
+}
+
+// isWord says whether a text can be a word of a command.
+func (r *reader) isWord(n *yaml.Node, s string) bool {
+	if strings.Contains(s, "\x00") {
+		r.errorf(n, "got %q, want a text without a zero byte", shorten(s))
+		return false
+	}
+	return true
+}
+
+// settle puts what layers added in an order.
+func (p *Program) settle() {
+	slices.SortFunc(p.Env, func(a, b Variable) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+// Command is the program with its arguments as memshim run takes it.
+func (p *Program) Command() []string {
+	if p.Module != "" {
+		return append([]string{"-m", p.Module}, p.Args...)
+	}
+	return append([]string{p.File}, p.Args...)
+}
+
+// Environ is an environment, NAME=VALUE, with what the program's case sets and removes; nil where
+// it is not known.
+func (p *Program) Environ(environ []string) []string {
+	if environ == nil || p == nil {
+		return environ
+	}
+	out := slices.Clone(environ)
+	for _, v := range p.Env {
+		out = slices.DeleteFunc(out, func(e string) bool { return strings.HasPrefix(e, v.Name+"=") })
+		if !v.Unset {
+			out = append(out, v.Name+"="+v.Value)
+		}
+	}
+	return out
+}
+
+// text is the program in a line: what distinguishes two runs of it.
+func (p *Program) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "program %q module %q cwd %q args %q", p.File, p.Module, p.Cwd, p.Args)
+	for _, v := range p.Env {
+		fmt.Fprintf(&b, " env %q %q %t", v.Name, v.Value, v.Unset)
+	}
+	return b.String()
+}
+
+// ProgramJSON is a Program.
+type ProgramJSON struct {
+	Words []string           `json:"words"` // as memshim run takes them after --
+	Cwd   string             `json:"cwd"`   // a path as Dir is
+	Env   map[string]*string `json:"env"`   // null removes a variable
+}
+
+func (c *Case) programJSON() *ProgramJSON {
+	if c.Program == nil {
+		return nil
+	}
+	j := &ProgramJSON{Words: c.Program.Command(), Cwd: c.inDir(c.Program.Cwd), Env: map[string]*string{}}
+	for _, v := range c.Program.Env {
+		j.Env[v.Name] = &v.Value
+		if v.Unset {
+			j.Env[v.Name] = nil
+		}
+	}
+	return j
+}
+
+// RunWords are the words of the command that runs the program, with options of memshim run.
+func (p *Program) RunWords(options ...string) []string {
+	var words []string
+	for _, v := range p.Env {
+		if v.Unset {
+			words = append(words, "-u", v.Name)
+		}
+	}
+	for _, v := range p.Env {
+		if !v.Unset {
+			words = append(words, v.Name+"="+v.Value)
+		}
+	}
+	if len(words) > 0 {
+		words = append([]string{"env"}, words...)
+	}
+	words = append(append(words, "python", "-m", "memshim", "run"), options...)
+	return append(append(words, "--"), p.Command()...)
+}
