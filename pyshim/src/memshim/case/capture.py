@@ -6,7 +6,7 @@ reads with nothing but Go.
     python -m memshim capture models/zoo.py:resnet50 --input 'x=float32[8,3,224,224]' \
         --on t4 --mode training --optimizer AdamW -o step.rec
     python -m memshim capture memspec.yaml [--case NAME]
-        its cases that have a source: and no artifact:, each into .memspec/
+        its cases that have a program:, or a source: and no artifact:, each into .memspec/
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def parser() -> argparse.ArgumentParser:
         prog="python -m memshim capture",
         description="Run a model or a training step and keep what the allocator did as an "
         "artifact: memspec check, estimate, explain, diff, replay and dump read it. "
-        "It runs the code that source: names: give it only code that you would run anyway.",
+        "It runs the code that source: and program: name: give it only code that you would run anyway.",
     )
     p.add_argument(
         "source",
@@ -275,12 +275,8 @@ def up_to_date(file: str, case: dict[str, Any]) -> bool:
     """
     try:
         told = recording.header(file)["made"]
-        source = case["source"].rpartition(":")[0]
-        here = os.path.realpath(os.path.join(case["dir"], source))
-        files = {os.path.realpath(os.path.join(os.path.dirname(file), f["path"])) for f in told["files"]}
-        of_source = here in files if source.endswith(".py") else bool(source and files)
         return (
-            of_source
+            _of_the_source(told, file, case)
             and told["command"] == case["command"]
             and told["versions"] == provenance.versions(support.torch_here().version)
             and os.path.getmtime(file) > _changed()
@@ -288,6 +284,16 @@ def up_to_date(file: str, case: dict[str, Any]) -> bool:
         )
     except UNREADABLE:
         return False
+
+
+def _of_the_source(told: dict[str, Any], file: str, case: dict[str, Any]) -> bool:
+    """Whether a recording holds the file of the case's source. A program's may be an installed module."""
+    if case.get("program"):
+        return True
+    source = case["source"].rpartition(":")[0]
+    here = os.path.realpath(os.path.join(case["dir"], source))
+    files = {os.path.realpath(os.path.join(os.path.dirname(file), f["path"])) for f in told["files"]}
+    return here in files if source.endswith(".py") else bool(source and files)
 
 
 def _changed() -> float:
@@ -343,7 +349,9 @@ def _of_spec(a: argparse.Namespace) -> int:
         raise BuildError(f"got --on {len(a.on)} times beside a memspec.yaml, want it once: a case has one device")
     found = of_spec(a.source, memspec_yaml.load(a.source, a.case, a.on[0] if a.on else ""))
     if not found:
-        raise BuildError(f"{a.source}: got no case with a source: and without an artifact:, want one to capture")
+        raise BuildError(
+            f"{a.source}: got no case with a program:, or with a source: and without an artifact:, want one to capture"
+        )
     results: list[Any] = []
     with progress.Progress(len(found)) as bar, contextlib.closing(process.runner()) as runner:
         for case in found:

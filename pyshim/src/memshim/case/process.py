@@ -19,8 +19,8 @@ from typing import IO, Any
 
 from memshim import workdir
 from memshim.allocator import recording
-from memshim.case import compare_values, record
-from memshim.case.errors import KINDS, TIMEOUT, ModelError, NoGPU
+from memshim.case import compare_values, program_case, record
+from memshim.case.errors import KINDS, TIMEOUT, ModelError, NoGPU, NothingToRun
 from memshim.case.request import TOO_LONG
 from memshim.case.step import OWN_ITERATION
 from memshim.frames import inside, shorten
@@ -126,6 +126,8 @@ class Runner:
     ) -> dict[str, Any]:
         """The record of one case (as memspec cases states it). at: auto, cuda, pretend or cpu.
         Errors: MeasureError."""
+        if case.get("program"):
+            raise NothingToRun("a program is recorded, not measured: python -m memshim capture records it")
         with tempfile.TemporaryDirectory(prefix="memshim-") as folder:
             self.run(
                 folder, case, {"where": at, "timeout": timeout, "stacks": stacks, "recording": ""}, pretended(case, at)
@@ -143,6 +145,8 @@ class Runner:
         """Write the recording of one case; its size. extra: of another pretend GPU than the case's.
         A module that does not fit its card is recorded on one with room, so that another size of
         memory can be judged. Errors: MeasureError."""
+        if case.get("program"):
+            return program_case.capture(case, path, timeout)
         job = {"where": at, "timeout": timeout, "stacks": "all", "recording": os.path.abspath(path)}
         with tempfile.TemporaryDirectory(prefix="memshim-") as folder:
             begin = time.monotonic()

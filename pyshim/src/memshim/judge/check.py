@@ -77,6 +77,10 @@ def verify(
     """Run one case of a memspec.yaml and compare. case is of memspec cases, seen what this machine
     has, run what measures (measure.measure)."""
     name = case["name"]
+    if case.get("program"):
+        if o.require_gpu:
+            return skipped("a program is recorded on a pretend GPU, and not measured", o, name)
+        return Measured("skipped", f"NOT RUN {name}: its prediction is a recording of a pretend GPU", where=RECORDED)
     device, why = (None, "") if o.when == "pretend" else report.device_for(case, seen)
     pretending = (
         device is None and not o.require_gpu and (o.when == "pretend" or o.when == "auto" and pretendable(case))
@@ -109,7 +113,7 @@ def verify(
 
 def pretendable(case: dict[str, Any]) -> bool:
     """Whether a case is run on a pretend GPU of itself: it says what to run, and on which card."""
-    return bool(case["source"] and case["device"]["memory"])
+    return bool((case["source"] or case.get("program")) and case["device"]["memory"])
 
 
 def exit_code(outcomes: list[str]) -> int:
@@ -120,8 +124,8 @@ def main(arguments: list[str]) -> int:
     p = argparse.ArgumentParser(
         prog="python -m memshim check",
         description="Check the budgets of a memspec.yaml; where this machine has the "
-        "GPU of a case, run it for real and compare. It runs the code that source: names: give it only code that you "
-        "would run anyway. "
+        "GPU of a case, run it for real and compare. It runs the code that source: and program: name: give it only "
+        "code that you would run anyway. "
         "--on none runs nothing.",
         epilog="Exit codes: 0 all pass, 1 a budget is broken or prediction and "
         "measurement disagree, 2 wrong usage or unreadable input, 3 could not say.",

@@ -109,6 +109,16 @@ def root(start: str, folder: str) -> str:
     return str(spec) if at.is_relative_to(spec) else str(at)
 
 
+def of_project(file: str, folder: str) -> bool:
+    """Whether a file is of the project that folder is in, and not of an installed package."""
+    at = os.path.abspath(file)
+    return bool(file) and at.startswith(root(folder, folder) + os.sep) and not _installed(at)
+
+
+def _installed(path: str) -> bool:
+    return any(f"{os.sep}{p}{os.sep}" in path for p in _INSTALLED)
+
+
 def imported(project: str, first: str | None) -> set[str]:
     """The files of modules that are the project's own; first is among them in any event."""
     out = {first} if first else set()
@@ -116,11 +126,7 @@ def imported(project: str, first: str | None) -> set[str]:
         file = getattr(m, "__file__", None)
         if isinstance(file, str) and file.endswith(".py") and os.path.isfile(file):
             path = os.path.abspath(file)
-            if (
-                path.startswith(project + os.sep)
-                and not path.startswith(OWN)
-                and not any(f"{os.sep}{p}{os.sep}" in path for p in _INSTALLED)
-            ):
+            if path.startswith(project + os.sep) and not path.startswith(OWN) and not _installed(path):
                 out.add(path)
     return out
 

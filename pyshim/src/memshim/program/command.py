@@ -19,7 +19,7 @@ from typing import Any
 
 from memshim import binary, pretend, sizes
 from memshim.allocator import recording
-from memshim.case import compare_values
+from memshim.case import compare_values, program_case
 from memshim.files import check_writable, temporary_folder, write_whole
 from memshim.pretend import writes
 from memshim.pretend.activate import as_devices
@@ -298,15 +298,19 @@ def main(arguments: list[str]) -> int:
         help="where such values were read, run the program with the others too, without its output: "
         "what it takes at both ends",
     )
+    p.add_argument(program_case.OF_CASE, metavar="FILE", help=argparse.SUPPRESS)
     p.add_argument("program", nargs=argparse.REMAINDER, help="after --")
     a = p.parse_args(arguments)
     try:
+        case = program_case.read(a.of_case) if a.of_case else None
+        if case:
+            case.enter()
         words = command(a.program[1:] if a.program[:1] == ["--"] else a.program)
         name = _name(words)
         if a.top < 0:
             raise Unusable(f"got --top {a.top}, want 0 or more")
-        cards = as_devices(a.on, a.count, a.memory)
-        environ = pretend.environment(cards)
+        cards = as_devices(case.device if case else a.on, a.count, a.memory)
+        environ = pretend.environment(cards, assume=case.assume if case else None)
         if a.json:
             check_writable(a.json)  # before anything is run for it
         if a.record and not a.record.endswith(".rec"):
@@ -322,6 +326,7 @@ def main(arguments: list[str]) -> int:
             "top": a.top or None,
             "record": os.path.abspath(a.record) if a.record else "",
             "command": ["python", "-m", "memshim", "run", *arguments],
+            **(case.wanted() if case else {}),
         }
         environ = {
             **os.environ,

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from memshim.case.compiled_iterations import Compiling
 
 # JSON: the folder where each process leaves PID.json, how many lines its table has, where
-# recordings are to lie (each process leaves PID.DEVICE.rec; "" for none), and the command.
+# recordings are to lie (each process leaves PID.DEVICE.rec; "" for none), and the command. Of a
+# case of a memspec.yaml also its name, the folder of that file, and depends: (program_case.py).
 WANTED = "MEMSPEC_RUN"
 MOST_EVENTS = 1_000_000  # of one device in one process, some 400 MB; peaks are counted in any event
 EVERY = 8  # iterations between two looks at how many there are
@@ -76,7 +77,7 @@ class Recorded:
         if len(self.passes) < 3:
             self.end(region, now)
 
-    def encode(self, region: CUDARegion, out_of_memory: str, made: dict[str, Any] | None) -> bytes:
+    def encode(self, region: CUDARegion, out_of_memory: str, made: dict[str, Any] | None, name: str = "") -> bytes:
         import itertools
 
         import torch
@@ -115,7 +116,7 @@ class Recorded:
         }
         header = {
             "schema": record.SCHEMA,
-            "case": os.path.basename(sys.argv[0]) or "program",
+            "case": name or os.path.basename(sys.argv[0]) or "program",
             "runtime": "eager",
             "where": "pretend",
             "built": "a program",
@@ -224,10 +225,11 @@ class Device:
 class Observer:
     """Of this process."""
 
-    def __init__(self, folder: str, top: int | None, record: str, command: list[str]):
+    def __init__(self, wanted: dict[str, Any]):
         from memshim.attribution.forward_lines import Lines
 
-        self._folder, self._top, self._record, self._command, self._pid = folder, top, record, command, os.getpid()
+        self._wanted, self._pid = wanted, os.getpid()
+        self._folder, self._top, self._record = wanted["folder"], wanted["top"], wanted["record"] or ""
         self._file = ""  # of this process's figures, as the library keeps them
         main = getattr(sys.modules.get("__main__"), "__file__", None)
         self._main = os.path.abspath(main) if main else ""  # while it is known: Python forgets it before the end
@@ -351,21 +353,26 @@ class Observer:
             if d.recorded and any(told["index"] == d.index for told in devices):
                 write_whole(
                     Path(self._folder, f"{os.getpid()}.{d.index}.rec"),
-                    d.recorded.encode(d.whole, str(out["out_of_memory"]), made),
+                    d.recorded.encode(d.whole, str(out["out_of_memory"]), made, self._wanted.get("case", "")),
                 )
         write_whole(Path(self._folder, f"{os.getpid()}.json"), json.dumps(out).encode())
 
     def _made(self) -> dict[str, Any]:
         """What the program was, and what it read."""
         from memshim.origin import provenance, reads
+        from memshim.origin.dependencies import Depends
 
-        seen = reads.current()
-        folder = os.path.dirname(self._main) if self._main else seen.cwd if seen else os.getcwd()
-        return provenance.made(self._record, f"{self._main}:", folder, None, self._command, seen)
+        seen, wanted = reads.current(), self._wanted
+        folder = wanted.get("dir") or (os.path.dirname(self._main) if self._main else seen.cwd if seen else os.getcwd())
+        main = self._main
+        if "dir" in wanted and not provenance.of_project(main, folder):
+            main = ""  # a module that is installed
+        depends = Depends(*map(tuple, wanted["depends"])) if "depends" in wanted else Depends()
+        return provenance.made(self._record, f"{main}:", folder, None, wanted.get("command", []), seen, depends)
 
 
 def begin() -> None:
     """Observe this process, as the environment says."""
     wanted = json.loads(os.environ[WANTED])
     if os.path.isdir(wanted["folder"]):  # else it outlived the command that began it
-        Observer(wanted["folder"], wanted["top"], wanted["record"] or "", wanted.get("command", [])).begin()
+        Observer(wanted).begin()

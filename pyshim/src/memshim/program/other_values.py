@@ -40,7 +40,7 @@ def repeat(
     recorded().
     """
     with temporary_folder("memshim-run-") as folder:
-        wanted = json.dumps({"folder": str(folder), "top": 1, "record": record})
+        wanted = json.dumps(json.loads(environ[WANTED]) | {"folder": str(folder), "top": 1, "record": record})
         pid, statuses = launch.run(
             words, {**environ, WANTED: wanted, process_reports.FIGURES: str(folder), VALUES: values}, quiet=True
         )
