@@ -129,3 +129,16 @@ func TestFigureThatMayBeTooLow(t *testing.T) {
 	read.OtherValues = []report.OtherValues{{Values: "most", Reserved: 200, Allocated: 100, Fits: true}}
 	assert.Equal(t, verdict.Pass, verdict.Judge(read, one(report.Reserved, 200), verdict.Options{}).Outcome, "runs with others have shown what it decides")
 }
+
+// A known total that values decide is one figure, and its ends are in the reason.
+func TestTotalThatValuesDecide(t *testing.T) {
+	total := units.Bytes(230)
+	r := account(func(r *report.Report) {
+		r.Quality, r.Notes, r.Peak.Total = report.Bound, notes(note.ValueDecides), &total
+		r.Context = &report.Context{Low: 30, High: 30}
+		r.OtherValues = []report.OtherValues{{Values: "most", Reserved: 300, Allocated: 150, Fits: true}}
+	})
+	f := verdict.Judge(r, one(report.Total, 250), verdict.Options{}).Findings[0]
+	assert.Equal(t, verdict.Inconclusive, f.Outcome)
+	assert.Equal(t, "peak total 230 B, budget 250 B: values that no kernel computed decide: between 230 B and 330 B; assume: states which is meant", f.String())
+}
