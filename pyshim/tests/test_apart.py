@@ -41,6 +41,10 @@ def test_crashes():
 def test_skipped():
     pass
 
+@pytest.mark.memory_budget(allocated="1GiB", on="t4")
+def test_nothing():
+    torch.zeros(3)
+
 @pytest.mark.memory_budget(allocated="1GiB", on="toaster")
 def test_unknown():
     pass
@@ -65,7 +69,7 @@ def test_each_in_a_process_of_its_own(run_pytest, monkeypatch):
     monkeypatch.setenv("PYTEST_OF_THE_PARENT", "1")
     run_pytest.makepyfile(TESTS)
     result = run_pytest("-v", "test_each_in_a_process_of_its_own.py")
-    result.assert_outcomes(passed=3, failed=5, skipped=1)
+    result.assert_outcomes(passed=3, failed=5, skipped=2)
     text = result.stdout.str()
     assert "PASSED" in text and "test_held[1] PASSED" in text and "test_held[50] MEMORY" in text
     assert (
@@ -74,6 +78,7 @@ def test_each_in_a_process_of_its_own(run_pytest, monkeypatch):
     )
     assert "  pretended  52428800 B reserved, 52428800 B allocated" in text and "its own error" in text
     assert "the test's own process ended by signal 11 before it was done" in text
+    assert "1 not judged: it allocates nothing on a pretend Tesla T4" in text
     assert "got device 'toaster', want a known device" in text
     assert "memory_budget: got marks on a10g and t4, want one device a test" in text
     assert "measured" not in text.replace("memspec", "")

@@ -62,9 +62,14 @@ class CUDABudget:
         return "" if found else devices.NONE
 
     def before_fixtures(self) -> Any:
-        """A region from here on, for after."""
+        """A region from here on, for after. What libraries keep is there before it."""
+        import torch
+
         from memshim.allocator.recorder import CUDARegion
 
+        torch.cuda.init()
+        if self._warm:
+            warm_up(self._device)
         return CUDARegion(self._device).open()
 
     def after(self, fixtures: Any) -> None:
