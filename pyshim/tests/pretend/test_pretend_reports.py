@@ -12,6 +12,7 @@ PROGRAM = """
 import json, warnings
 import memshim
 memshim.pretend("t4")
+before_torch = memshim.pretend.report()
 import torch
 from torch import nn
 
@@ -44,6 +45,7 @@ with warnings.catch_warnings(record=True) as seen:
 print(json.dumps({"known": known, "quiet": quiet,
                   "warnings": [[w.category.__name__, w.filename, w.lineno, str(w.message)] for w in seen],
                   "used": step(nn.Linear(64, 64).cuda()), "unused": step(Model().cuda()),
+                  "before_torch": [before_torch.mode, before_torch.reads],
                   "report": memshim.pretend.report().as_json()["without_gradient"]}))
 """
 
@@ -56,6 +58,10 @@ def seen(tmp_path_factory):
     p = subprocess.run([sys.executable, str(program)], env=env, capture_output=True, text=True, timeout=600)
     assert p.returncode == 0, p.stderr[-3000:]
     return json.loads(p.stdout) | {"program": str(program)}
+
+
+def test_a_report_before_torch_is_imported_is_empty(seen):
+    assert seen["before_torch"] == ["balanced", []]
 
 
 def test_the_first_read_of_an_unknown_value_is_one_warning(seen):

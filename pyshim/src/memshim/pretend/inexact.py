@@ -5,13 +5,17 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memshim.pretend.gradients import Missing
 from memshim.pretend.library import Library
 from memshim.pretend.timing import Decided
+
+if TYPE_CHECKING:
+    from memshim.pretend.values import Values
 
 
 class Read(NamedTuple):
@@ -69,9 +73,7 @@ class Report:
     @property
     def mode(self) -> str:
         """Of the values that no kernel computed: balanced, least, most or skewed."""
-        from memshim.pretend import values
-
-        hook = values.installed()
+        hook = _hook()
         return hook.chosen_mode if hook else "balanced"
 
     def as_json(self) -> dict[str, Any]:
@@ -87,12 +89,18 @@ class Report:
         }
 
 
+def _hook() -> Values | None:
+    """What follows values in this process; None before torch is imported."""
+    module = sys.modules.get("memshim.pretend.values")
+    return module.installed() if module else None
+
+
 def report() -> Report:
     """What this process asked for so far."""
-    from memshim.pretend import gradients, timing, values
+    from memshim.pretend import gradients, timing
 
     notes = Library().notes()
-    hook = values.installed()
+    hook = _hook()
     found = list(hook.reads.found.values()) if hook else []
     reads = [
         Read(
