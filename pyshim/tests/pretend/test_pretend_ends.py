@@ -20,6 +20,7 @@ QUICK = (
     "shuffled",
     "branch",
     "other_branch",
+    "below_zero",
     "early_exit",
     "scaler",
     "sampling",
@@ -66,6 +67,7 @@ def test_balanced_routing_is_even(ends, name):
     [
         ("branch", "bytes"),
         ("other_branch", "bytes"),
+        ("below_zero", "bytes"),
         ("early_exit", "layers"),
         ("scaler", "state"),
         ("masked", "selected"),
@@ -90,7 +92,10 @@ def ask():
     n = 0
     while x.sum() < 1:
         n += 1
-    return [a, b, c, d, e, f, n]
+    m = 0
+    while x.sum().item() > -0.5:
+        m += 1
+    return [a, b, c, d, e, f, n, m]
 def look(mode):
     values.installed().choose(mode)
     values.installed().reads.found.clear()
@@ -110,10 +115,10 @@ def reads(play):
 @pytest.mark.parametrize(
     "mode, out",
     [
-        ("balanced", [False, 0.0, 7, 0, 0, [[0, 1], [2, 3], [4, 5], [6, 7], [0, 1], [2, 3]], 4096]),
-        ("least", [False, 0.0, 0, 0, 0, [[0, 1]] * 6, 0]),
-        ("most", [True, 1e30, 7, 48, 4096, [[7, 6]] * 6, 4096]),
-        ("skewed", [True, 0.0, 5, 48, 0, [[6, 7]] * 6, 0]),
+        ("balanced", [False, 0.0, 7, 0, 0, [[0, 1], [2, 3], [4, 5], [6, 7], [0, 1], [2, 3]], 4096, 4096]),
+        ("least", [False, -1.0, 0, 0, 0, [[0, 1]] * 6, 0, 0]),
+        ("most", [True, 1e30, 7, 48, 4096, [[7, 6]] * 6, 4096, 4096]),
+        ("skewed", [True, 0.0, 5, 48, 0, [[6, 7]] * 6, 0, 4096]),
     ],
 )
 def test_a_mode_decides_what_unknown_values_read_as(reads, mode, out):
@@ -135,7 +140,7 @@ def test_a_read_says_its_kind_and_what_it_gave(reads):
 
 
 def test_a_loop_that_waits_for_a_value_ends_and_is_marked(reads):
-    assert [r[4] for r in reads["most"]["reads"]] == [False] * 6 + [True]
+    assert [r[4] for r in reads["most"]["reads"]] == [False] * 6 + [True, True]
     assert not any(r[4] for r in reads["least"]["reads"])
     assert all(r[3] for r in reads["most"]["reads"])
 

@@ -276,6 +276,12 @@ def other_branch(device):
 
 
 @case
+def below_zero(device):
+    y = -nn.Linear(64, 64, device=device)(torch.randn(8, 64, device=device)).abs() - 1
+    return {"bytes": (torch.cat([y] * 3) if y.mean().item() < 0 else y).nbytes}
+
+
+@case
 def early_exit(device):
     x, layers, done = torch.randn(4, 32, device=device), [nn.Linear(32, 32, device=device) for _ in range(12)], 0
     for layer in layers:

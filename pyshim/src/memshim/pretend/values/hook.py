@@ -118,7 +118,7 @@ class Values:
         )
         if read.count > modes.ENDLESS:
             read.endless = True
-            read.value = value = modes.opposite(value, dtype)
+            read.value = value = modes.opposite(value, dtype, read.count)
         return value
 
     def flag(self, t: torch.Tensor, balanced: bool) -> None:

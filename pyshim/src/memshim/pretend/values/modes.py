@@ -15,6 +15,7 @@ Number = bool | int | float
 VARIABLE = "MEMSPEC_VALUES"
 BALANCED, LEAST, MOST, SKEWED = MODES = ("balanced", "least", "most", "skewed")
 LARGE = 1e30  # a float in mode most: a size that is computed from it raises, a comparison with it takes the other side
+NEGATIVE = -1.0  # a float in mode least: a comparison with zero takes the other side
 MANY = 4096  # an integer without a known range in mode most: a loop over it still ends
 ENDLESS = 4096  # reads of single values at one place; from then on the opposite value is given, so that a loop ends
 
@@ -42,7 +43,7 @@ def number(mode: str, value: Number, dtype: torch.dtype) -> Number:
     if isinstance(value, bool):
         return {LEAST: False, MOST: True, SKEWED: not value}.get(mode, value)
     if mode == LEAST:
-        return type(value)(0)
+        return negative(dtype) if isinstance(value, float) else 0
     if mode == MOST:
         return large(dtype) if isinstance(value, float) else MANY
     return value
@@ -53,19 +54,25 @@ def large(dtype: torch.dtype) -> float:
     return min(LARGE, torch.finfo(dtype).max) if dtype.is_floating_point else float(MANY)
 
 
-def opposite(value: Number, dtype: torch.dtype) -> Number:
-    """Another value, which ends a loop that waits for one."""
+def negative(dtype: torch.dtype) -> float:
+    """A negative number of a floating-point type, zero of one that has none."""
+    return NEGATIVE if not dtype.is_floating_point or torch.finfo(dtype).min < 0 else 0.0
+
+
+def opposite(value: Number, dtype: torch.dtype, turn: int) -> Number:
+    """Another value, which ends a loop that waits for one. Floats take turns: a loop may wait for a
+    large one, for zero or for a negative one."""
     if isinstance(value, bool):
         return not value
-    if value:
-        return type(value)(0)
-    return large(dtype) if isinstance(value, float) else MANY
+    if isinstance(value, float):
+        return (0.0, large(dtype), negative(dtype))[turn % 3]
+    return 0 if value else MANY
 
 
 def everywhere(mode: str, dtype: torch.dtype) -> Number | None:
     """What a copy of unknown values holds; None for what lies in memory."""
     if mode == LEAST:
-        return 0
+        return negative(dtype) if dtype.is_floating_point else 0
     if mode == MOST:
         return True if dtype is torch.bool else large(dtype) if dtype.is_floating_point else MANY
     return dtype is torch.bool or None  # booleans flipped
