@@ -15,15 +15,10 @@ MAX_EVENTS = 10_000_000  # of the allocator's ring buffer, which grows as it fil
 # Those that a record keeps: not what reading the history leaves in it (snapshot), nor what changes
 # no memory (annotate).
 ACTIONS = frozenset(
-    (
-        "alloc",
-        "free_requested",
-        "free_completed",
-        "segment_alloc",
-        "segment_free",
-        "segment_map",
-        "segment_unmap",
-        "oom",
+    tuple(
+        """
+        alloc free_requested free_completed segment_alloc segment_free segment_map segment_unmap oom
+        """.split()
     )
 )
 ANNOTATE = "annotate"

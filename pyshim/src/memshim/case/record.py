@@ -24,18 +24,10 @@ MAX_NAME = 150  # of a case in a file's name: file systems take 255 bytes in all
 PHASES = ("baseline", "first", "steady")
 
 # What a record says as the case said it.
-FROM_CASE = (
-    "mode",
-    "alloc_conf",
-    "cublas_workspace",
-    "memory_fraction",
-    "flags",
-    "grad",
-    "autocast",
-    "dtype",
-    "inputs",
-    "artifact",
-    "source",
+FROM_CASE = tuple(
+    """
+    mode alloc_conf cublas_workspace memory_fraction flags grad autocast dtype inputs artifact source
+    """.split()
 )
 
 

@@ -24,50 +24,23 @@ MOST, FEW = 10_000, 1_000  # files read; listings, variables, files elsewhere
 # bytes that are hashed: of a file, and of all; beyond, a file's size is compared
 LARGEST, TOGETHER = 64 << 20, 192 << 20
 HASHED = 16  # hexadecimal digits of a variable's hash
-_SKIPPED = {
-    ".git",
-    ".hg",
-    ".svn",
-    ".memspec",
-    "__pycache__",
-    "site-packages",
-    "dist-packages",
-    "node_modules",
-    ".pytest_cache",
-    ".mypy_cache",
-    ".ruff_cache",
-    ".ipynb_checkpoints",
-    ".tox",
-    ".nox",
-}  # folders whose files are nobody's input
-_SYSTEM = (
-    "/proc",
-    "/sys",
-    "/dev",
-    "/etc",
-    "/run",
-    "/usr/lib",
-    "/usr/lib64",
-    "/usr/share",
-    "/usr/include",
-    "/lib",
-    "/lib64",
-    "/bin",
-    "/usr/bin",
-    "/var/lib",
-    "/var/cache",
+_SKIPPED = set(
+    """
+    .git .hg .svn .memspec __pycache__ site-packages dist-packages node_modules .pytest_cache .mypy_cache .ruff_cache
+    .ipynb_checkpoints .tox .nox
+    """.split()
+)  # folders whose files are nobody's input
+_SYSTEM = tuple(
+    """
+    /proc /sys /dev /etc /run /usr/lib /usr/lib64 /usr/share /usr/include /lib /lib64 /bin /usr/bin /var/lib
+    /var/cache
+    """.split()
 )
-_CACHES = (
-    "memshim",
-    "matplotlib",
-    "torch/kernels",
-    "torch_extensions",
-    "pip",
-    "fontconfig",
-    "triton",
-    "numba",
-    "huggingface/token",
-    "huggingface/stored_tokens",
+_CACHES = tuple(
+    """
+    memshim matplotlib torch/kernels torch_extensions pip fontconfig triton numba huggingface/token
+    huggingface/stored_tokens
+    """.split()
 )
 _OF_MEMSPEC = re.compile(r"(^|/)memspec\.(ya?ml|(workspace|baseline)\.json)$")
 _CHUNK = 1 << 20

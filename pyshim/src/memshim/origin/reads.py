@@ -23,79 +23,19 @@ from memshim.pretend.after_import import After
 MOST = 100_000  # paths that are kept
 SECRET = ("TOKEN", "KEY", "SECRET", "PASSW", "CREDENTIAL")  # variables with such a word in their names are not kept
 # Variables that belong to a machine, a user or a launcher, and those that memshim sets itself.
-MACHINE = {
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "USERNAME",
-    "PATH",
-    "PWD",
-    "OLDPWD",
-    "SHELL",
-    "TERM",
-    "COLUMNS",
-    "LINES",
-    "LANG",
-    "LANGUAGE",
-    "TZ",
-    "DISPLAY",
-    "HOSTNAME",
-    "TMPDIR",
-    "TEMP",
-    "TMP",
-    "EDITOR",
-    "PAGER",
-    "CI",
-    "NO_COLOR",
-    "FORCE_COLOR",
-    "VIRTUAL_ENV",
-    "HF_HOME",
-    "TORCH_HOME",
-    "TRANSFORMERS_CACHE",
-    "HF_HUB_OFFLINE",
-    "RANK",
-    "LOCAL_RANK",
-    "WORLD_SIZE",
-    "LOCAL_WORLD_SIZE",
-    "GROUP_RANK",
-    "GROUP_WORLD_SIZE",
-    "ROLE_RANK",
-    "ROLE_NAME",
-    "ROLE_WORLD_SIZE",
-    "NODE_RANK",
-    "MASTER_ADDR",
-    "MASTER_PORT",
-    "OMP_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "TOKENIZERS_PARALLELISM",
-}
-MACHINES = (
-    "MEMSHIM_",
-    "MEMSPEC_",
-    "LD_",
-    "CUDA_",
-    "CUBLAS_",
-    "NVIDIA_",
-    "PYTORCH_",
-    "TORCHINDUCTOR_",
-    "TORCHELASTIC_",
-    "TRITON_",
-    "XDG_",
-    "LC_",
-    "SSH_",
-    "CONDA_",
-    "WANDB_",
-    "MLFLOW_",
-    "COMET_",
-    "GITHUB_",
-    "GITLAB_",
-    "RUNNER_",
-    "SLURM_",
-    "KUBERNETES_",
-    "PYTHON",
-    "PYTEST_",
-    "COV_",
-    "GIT_",
+MACHINE = set(
+    """
+    HOME USER LOGNAME USERNAME PATH PWD OLDPWD SHELL TERM COLUMNS LINES LANG LANGUAGE TZ DISPLAY HOSTNAME TMPDIR TEMP
+    TMP EDITOR PAGER CI NO_COLOR FORCE_COLOR VIRTUAL_ENV HF_HOME TORCH_HOME TRANSFORMERS_CACHE HF_HUB_OFFLINE RANK
+    LOCAL_RANK WORLD_SIZE LOCAL_WORLD_SIZE GROUP_RANK GROUP_WORLD_SIZE ROLE_RANK ROLE_NAME ROLE_WORLD_SIZE NODE_RANK
+    MASTER_ADDR MASTER_PORT OMP_NUM_THREADS MKL_NUM_THREADS TOKENIZERS_PARALLELISM
+    """.split()
+)
+MACHINES = tuple(
+    """
+    MEMSHIM_ MEMSPEC_ LD_ CUDA_ CUBLAS_ NVIDIA_ PYTORCH_ TORCHINDUCTOR_ TORCHELASTIC_ TRITON_ XDG_ LC_ SSH_ CONDA_
+    WANDB_ MLFLOW_ COMET_ GITHUB_ GITLAB_ RUNNER_ SLURM_ KUBERNETES_ PYTHON PYTEST_ COV_ GIT_
+    """.split()
 )
 # libraries that read a variable for whoever asks them
 _READERS = (

@@ -17,23 +17,10 @@ PREBUILT = Path(__file__).resolve().parent / "lib"
 LIBRARY, NVML = "libcuda.so.1", "libnvidia-ml.so.1"  # the names under which everybody loads the driver and NVML
 
 FLAGS = ["-std=gnu11", "-D_GNU_SOURCE", "-O2", "-fPIC", "-fvisibility=hidden", "-pthread"]
-WARNINGS = [
-    "-Wall",
-    "-Wextra",
-    "-Wpedantic",
-    "-Werror",
-    "-Wshadow",
-    "-Wconversion",
-    "-Wsign-conversion",
-    "-Wstrict-prototypes",
-    "-Wpointer-arith",
-    "-Wcast-align",
-    "-Wformat=2",
-    "-Wundef",
-    "-Wvla",
-    "-Wwrite-strings",
-    "-Wnull-dereference",
-]
+WARNINGS = """
+    -Wall -Wextra -Wpedantic -Werror -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes -Wpointer-arith
+    -Wcast-align -Wformat=2 -Wundef -Wvla -Wwrite-strings -Wnull-dereference
+    """.split()
 
 
 class BuildError(RuntimeError):

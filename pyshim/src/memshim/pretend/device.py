@@ -11,14 +11,10 @@ from typing import Any
 from memshim import binary, sizes
 
 FIGURES = ("l2", "clock_khz", "memory_clock_khz", "memory_bus_bits")
-LIMITS = (
-    "threads_per_sm",
-    "blocks_per_sm",
-    "registers_per_sm",
-    "shared_per_sm",
-    "shared_per_block",
-    "shared_optin",
-    "shared_reserved",
+LIMITS = tuple(
+    """
+    threads_per_sm blocks_per_sm registers_per_sm shared_per_sm shared_per_block shared_optin shared_reserved
+    """.split()
 )
 
 

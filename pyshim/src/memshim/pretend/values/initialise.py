@@ -15,35 +15,18 @@ LARGE = 1 << 20  # bytes; of less the values are kept
 # In place, on one tensor: what initialisers are made of.
 FILLS = {
     f"aten::{n}_"
-    for n in (
-        "normal",
-        "uniform",
-        "random",
-        "exponential",
-        "cauchy",
-        "log_normal",
-        "geometric",
-        "bernoulli",
-        "erfinv",
-        "mul",
-        "add",
-        "sub",
-        "div",
-        "clamp",
-        "clamp_min",
-        "clamp_max",
-    )
+    for n in """
+        normal uniform random exponential cauchy log_normal geometric bernoulli erfinv mul add sub div clamp clamp_min
+        clamp_max
+    """.split()
 }
 # Of torch.nn.init alone: a module's own code fills masks and positions so, from which it goes on to
 # compute.
 CONSTANTS = {"aten::fill_", "aten::zero_"}
-INITIALISERS = (
-    "__init__",
-    "reset_parameters",
-    "init_weights",
-    "_init_weights",
-    "_initialize_weights",
-    "_reset_parameters",
+INITIALISERS = tuple(
+    """
+    __init__ reset_parameters init_weights _init_weights _initialize_weights _reset_parameters
+    """.split()
 )
 FAR = 40  # frames
 

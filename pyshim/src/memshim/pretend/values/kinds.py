@@ -4,17 +4,10 @@ from __future__ import annotations
 
 BACKENDS = ("CPU", "CUDA", "Meta", "QuantizedCPU", "QuantizedCUDA")
 COMPOSITES = ("CompositeExplicitAutograd", "CompositeImplicitAutograd", "CompositeExplicitAutogradNonFunctional")
-MEMORY_ONLY = (
-    "empty",
-    "new_empty",
-    "resize",
-    "set_",
-    "record_stream",
-    "_resize",
-    "_pin_memory",
-    "is_pinned",
-    "pin_memory",
-    "data",
+MEMORY_ONLY = tuple(
+    """
+    empty new_empty resize set_ record_stream _resize _pin_memory is_pinned pin_memory data
+    """.split()
 )
 # python_arg_parser.cpp
 TAKE_NUMBERS = ("add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide")
@@ -22,101 +15,30 @@ COLLECTIVES = ("c10d::", "_c10d_functional::", "_c10d_functional_autograd::", "c
 LEAVES = {"aten::copy_"}  # composite by name, and not made of other operators
 OVERWRITES = ("aten::copy_", "aten::fill_", "aten::zero_")  # what was there before does not matter
 PRODUCTS = {f"aten::{n}" for n in ("mm", "bmm", "addmm", "baddbmm", "addbmm", "mv", "addmv")}
-LAYERS = (
-    "convolution",
-    "_convolution",
-    "cudnn_",
-    "linalg_",
-    "_foreach_",
-    "_fused_",
-    "batch_norm",
-    "native_batch_norm",
-    "_native_batch_norm",
-    "native_layer_norm",
-    "native_group_norm",
-    "native_dropout",
+LAYERS = tuple(
+    """
+    convolution _convolution cudnn_ linalg_ _foreach_ _fused_ batch_norm native_batch_norm _native_batch_norm
+    native_layer_norm native_group_norm native_dropout
+    """.split()
 )  # what they give of unknown values is zero as well as any
-PASSED_BY = (
-    "as_strided",
-    "view",
-    "_unsafe_view",
-    "t",
-    "transpose.int",
-    "permute",
-    "expand",
-    "select.int",
-    "slice.Tensor",
-    "unsqueeze",
-    "squeeze",
-    "squeeze.dim",
-    "detach",
-    "alias",
-    "_reshape_alias",
-    "unfold",
-    "split.Tensor",
-    "split_with_sizes",
-    "unbind.int",
-    "diagonal",
-    "empty.memory_format",
-    "empty_strided",
-    "empty_like",
-    "new_empty",
-    "new_empty_strided",
-    "convolution",
-    "_convolution",
-    "cudnn_convolution",
-    "cudnn_convolution_transpose",
-    "convolution_backward",
-    "native_dropout",
-    "ones_like",
-    "zeros_like",
-    "full_like",
-    "div.Scalar",
-    "mul.Scalar",
-    "add.Scalar",
-    "sub.Scalar",
-    "threshold_backward",
-    "gelu_backward",
-    "silu_backward",
-    "sigmoid_backward",
-    "tanh_backward",
-    "hardswish_backward",
-    "hardsigmoid_backward",
-    "hardtanh_backward",
-    "leaky_relu_backward",
-    "elu_backward",
-    "native_dropout_backward",
-    "_log_softmax_backward_data",
-    "_softmax_backward_data",
-    "cudnn_batch_norm_backward",
-    "native_batch_norm_backward",
-    "native_layer_norm_backward",
-    # what they give is fresh, not known and not zeroed first: no need to come by here
-    "native_group_norm_backward",
-)
+PASSED_BY = tuple(
+    """
+    as_strided view _unsafe_view t transpose.int permute expand select.int slice.Tensor unsqueeze squeeze squeeze.dim
+    detach alias _reshape_alias unfold split.Tensor split_with_sizes unbind.int diagonal empty.memory_format
+    empty_strided empty_like new_empty new_empty_strided convolution _convolution cudnn_convolution
+    cudnn_convolution_transpose convolution_backward native_dropout ones_like zeros_like full_like div.Scalar
+    mul.Scalar add.Scalar sub.Scalar threshold_backward gelu_backward silu_backward sigmoid_backward tanh_backward
+    hardswish_backward hardsigmoid_backward hardtanh_backward leaky_relu_backward elu_backward native_dropout_backward
+    _log_softmax_backward_data _softmax_backward_data cudnn_batch_norm_backward native_batch_norm_backward
+    native_layer_norm_backward native_group_norm_backward
+    """.split()
+)  # what they give is fresh, not known and not zeroed first: no need to come by here
 WHOLE = {
     f"aten::{n}"
-    for n in (
-        "relu",
-        "relu_",
-        "mean",
-        "sum",
-        "_log_softmax",
-        "_softmax",
-        "add_",
-        "sub_",
-        "mul_",
-        "div_",
-        "add",
-        "sub",
-        "mul",
-        "div",
-        "nll_loss_forward",
-        "gelu",
-        "silu",
-        "sigmoid",
-        "tanh",
-    )
+    for n in """
+        relu relu_ mean sum _log_softmax _softmax add_ sub_ mul_ div_ add sub mul div nll_loss_forward gelu silu
+        sigmoid tanh
+    """.split()
 }  # what these call inside says nothing beside them
 OVER_ITSELF = ("add_", "sub_", "mul_", "div_", "scatter_")  # CUDA's kernel leaves what it writes over as it was
 PARTLY = {"aten::_grouped_mm", "aten::_scaled_grouped_mm"}  # what no group covers of their results is not written
