@@ -30,6 +30,14 @@ def caches(tmp_path_factory):
     }
 
 
+def capture(folder, variables, *arguments):
+    """The command with these variables, its case forked from a process that has PyTorch loaded."""
+    with pytest.MonkeyPatch.context() as m:
+        for name, value in variables.items():
+            m.setenv(name, value)
+        return captured.capture(folder, *arguments)
+
+
 @pytest.fixture(scope="module")
 def seen(play, caches):
     if not importlib.util.find_spec("triton"):
@@ -122,8 +130,7 @@ models:
 """
         % support.torch_here().release
     )
-    command = [sys.executable, "-m", "memshim", "capture", "memspec.yaml"]
-    p = subprocess.run(command, cwd=tmp_path, env=os.environ | caches, capture_output=True, text=True, timeout=300)
+    p = capture(tmp_path, caches, "memspec.yaml")
     assert p.returncode == 0, p.stderr
     said = binary.ask("check", str(tmp_path / "memspec.yaml")).json["cases"][0]
     assert [(f["metric"], f["outcome"]) for f in said["findings"]] == [
@@ -162,20 +169,7 @@ def net():
 def test_a_fused_kernel_is_told_by_what_it_was_made_of(tmp_path, caches, seen):
     """By the operators and the user's line, and nowhere by the file that inductor wrote."""
     (tmp_path / "net.py").write_text(FUSED)
-    command = [
-        sys.executable,
-        "-m",
-        "memshim",
-        "capture",
-        "net.py:net",
-        "--input",
-        "float32[32,64]",
-        "--on",
-        "t4",
-        "-o",
-        "net.rec",
-    ]
-    p = subprocess.run(command, cwd=tmp_path, env=os.environ | caches, capture_output=True, text=True, timeout=300)
+    p = capture(tmp_path, caches, "net.py:net", "--input", "float32[32,64]", "--on", "t4", "-o", "net.rec")
     assert p.returncode == 0, p.stderr
     _, events = captured.decode(tmp_path / "net.rec")
     source, steady = FUSED.splitlines(), []
@@ -225,8 +219,7 @@ models:
 """
         % support.torch_here().release
     )
-    command = [sys.executable, "-m", "memshim", "capture", "memspec.yaml"]
-    p = subprocess.run(command, cwd=tmp_path, env=os.environ | caches, capture_output=True, text=True, timeout=300)
+    p = capture(tmp_path, caches, "memspec.yaml")
     assert p.returncode != 0
     assert (
         "got no package triton, want one: torch.compile makes its kernels with it (pip install triton)" in p.stderr
@@ -264,14 +257,7 @@ models:
         "TRITON_CACHE_DIR": str(tmp_path / "triton"),
         "TORCHINDUCTOR_COMPILE_THREADS": "1",
     }
-    p = subprocess.run(
-        [sys.executable, "-m", "memshim", "capture", "memspec.yaml"],
-        cwd=tmp_path,
-        env=os.environ | fresh,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    p = capture(tmp_path, fresh, "memspec.yaml")
     assert p.returncode != 0
     assert (
         "got no C compiler (cc, gcc or clang), want one: Triton builds what launches its kernels with it" in p.stderr

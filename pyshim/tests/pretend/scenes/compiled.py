@@ -19,9 +19,8 @@ def anew():
 def run(mode, train=True):
     anew()
     torch._dynamo.utils.counters.clear()
-    model = torch.nn.Sequential(
-        torch.nn.Linear(256, 256), torch.nn.GELU(), torch.nn.LayerNorm(256), torch.nn.Linear(256, 64)
-    ).cuda()
+    # one matrix product forward and one backward: each is tuned
+    model = torch.nn.Sequential(torch.nn.Linear(256, 256), torch.nn.GELU(), torch.nn.LayerNorm(256)).cuda()
     compiled = torch.compile(model, mode=mode)
     x = torch.zeros(64, 256, device="cuda")
     out = []
