@@ -10,6 +10,7 @@
 # make probe  cudaprobe on a stand-in driver; make test-compat: the shim with the oldest PyTorch that is promised, 5 GB more
 # make test-pretend  the pretend GPU with each PyTorch from 2.10 to 2.15, one environment of 5 to 8 GB at a time (RELEASES="2.10.0 2.12.0")
 # make mutants  small bugs put into the code one at a time: which of them no test of their own package sees (N=300 SEED=1 PKG=./engine/...)
+# make mutants-python  the same for memshim's Python and the pretend GPU's C (N=40 SEED=1 ONLY=case/)
 # make scale  ten thousand cases in one check: processor time and memory
 # make truth  the tables of docs/accuracy.md: predictions against recorded truth
 # make truth-pretend  predictions against PyTorch on pretend GPUs, for all of torchvision's models: hours (CATALOG=timm ORACLE=DIR DEVICES="--device t4")
@@ -30,7 +31,7 @@ RACE := ./engine/program ./engine/internal/once ./internal/cli ./assert ./cudame
 RACE_ENGINE := ^Test(Invariants|Judge|TrainingSteps|ARunIsMadeOnce)
 RACE_COMMAND := ^TestScript$$/^(against|baseline|check|init|update|verify)$$|^TestVerify|^TestInterrupted
 
-.PHONY: test help lint-python go fmt vet tidy staticcheck workflows files prose unit hostile race goldens formats python probe recordings test-python test-compat test-pretend examples-python check workspace workspace-current examples fuzz bench bench-python scale mutants truth release clean
+.PHONY: test help lint-python go fmt vet tidy staticcheck workflows files prose unit hostile race goldens formats python probe recordings test-python test-compat test-pretend examples-python check workspace workspace-current examples fuzz bench bench-python scale mutants mutants-python truth release clean
 
 test: go lint-python prose hostile race formats python probe recordings workspace-current test-python examples-python
 
@@ -178,10 +179,15 @@ bench-python: $(VENV)/.stamp
 # 300 take an hour of processor time. Nothing in the tree changes.
 N ?= 300
 SEED ?= 1
+ONLY ?=
 PKG ?= ./engine/...,./cudameasure/...
 mutants:
 	cd tools && $(GO) build -o ../bin/mutants ./mutants
 	bin/mutants -n $(N) -seed $(SEED) -pkg $(PKG) -min 95
+
+# A mutant takes the tests of its package until one fails: a minute, or ten where it lives. Nothing in the tree changes.
+mutants-python: $(VENV)/.stamp
+	$(VENV)/bin/python pyshim/tools/mutants.py -n $(N) --seed $(SEED) --only '$(ONLY)'
 
 # What cuDNN answers for the project's own cases: asked for where it is missing. The library is that of the torch in $(VENV), and those in
 # the folders of CUDNN, as in `make workspace CUDNN="--cudnn DIR"`.

@@ -1,0 +1,249 @@
+"""Small bugs put into memshim's Python and the pretend GPU's C, one at a time: which of them no test
+of their package sees.
+
+    python pyshim/tools/mutants.py [-n 40] [--seed 1] [--only TEXT] [--list]
+
+Works on a copy, so that nothing in the tree changes. A mutant lives if the tests of its package
+(TESTS) pass with it. A change that cannot matter, as a wider log message, lives too: read each one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = "pyshim/src/memshim"
+NATIVE = f"{SOURCES}/pretend/native"
+LIMIT = 600  # seconds for the tests of one mutant
+
+# The tests of a package, quick ones first. A file's own entry comes before its package's.
+TESTS = {
+    "case/step.py": "test_step.py test_capture_steps.py test_capture.py",
+    "allocator/blocks.py": "test_blocks.py test_gpu.py",
+    "frames.py": "test_frames.py",
+    "printed.py": "test_printed.py",
+    "private.py": "test_private.py",
+    "pretend/native": "pretend/test_pretend_native.py pretend/test_pretend_device.py",
+    "pretend/writes.py": "test_writes.py",
+    "pretend": "pretend test_queries.py",
+    "allocator": "test_blocks.py test_snapshot.py test_storages.py test_gpu.py",
+    "attribution": "test_step.py test_profile.py test_recorded_program.py test_capture.py test_gpu.py",
+    "case": "test_build.py test_inputs.py test_step.py test_measure_settings.py test_capture.py test_capture_cases.py "
+    "test_capture_ends.py test_capture_values.py test_measure.py test_gpu.py",
+    "exporting": "test_export_operators.py test_export.py test_retyped.py",
+    "gpu": "test_failure.py test_cuda.py test_queried.py test_gpu.py",
+    "judge": "test_marks.py test_plugin.py test_apart.py test_check.py test_gpu.py",
+    "look": "test_tools.py test_profile.py test_gpu.py",
+    "origin": "test_reads.py test_up_to_date.py test_trust.py test_stale_programs.py",
+    "program": "test_run.py test_run_processes.py test_writes.py test_recorded_program.py",
+    "workspace": "test_workspace_answers.py test_workspace_command.py test_workspace_library.py",
+    "": "test_printed.py test_frames.py test_inputs.py test_wheel.py test_tools.py test_check.py",
+}
+
+SWAPPED: dict[type[ast.AST], str] = {
+    ast.Lt: "<=",
+    ast.LtE: "<",
+    ast.Gt: ">=",
+    ast.GtE: ">",
+    ast.Eq: "!=",
+    ast.NotEq: "==",
+    ast.In: "not in",
+    ast.NotIn: "in",
+    ast.Is: "is not",
+    ast.IsNot: "is",
+}
+ARITHMETIC: dict[type[ast.AST], tuple[str, str]] = {
+    ast.Add: ("+", "-"),
+    ast.Sub: ("-", "+"),
+    ast.Mult: ("*", "+"),
+    ast.FloorDiv: ("//", "*"),
+    ast.Mod: ("%", "*"),
+}
+C_TOKEN = re.compile(
+    r'(?P<skip>/\*.*?\*/|"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|^#.*?$)'
+    r"|(?P<op><=|>=|==|!=|&&|\|\|| < | > | \+ | - )|(?P<number>\b\d+\b)|(?P<call>^\t+[a-z_]+\([^;{}]*\);$)",
+    re.S | re.M,
+)
+C_SWAPPED = {
+    "<=": "<",
+    ">=": ">",
+    "==": "!=",
+    "!=": "==",
+    "&&": "||",
+    "||": "&&",
+    " < ": " <= ",
+    " > ": " >= ",
+    " + ": " - ",
+    " - ": " + ",
+}
+
+
+class Mutant(NamedTuple):
+    file: str  # relative to the root
+    line: int
+    begin: int  # bytes
+    end: int
+    text: str  # in their place
+
+
+def of_python(file: str, source: bytes) -> Iterator[Mutant]:
+    starts = [0]
+    for line in source.splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
+
+    def place(n: ast.expr | ast.stmt) -> tuple[int, int]:
+        assert n.end_lineno is not None and n.end_col_offset is not None
+        return starts[n.lineno - 1] + n.col_offset, starts[n.end_lineno - 1] + n.end_col_offset
+
+    def between(left: ast.expr, right: ast.expr, text: str) -> Mutant | None:
+        """The operator between two expressions; none where something else stands there, as a bracket."""
+        begin, end = place(left)[1], place(right)[0]
+        old = source[begin:end].decode()
+        return Mutant(file, left.lineno, begin, end, f" {text} ") if not set("()#\\") & set(old) else None
+
+    tree = ast.parse(source)
+    annotations = {
+        id(x) for n in ast.walk(tree) for a in ("annotation", "returns") for x in _below(getattr(n, a, None))
+    }
+    for n in ast.walk(tree):
+        if id(n) in annotations:
+            continue
+        found: Mutant | None = None
+        if isinstance(n, ast.Compare) and len(n.ops) == 1 and type(n.ops[0]) in SWAPPED:
+            found = between(n.left, n.comparators[0], SWAPPED[type(n.ops[0])])
+        elif isinstance(n, ast.BoolOp):
+            found = between(n.values[0], n.values[1], "or" if isinstance(n.op, ast.And) else "and")
+        elif (
+            isinstance(n, ast.BinOp)
+            and type(n.op) in ARITHMETIC
+            and not isinstance(n.left, (ast.Constant, ast.JoinedStr))
+        ):
+            found = between(n.left, n.right, ARITHMETIC[type(n.op)][1])
+        elif isinstance(n, ast.UnaryOp) and isinstance(n.op, ast.Not):
+            found = Mutant(file, n.lineno, place(n)[0], place(n.operand)[0], "")
+        elif isinstance(n, ast.Constant) and type(n.value) in (bool, int):
+            found = Mutant(
+                file,
+                n.lineno,
+                *place(n),
+                str(not n.value) if n.value in (True, False) and type(n.value) is bool else str(n.value + 1),
+            )
+        elif isinstance(n, ast.AugAssign) or isinstance(n, ast.Expr) and isinstance(n.value, ast.Call):
+            found = Mutant(file, n.lineno, *place(n), "pass")
+        elif isinstance(n, (ast.If, ast.IfExp)):
+            begin, end = place(n.test)
+            found = Mutant(file, n.lineno, begin, end, f"not ({source[begin:end].decode()})")
+        if found is not None:
+            yield found
+
+
+def _below(n: ast.AST | None) -> Iterator[ast.AST]:
+    return ast.walk(n) if n is not None else iter(())
+
+
+def of_c(file: str, source: bytes) -> Iterator[Mutant]:
+    text = source.decode()
+    for m in C_TOKEN.finditer(text):
+        begin, end = (len(text[:i].encode()) for i in m.span())
+        line = text.count("\n", 0, m.start()) + 1
+        if m["op"]:
+            yield Mutant(file, line, begin, end, C_SWAPPED[m["op"]])
+        elif m["number"]:
+            yield Mutant(file, line, begin, end, str(int(m["number"]) + 1))
+        elif m["call"]:
+            yield Mutant(file, line, begin, end, ";")
+
+
+def all_mutants() -> list[Mutant]:
+    out: list[Mutant] = []
+    for path in sorted((ROOT / SOURCES).rglob("*")):
+        file = path.relative_to(ROOT).as_posix()
+        if path.suffix == ".py":
+            out += of_python(file, path.read_bytes())
+        elif path.suffix == ".c":
+            out += of_c(file, path.read_bytes())
+    return out
+
+
+def tests_of(file: str) -> list[str]:
+    name = file.removeprefix(SOURCES + "/")
+    at = max((k for k in TESTS if name == k or name.startswith(k + "/") or not k), key=len)
+    return [f"pyshim/tests/{t}" for t in TESTS[at].split()]
+
+
+def copied(folder: Path) -> None:
+    """The checkout: pyshim as files, all else by links."""
+    for entry in ROOT.iterdir():
+        if entry.name not in ("pyshim", ".git"):
+            (folder / entry.name).symlink_to(entry)
+    shutil.copytree(
+        ROOT / "pyshim", folder / "pyshim", ignore=shutil.ignore_patterns("__pycache__", "build", "*.egg-info")
+    )
+
+
+def compiles(path: Path) -> bool:
+    """Whether a mutant is one at all."""
+    command = [os.environ.get("CC", "cc"), "-std=gnu11", "-D_GNU_SOURCE", "-fsyntax-only", "-w", str(path)]
+    return path.suffix != ".c" or not subprocess.run(command, capture_output=True).returncode
+
+
+def passes(folder: Path, tests: list[str]) -> bool:
+    environ = os.environ | {"PYTHONPATH": str(folder / "pyshim/src"), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider", *tests]
+    try:
+        return not subprocess.run(command, cwd=folder, env=environ, capture_output=True, timeout=LIMIT).returncode
+    except subprocess.TimeoutExpired:
+        return False
+
+
+def main() -> int:
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("-n", type=int, default=40, help="how many are tried (40)")
+    p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--only", default="", help="files whose path has this text")
+    p.add_argument("--list", action="store_true", help="print them and try none")
+    a = p.parse_args()
+    found = [m for m in all_mutants() if a.only in m.file]
+    chosen = random.Random(a.seed).sample(found, min(a.n, len(found)))
+    tried, lived = Counter[str](), Counter[str]()
+    with tempfile.TemporaryDirectory(prefix="mutants-") as scratch:
+        folder = Path(scratch)
+        copied(folder)
+        for m in chosen:
+            path, kind = folder / m.file, "C" if m.file.endswith(".c") else "Python"
+            source = path.read_bytes()
+            old = " ".join(source[m.begin : m.end].decode().split())
+            what = f"{m.file}:{m.line}: {old[:60] or '()'} → {m.text.strip()[:60] or 'nothing'}"
+            if a.list:
+                print(what)
+                continue
+            began = time.monotonic()
+            path.write_bytes(source[: m.begin] + m.text.encode() + source[m.end :])
+            if not compiles(path):
+                path.write_bytes(source)
+                continue
+            alive = passes(folder, tests_of(m.file))
+            path.write_bytes(source)
+            tried[kind] += 1
+            lived[kind] += alive
+            print(f"{'LIVES' if alive else 'dies '} {what}  ({time.monotonic() - began:.0f} s)", flush=True)
+    for kind, n in tried.items():
+        print(f"{kind}: {lived[kind]} of {n} live ({100 * lived[kind] / n:.0f} %); {len(found)} possible in all")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
