@@ -52,6 +52,17 @@ def test_a_float16_step_clips_unscaled_gradients(monkeypatch):
     assert gradients(monkeypatch, clip=0.5).norm().item() == pytest.approx(0.5, rel=1e-4)
 
 
+@pytest.mark.parametrize("optimizer, looks", [("none", 1), ("opt.py:Seen", 0)])
+def test_a_step_without_an_optimizer_looks_for_missing_gradients(monkeypatch, optimizer, looks):
+    """An optimizer's own hook does, where there is one; the gradients are still there."""
+    seen = []
+    monkeypatch.setattr(step.gradients, "look", lambda parameters: seen.append([p.grad is None for p in parameters]))
+    monkeypatch.setattr(step, "named", lambda text, folder: Seen)
+    model = torch.nn.Linear(4, 2)
+    step.trainer(STEP | {"optimizer": optimizer}, contextlib.nullcontext, model, [torch.ones(3, 4)], {}, ".")()
+    assert seen == [[False, False]] * looks and all(p.grad is None for p in model.parameters())
+
+
 @pytest.mark.parametrize(
     "pattern, found",
     [
