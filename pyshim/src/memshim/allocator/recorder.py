@@ -48,7 +48,7 @@ class CUDARegion:
         self.segments: list[dict[str, Any]] = []  # at the beginning
         self.at_end: dict[int, dict[str, Any]] = {}  # at the last mark: the snapshot's blocks in use by address
         self.settings = Settings()
-        self.allocated_before = self.allocated_after = 0
+        self.allocated_before = 0
         self._most: dict[str, int] = {}
         self._from, self._ended = 0, False  # the number of the first event that is ours
 
@@ -313,7 +313,6 @@ class Recorder:
                 return
             torch.cuda.synchronize(region.index)
             region.keep_peaks()
-            region.allocated_after = stats(region.device, "current")["allocated"]
             self.read(region)
             region._ended = True
             self.regions.remove(region)

@@ -36,12 +36,6 @@ class Read(NamedTuple):
     varied: bool = True  # False: it gives the same in every mode, so that repeating a run shows nothing
     endless: bool = False  # a loop at this line went on until it was given the opposite value: it has no known end
 
-    @property
-    def might_decide(self) -> bool:
-        """Whether memory might depend on it, as far as one run shows: any value that is read may be
-        compared or be a size."""
-        return self.assumed is None
-
 
 class Called(NamedTuple):
     name: str
