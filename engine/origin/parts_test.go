@@ -1,6 +1,7 @@
 package origin
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -59,16 +60,17 @@ func TestSidecarLimits(t *testing.T) {
 	assert.Error(t, err, "a folder")
 }
 
-// TestHoldsLines: some lines follow each other among others.
-func TestHoldsLines(t *testing.T) {
+// A function's text is looked for by whole lines, whatever blanks are around them.
+func TestTrimmedLines(t *testing.T) {
+	lines := func(words string) []byte { return []byte(strings.ReplaceAll(words, " ", "\n")) }
 	for _, tt := range []struct {
 		all, some string
 		want      bool
 	}{
 		{"a b c", "", true}, {"", "", true}, {"", "a", false}, {"a b c", "a", true}, {"a b c", "c", true}, {"a b c", "b c", true}, {"a b c", "a b c", true}, {"a b c", "a c", false}, {"a b c", "c d", false},
-		{"a b c", "a b c d", false}, {"a a b", "a b", true}, {"a b a c", "a c", true},
+		{"a b c", "a b c d", false}, {"a a b", "a b", true}, {"a b a c", "a c", true}, {"ab cd", "b cd", false}, {"ab cd", "ab c", false}, {"a \t\vb", "a b\t", true}, {"a  b", "a b", true},
 	} {
-		assert.Equal(t, tt.want, holdsLines(strings.Fields(tt.all), strings.Fields(tt.some)), "%q in %q", tt.some, tt.all)
+		assert.Equal(t, tt.want, bytes.Contains(trimmedLines(lines(tt.all)), trimmedLines(lines(tt.some))), "%q in %q", tt.some, tt.all)
 	}
 }
 

@@ -3,10 +3,10 @@ package origin
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -22,7 +22,8 @@ func changedText(p *program.Program, c *spec.Case) (string, error) {
 	if name == "" {
 		return "", nil
 	}
-	var lines []string
+	var lines []byte
+	left := maxSearched
 	for _, t := range texts(p, source) {
 		if lines == nil {
 			data, err := regular.Read(name, recording.MaxSourceFile)
@@ -34,7 +35,10 @@ func changedText(p *program.Program, c *spec.Case) (string, error) {
 			}
 			lines = trimmedLines(data)
 		}
-		if !holdsLines(lines, trimmedLines([]byte(t.Text))) {
+		if left -= len(lines) + len(t.Text); left < 0 {
+			return fmt.Sprintf("%s may have changed: more than %d MiB are not searched", name, maxSearched>>20), nil
+		}
+		if !bytes.Contains(lines, trimmedLines([]byte(t.Text))) {
 			return name + " no longer has the function that stood at its line " + strconv.Itoa(t.FirstLine), nil
 		}
 	}
@@ -45,12 +49,14 @@ func changedText(p *program.Program, c *spec.Case) (string, error) {
 // path that ends as the source's does, and not that of an installed package.
 func texts(p *program.Program, source string) []*program.SourceText {
 	var out []*program.SourceText
+	seen := map[*program.SourceText]bool{}
 	end := strings.TrimLeft(path.Clean(filepath.ToSlash(source)), "./")
 	_ = p.Reach(func(_ *program.Func, g *program.Graph) { // a function that cannot be read has no text; a run that needs it says so
 		t := g.Source
-		if t == nil || slices.Contains(out, t) {
+		if t == nil || seen[t] {
 			return
 		}
+		seen[t] = true
 		file := filepath.ToSlash(t.File)
 		if (file == end || strings.HasSuffix(file, "/"+end)) && !strings.Contains(file, "-packages/") {
 			out = append(out, t)
@@ -59,27 +65,17 @@ func texts(p *program.Program, source string) []*program.SourceText {
 	return out
 }
 
-// trimmedLines are the lines of a text that say something, without the blanks around them:
-// scripting moves comments to the right.
-func trimmedLines(text []byte) []string {
-	var out []string
+// maxSearched is how many bytes of a source are searched for all functions together: some seconds'.
+const maxSearched = 1 << 30
+
+// trimmedLines are the lines of a text that say something, each between two ends of lines, without
+// the blanks around them: scripting moves comments to the right.
+func trimmedLines(text []byte) []byte {
+	out := append(make([]byte, 0, len(text)+2), '\n')
 	for line := range bytes.Lines(text) {
-		if s := string(bytes.TrimSpace(line)); s != "" {
-			out = append(out, s)
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			out = append(append(out, line...), '\n')
 		}
 	}
 	return out
-}
-
-// holdsLines says whether some lines follow each other among others.
-func holdsLines(all, some []string) bool {
-	if len(some) == 0 {
-		return true
-	}
-	for i := 0; i+len(some) <= len(all); i++ {
-		if all[i] == some[0] && slices.Equal(all[i:i+len(some)], some) {
-			return true
-		}
-	}
-	return false
 }

@@ -20,6 +20,20 @@ func (d Depends) IgnoresFile(path string) bool {
 	return slices.ContainsFunc(d.Ignore, func(p string) bool { return !strings.HasPrefix(p, "$") && (Matches(p, path) || Matches(p, path+"/")) })
 }
 
+// steps is what IgnoresFile may take of a path.
+func (d Depends) steps(path string) int {
+	sum := 0
+	for _, p := range d.Ignore {
+		sum += 2 * steps(p, path)
+	}
+	return sum
+}
+
+// steps is what Matches may take: at each letter of a path, every wildcard of the pattern may be the one that it is of.
+func steps(pattern, path string) int {
+	return (1 + strings.Count(pattern, "*") + strings.Count(pattern, "?")) * len(path)
+}
+
 // IgnoresVariable says whether a variable does not count.
 func (d Depends) IgnoresVariable(name string) bool {
 	return slices.ContainsFunc(d.Ignore, func(p string) bool { return strings.HasPrefix(p, "$") && Matches(p[1:], name) })

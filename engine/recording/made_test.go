@@ -121,6 +121,52 @@ func TestChangesAreBounded(t *testing.T) {
 	assert.Equal(t, []string{filepath.Join(dir, "a") + " has changed", filepath.Join(dir, "b") + " may have changed: more than 256 MiB are not compared"}, got)
 }
 
+// A link that leads out of the repository is not followed: what is said of it does not depend on what is there.
+func TestLinksOutOfTheRepositoryAreNotFollowed(t *testing.T) {
+	outside, dir := t.TempDir(), t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(outside, "secret"), []byte("x"), 0o600))
+	for link, to := range map[string]string{"file": filepath.Join(outside, "secret"), "folder": outside, "nothing": filepath.Join(outside, "none"), "inside": "real"} {
+		require.NoError(t, os.Symlink(to, filepath.Join(dir, link)))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "real"), []byte("x"), 0o600))
+	size := int64(1)
+	for path, want := range map[string][]string{
+		"file": {"file lies outside of the repository, and may have changed"}, "folder/secret": {"folder/secret lies outside of the repository, and may have changed"},
+		"folder/none": {"folder/none lies outside of the repository, and may have changed"}, "nothing": {"nothing lies outside of the repository, and may have changed"},
+		"inside": nil, "none": {filepath.Join(dir, "none") + " is gone"},
+	} {
+		m := &recording.Made{Read: []recording.Data{{Path: path, Size: &size}}}
+		got, err := m.Changes(recording.Place{Folder: dir, Roots: []string{dir}, Dir: dir})
+		require.NoError(t, err)
+		assert.Equal(t, want, got)
+	}
+	m := &recording.Made{Folders: []recording.Listing{{Path: "folder", SHA256: strings.Repeat("0a", 32)}}}
+	got, err := m.Changes(recording.Place{Folder: dir, Roots: []string{dir}, Dir: dir})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"folder lies outside of the repository, and may have changed"}, got)
+}
+
+// A memspec.yaml of 1 MiB may have a thousand patterns of many wildcards, and a recording may name ten thousand files.
+func TestPatternsTakeABoundedTime(t *testing.T) {
+	dir := t.TempDir()
+	m := &recording.Made{}
+	for i := range 10_000 {
+		m.Read = append(m.Read, recording.Data{Path: fmt.Sprintf("%s%05d", strings.Repeat("a", 190), i), SHA256: strings.Repeat("0a", 32)})
+	}
+	changes := func(patterns ...string) error {
+		_, err := m.Changes(recording.Place{Folder: dir, Roots: []string{dir}, Dir: dir, Depends: recording.Depends{Ignore: patterns}})
+		return err
+	}
+	require.NoError(t, changes(slices.Repeat([]string{"data/**/*.json"}, 10)...))
+	assert.ErrorContains(t, changes(slices.Repeat([]string{strings.Repeat("**a", 300) + "b"}, 1000)...), "got too many files for the patterns of depends")
+	for i := range 100 {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%s%05d", strings.Repeat("a", 190), i)), nil, 0o600))
+	}
+	also := recording.Place{Folder: dir, Roots: []string{dir}, Dir: dir, Depends: recording.Depends{Also: slices.Repeat([]string{strings.Repeat("**a", 300) + "b"}, 100)}}
+	_, err := (&recording.Made{}).Changes(also)
+	assert.ErrorContains(t, err, "got too many files for the patterns of depends")
+}
+
 // A \r\n is a \n wherever the pieces that are read end.
 func TestEndsOfLinesAcrossReads(t *testing.T) {
 	dir := t.TempDir()

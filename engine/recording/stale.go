@@ -28,7 +28,12 @@ type Place struct {
 
 // Changes are the files, listings and variables that are not as they were, in words: "config.json has changed".
 func (m *Made) Changes(p Place) ([]string, error) {
-	c := &comparison{Place: p, left: maxHashed}
+	c := &comparison{Place: p, left: maxHashed, steps: maxMatching}
+	for _, root := range p.Roots {
+		if real, err := filepath.EvalSymlinks(root); err == nil {
+			c.real = append(c.real, real)
+		}
+	}
 	for _, f := range m.Data() {
 		if err := c.file(f); err != nil {
 			return nil, err
@@ -72,24 +77,56 @@ func (d *Data) Holds(content []byte) bool {
 // comparison is of what was with what is.
 type comparison struct {
 	Place
-	left    int64 // bytes that may still be hashed
+	real    []string // Roots without links
+	left    int64    // bytes that may still be hashed
+	steps   int      // that patterns may still take
 	changes []string
+}
+
+// maxMatching is how many steps the patterns of depends: may take for all files: some seconds'.
+const maxMatching = 1 << 28
+
+var errMatching = errors.New("got too many files for the patterns of depends, want fewer patterns, or shorter ones")
+
+// ignores says whether a file or folder does not count.
+func (c *comparison) ignores(path string) (bool, error) {
+	if c.steps -= c.Depends.steps(path); c.steps < 0 {
+		return false, errMatching
+	}
+	return c.Depends.IgnoresFile(path), nil
 }
 
 func (c *comparison) changed(what, how string) { c.changes = append(c.changes, what+" "+how) }
 
 // find is a path as it can be opened; false where it does not count, or must not be looked at.
-func (c *comparison) find(relative string) (name string, ok bool) {
+func (c *comparison) find(relative string) (name string, ok bool, err error) {
 	name = filepath.Join(c.Folder, filepath.FromSlash(relative))
-	if from, err := filepath.Rel(c.Dir, name); err == nil && c.Depends.IgnoresFile(filepath.ToSlash(from)) {
-		return name, false
+	if from, err := filepath.Rel(c.Dir, name); err == nil {
+		if ignored, err := c.ignores(filepath.ToSlash(from)); ignored || err != nil {
+			return name, false, err
+		}
 	}
 	full, err := filepath.Abs(name)
-	if err != nil || !slices.ContainsFunc(c.Roots, func(root string) bool { return below(root, full) }) {
-		c.changed(relative, "lies outside of the repository, and may have changed")
-		return name, false
+	in := func(roots []string, path string) bool {
+		return slices.ContainsFunc(roots, func(root string) bool { return below(root, path) })
 	}
-	return name, true
+	if err != nil || !in(c.Roots, full) || !in(c.real, withoutLinks(full)) {
+		c.changed(relative, "lies outside of the repository, and may have changed")
+		return name, false, nil
+	}
+	return name, true, nil
+}
+
+// withoutLinks is where a path leads, whether or not anything is there; "" for a link to nothing.
+func withoutLinks(path string) string {
+	for at := path; ; at = filepath.Dir(at) {
+		if real, err := filepath.EvalSymlinks(at); err == nil {
+			return filepath.Join(real, path[len(at):])
+		}
+		if _, err := os.Lstat(at); err == nil || at == filepath.Dir(at) {
+			return ""
+		}
+	}
 }
 
 // below says whether a path is a folder or lies in it.
@@ -98,9 +135,9 @@ func below(folder, path string) bool {
 }
 
 func (c *comparison) file(f Data) error {
-	name, ok := c.find(f.Path)
+	name, ok, err := c.find(f.Path)
 	if !ok {
-		return nil
+		return err
 	}
 	info, err := os.Stat(name)
 	switch {
@@ -180,9 +217,9 @@ func (w *unixLines) sum() string {
 }
 
 func (c *comparison) listing(l Listing) error {
-	name, ok := c.find(l.Path)
+	name, ok, err := c.find(l.Path)
 	if !ok {
-		return nil
+		return err
 	}
 	entries, err := os.ReadDir(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -225,10 +262,14 @@ func (c *comparison) added(m *Made) error {
 	met := 0
 	for _, pattern := range c.Depends.Also {
 		from := filepath.Join(c.Dir, filepath.FromSlash(literal(pattern)))
-		if _, ok := c.find(relativeTo(c.Folder, from)); !ok {
+		_, ok, err := c.find(relativeTo(c.Folder, from))
+		if err != nil {
+			return err
+		}
+		if !ok {
 			continue
 		}
-		err := filepath.WalkDir(from, func(name string, d fs.DirEntry, err error) error {
+		err = filepath.WalkDir(from, func(name string, d fs.DirEntry, err error) error {
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil
 			}
@@ -242,7 +283,18 @@ func (c *comparison) added(m *Made) error {
 			case d.IsDir() && slices.Contains(skippedFolders, d.Name()):
 				return filepath.SkipDir
 			case strings.HasPrefix(d.Name(), "memspec.") || strings.HasSuffix(d.Name(), ".pyc"): // they are judged by themselves
-			case d.Type().IsRegular() && !known[name] && Matches(pattern, relativeTo(c.Dir, name)) && !c.Depends.IgnoresFile(relativeTo(c.Dir, name)):
+			case d.Type().IsRegular() && !known[name]:
+				path := relativeTo(c.Dir, name)
+				if c.steps -= steps(pattern, path); c.steps < 0 {
+					return errMatching
+				}
+				if !Matches(pattern, path) {
+					return nil
+				}
+				ignored, err := c.ignores(path)
+				if err != nil || ignored {
+					return err
+				}
 				known[name] = true
 				c.changed(name, "is new")
 			}

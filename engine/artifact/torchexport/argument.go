@@ -10,7 +10,7 @@ func (r reader) graph() *graph {
 		case "outputs":
 			r.list(func() { g.outputs = add(r, g.outputs, r.argument()) })
 		case "nodes":
-			r.list(func() { g.nodes = add(r, g.nodes, r.node()) })
+			r.list(func() { g.nodes = r.addNode(g.nodes) })
 		case "tensor_values":
 			r.Object(func(name string) { g.tensors = add(r, g.tensors, namedTensor{name, r.tensor()}) })
 		case "sym_int_values":

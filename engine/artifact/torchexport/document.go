@@ -154,7 +154,8 @@ type outputSpec struct {
 // reader reads one document.
 type reader struct {
 	*jsonscan.Scanner
-	made *int // bytes of the values that were made of it
+	made  *int // bytes of the values that were made of it
+	nodes *int // nodes of all of its graphs
 }
 
 // maxMade is how many bytes the values of one document may take. A number of two letters becomes
@@ -172,6 +173,19 @@ func add[T any](r reader, list []T, v T) []T {
 		return nil
 	}
 	return append(list, v)
+}
+
+// maxNodes is how many nodes a document may have in all of its graphs: four times those of a model
+// of 100,000 operators. Each costs a run some microseconds.
+const maxNodes = 400_000
+
+// addNode reads a node and appends it.
+func (r reader) addNode(list []node) []node {
+	if *r.nodes++; *r.nodes > maxNodes {
+		r.Fail("got more than %d nodes, want fewer", maxNodes)
+		return nil
+	}
+	return add(r, list, r.node())
 }
 
 // readDocument reads a model's JSON. A schema that is not known is refused by its number, whatever
@@ -424,4 +438,4 @@ func (r reader) outputSpec() (s outputSpec) {
 	return s
 }
 
-func newReader(data []byte) reader { return reader{jsonscan.New(data), new(int)} }
+func newReader(data []byte) reader { return reader{jsonscan.New(data), new(int), new(int)} }

@@ -55,6 +55,16 @@ func TestSymbolsOfADocumentAreBounded(t *testing.T) {
 	assert.ErrorContains(t, ranges(maxSymbols+1), "got more than 100000 symbols, want fewer")
 }
 
+func TestNodesOfADocumentAreBounded(t *testing.T) {
+	nodes := func(n int) error {
+		r := newReader([]byte(`{"graph_module": {"graph": {"nodes": [{}` + strings.Repeat(",{}", n-1) + `]}}}`))
+		(&document{}).read(r)
+		return r.Err()
+	}
+	require.NoError(t, nodes(maxNodes))
+	assert.ErrorContains(t, nodes(maxNodes+1), "got more than 400000 nodes, want fewer")
+}
+
 func TestTreespecIsBounded(t *testing.T) {
 	_, err := readTree("[1, " + strings.Repeat(" ", maxTreeText) + `{"type": null}]`)
 	assert.ErrorContains(t, err, "want at most 4194304")

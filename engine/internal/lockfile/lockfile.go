@@ -8,6 +8,7 @@ package lockfile
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -18,7 +19,14 @@ import (
 type Lock struct {
 	Name     string // of the files: "uv.lock", "requirements.txt, requirements-dev.txt"
 	releases map[string][]string
+	pins     int
 }
+
+// Lock files of large projects pin some hundred distributions, each once or twice.
+const (
+	maxPins     = 100_000 // of all distributions
+	maxReleases = 100     // of one
+)
 
 // Find reads the files of a folder; nil where it has none, or none that pins anything. names are
 // the folder's, and read gives a file's text. A uv.lock comes before a poetry.lock, and that before
@@ -47,6 +55,9 @@ func Find(names []string, read func(name string) ([]byte, error)) (*Lock, error)
 			}
 			before := len(l.releases)
 			form.parse(text, l)
+			if l.pins > maxPins {
+				return nil, fmt.Errorf("%s: got more than %d pinned releases, or more than %d of one distribution, want fewer", name, maxPins, maxReleases)
+			}
 			if len(l.releases) > before {
 				used = append(used, name)
 			}
@@ -62,10 +73,19 @@ func Find(names []string, read func(name string) ([]byte, error)) (*Lock, error)
 // Releases are those that are pinned of a distribution; none where it is not pinned.
 func (l *Lock) Releases(distribution string) []string { return l.releases[normal(distribution)] }
 
-func (l *Lock) add(name, release string) {
+// add notes a pin; false where there are too many.
+func (l *Lock) add(name, release string) bool {
+	if l.pins++; l.pins > maxPins {
+		return false
+	}
 	if name, release = normal(name), strings.TrimSpace(release); name != "" && release != "" && !slices.Contains(l.releases[name], release) {
+		if len(l.releases[name]) == maxReleases {
+			l.pins = maxPins + 1
+			return false
+		}
 		l.releases[name] = append(l.releases[name], release)
 	}
+	return true
 }
 
 // tables reads the [[package]] tables of a TOML file, as uv and poetry write them: a key a line.
@@ -85,7 +105,9 @@ func tables(text []byte, l *Lock) {
 		case "name":
 			name = value
 		case "version":
-			l.add(name, value)
+			if !l.add(name, value) {
+				return
+			}
 		}
 	}
 }
@@ -95,8 +117,8 @@ var requirement = regexp.MustCompile(`^\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^
 // pinned reads the lines of a requirements file that name one release.
 func pinned(text []byte, l *Lock) {
 	for line := range lines(text) {
-		if m := requirement.FindStringSubmatch(line); m != nil {
-			l.add(m[1], m[2])
+		if m := requirement.FindStringSubmatch(line); m != nil && !l.add(m[1], m[2]) {
+			return
 		}
 	}
 }

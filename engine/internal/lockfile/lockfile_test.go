@@ -2,7 +2,9 @@ package lockfile_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -101,4 +103,24 @@ func FuzzFind(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Two releases of one distribution are compared with each other: a file of 32 MiB may not have a million of them.
+func TestPinsAreBounded(t *testing.T) {
+	find := func(lines ...string) error {
+		_, err := lockfile.Find([]string{"requirements.txt"}, func(string) ([]byte, error) { return []byte(strings.Join(lines, "\n")), nil })
+		return err
+	}
+	numbered := func(format string, n int) (out []string) {
+		for i := range n {
+			out = append(out, fmt.Sprintf(format, i))
+		}
+		return out
+	}
+	const want = "requirements.txt: got more than 100000 pinned releases, or more than 100 of one distribution, want fewer"
+	require.NoError(t, find(numbered("a==%d", 100)...))
+	require.EqualError(t, find(numbered("a==%d", 101)...), want)
+	require.NoError(t, find(numbered("a%d==1", 100_000)...))
+	require.EqualError(t, find(numbered("a%d==1", 100_001)...), want)
+	require.EqualError(t, find(slices.Repeat([]string{"a==1"}, 100_001)...), want, "the same again is no less work")
 }
