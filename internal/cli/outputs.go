@@ -101,7 +101,11 @@ func (o *Outputs) openStdout(f format.Format) error {
 			return err
 		}
 	default: // it escapes what it has to, and may be binary
-		s.Writer = f.New(Raw(out), o.options(0))
+		w := Raw(out)
+		if p, ok := out.(Printable); ok && p.actions && !f.Binary {
+			w = withoutCommands{w}
+		}
+		s.Writer = f.New(w, o.options(0))
 	}
 	o.sinks = append(o.sinks, s)
 	return nil

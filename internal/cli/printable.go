@@ -69,10 +69,26 @@ func (p Printable) write(b []byte) (int, error) {
 // actionsCommand begins a command of the runner of GitHub Actions (ActionCommand.TryParse).
 const actionsCommand = "##["
 
+// withoutCommands is what is read by a runner of GitHub Actions and is no text: a format that escapes what it has to.
+type withoutCommands struct{ w io.Writer }
+
+func (c withoutCommands) Write(b []byte) (int, error) {
+	if _, err := c.w.Write(bytes.ReplaceAll(b, []byte(actionsCommand), []byte("##\u200b["))); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
 // hidden says whether a letter is not seen: a control character other than those that end lines and
-// columns, or a blank of no width.
+// columns, a blank of no width, or a mark that ends a line or turns the direction of what follows.
 func hidden(c rune) bool {
-	return c == '\u200b' || c < ' ' && c != '\n' && c != '\t' || c == 0x7f || c >= 0x80 && c < 0xa0
+	switch {
+	case c < ' ':
+		return c != '\n' && c != '\t'
+	case c < 0xa0:
+		return c >= 0x7f
+	}
+	return c == '\u061c' || c == '\u200b' || c == '\u200e' || c == '\u200f' || c >= '\u2028' && c <= '\u202e' || c >= '\u2066' && c <= '\u2069'
 }
 
 // Raw is what a Printable writes to.

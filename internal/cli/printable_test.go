@@ -18,6 +18,8 @@ func TestPrintable(t *testing.T) {
 		{in: "a\rb\x00\x7f", want: "a\uFFFDb\uFFFD\uFFFD", reason: "what hides or ends a line otherwise"},
 		{in: "a\u009b31m", want: "a\uFFFD31m", reason: "the one-letter form of an escape"},
 		{in: "a\u200bb", want: "a\uFFFDb", reason: "a blank of no width"},
+		{in: "a\u202eb\u2066\u061c\u200f", want: "a\uFFFDb\uFFFD\uFFFD\uFFFD", reason: "marks of direction"},
+		{in: "a\u2028b\u2029", want: "a\uFFFDb\uFFFD", reason: "other ends of lines"},
 		{in: "x ##[error]y", want: "x ##[error]y", reason: "the runner's form of a command, elsewhere"},
 		{in: "x ##[error]y", want: "x ##\u200b[error]y", reason: "the runner takes it for a command", actions: true},
 	} {

@@ -22,6 +22,7 @@ PROTOCOLS = {"printed.py", "progress.py", "workspace/query.py", "case/server.py"
         ("\x1b[31mred\x07\x9b\x7f", "\ufffd[31mred\ufffd\ufffd\ufffd"),
         ("a\rb", "a\ufffdb"),
         ("\u202etxt.exe", "\ufffdtxt.exe"),
+        ("a\u200bb\u2028\u061c", "a\ufffdb\ufffd\ufffd"),
         ("got ##[set-output name=exit]0", "got ##\u200b[set-output name=exit]0"),
         ("::error::x\n  ::warning::y", ":\u200b:error::x\n  :\u200b:warning::y"),
         ("a::b", "a::b"),

@@ -6,9 +6,9 @@ import os
 import re
 from typing import Any, TextIO
 
-# Control characters other than those that end lines and columns, and marks that change the
-# direction of what follows.
-HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+# Control characters other than those that end lines and columns, blanks of no width, and marks that
+# end a line or change the direction of what follows.
+HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 # What a runner of GitHub Actions takes for a command: ##[name] anywhere in a line, :: at its
 # beginning (ActionCommand.TryParse and TryParseV2 of actions/runner).
