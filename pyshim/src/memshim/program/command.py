@@ -369,7 +369,7 @@ def main(arguments: list[str]) -> int:
         try:
             data = [f.read_bytes() for f in other_values.recorded(folder, pid)] if a.record else []
             if data and cut_short(found):  # a budget would be judged by a part of the run
-                print(
+                say(
                     f"  recording        none: {a.record} is not written, as the program did not end well",
                     file=sys.stderr,
                 )
