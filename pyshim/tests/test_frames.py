@@ -116,3 +116,21 @@ def test_what_inductor_generates_is_no_users_code(tmp_path, monkeypatch):
     inside.cache_clear()
     assert inside(f"{tmp_path}/ab/cxyz.py")
     inside.cache_clear()
+
+
+@pytest.mark.parametrize(
+    "frames, line, innermost",
+    [
+        ([("/x/at.cpp", 0, "at::add"), ("/u/net.py", 3, "forward")], 3, 3),
+        ([("/u/net.py", 0, "<lambda>"), ("/u/net.py", 7, "forward")], 7, 7),
+        ([(f"{TORCH}/nn/functional.py", 9, "relu"), ("/u/net.py", 5, "forward")], 5, 9),
+        ([(f"{TORCH}/nn/functional.py", 9, "relu")], 9, 9),
+        ([("/x/at.cpp", 0, "at::add")], None, None),
+    ],
+)
+def test_a_frame_without_a_line_is_no_python_code(frames, line, innermost):
+    stacks = Stacks()
+    number = stacks.add(frames)
+    for every, want in ((False, line), (True, innermost)):
+        found = stacks.line(number, every)
+        assert (found and found.line) == want

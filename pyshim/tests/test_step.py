@@ -9,6 +9,7 @@ torch = pytest.importorskip("torch")
 
 from memshim.attribution import sites  # noqa: E402
 from memshim.case import step  # noqa: E402
+from memshim.case.build import BuildError  # noqa: E402
 
 STEP = {"optimizer": "opt.py:Seen", "loss": "sum", "accumulate": 1, "clip": None, "checkpoint": None}
 
@@ -37,6 +38,68 @@ def gradients(monkeypatch, **options):
 def test_the_accumulated_gradient_is_that_of_one_batch(monkeypatch):
     assert gradients(monkeypatch).tolist() == [3.0] * 10
     assert gradients(monkeypatch, accumulate=4).tolist() == [3.0] * 10, "each loss is a quarter"
+
+
+@pytest.mark.parametrize("accumulate, passes", [(None, 1), (0, 1), (1, 1), (4, 4)])
+def test_each_accumulated_batch_is_a_pass(accumulate, passes):
+    model, ran = torch.nn.Linear(4, 2), []
+    model.register_forward_hook(lambda *_: ran.append(1))
+    options = {"optimizer": "none", "accumulate": accumulate}
+    step.trainer(STEP | options, contextlib.nullcontext, model, [torch.ones(3, 4)], {}, ".")()
+    assert len(ran) == passes
+
+
+LINEAR = torch.nn.Linear(4, 2)
+
+
+@pytest.mark.parametrize("out", [lambda x: LINEAR(x), lambda x: (LINEAR(x), None), lambda x: {"logits": LINEAR(x)}])
+def test_a_loss_with_a_target_takes_the_first_result(out):
+    loss = step.loss_function("cross_entropy", ".")
+    x, target = torch.ones(3, 4), torch.tensor([0, 1, 0])
+    want = torch.nn.functional.cross_entropy(LINEAR(x), target)
+    assert torch.equal(loss(out(x), [x], {}, target), want)
+
+
+CASE = {
+    "source": "zoo.py:given",
+    "artifact": "",
+    "dir": ".",
+    "mode": "inference",
+    "dtype": "",
+    "autocast": "",
+    "grad": "",
+}
+
+
+@pytest.mark.parametrize(
+    "given, inputs, want",
+    [
+        (LINEAR, 1, (1, [])),
+        ((LINEAR, [torch.ones(3, 4)]), 0, (1, [])),
+        ((LINEAR, {"input": torch.ones(3, 4)}), 0, (0, ["input"])),
+        ((LINEAR, [], {"input": torch.ones(3, 4)}), 0, (0, ["input"])),
+        ((LINEAR, [torch.ones(3, 4)]), 1, "zoo.py:given: gives its inputs, want none in the case"),
+        (print, 1, "zoo.py:given: gives a callable that does one iteration, want no inputs in the case"),
+        ((), 0, "zoo.py:given: gives a tuple of , want (module, args), "),
+        ((LINEAR, 7), 0, "zoo.py:given: gives a tuple of Linear, int, want (module, args), "),
+        (7, 0, "zoo.py:given: gives int, want a torch.nn.Module, a tuple of one and its inputs, or a callable"),
+    ],
+)
+def test_what_a_source_gives(monkeypatch, given, inputs, want):
+    monkeypatch.setattr(step, "load", lambda source, folder: given)
+    args = [torch.ones(3, 4)] * inputs
+    if isinstance(want, str):
+        with pytest.raises(BuildError) as failed:
+            step.prepare(CASE, args, {}, "cpu", lambda v: v)
+        assert str(failed.value).startswith(want)
+        return
+    work = step.prepare(CASE, args, {}, "cpu", lambda v: v)
+    assert (len(work.args), list(work.kwargs), work.how, work.model.training) == (*want, "source", False)
+
+
+def test_a_callable_is_the_iteration(monkeypatch):
+    monkeypatch.setattr(step, "load", lambda source, folder: print)
+    assert step.prepare(CASE, [], {}, "cpu", lambda v: v)[:2] == (print, None)
 
 
 def test_a_clipped_gradient_has_the_norm(monkeypatch):
