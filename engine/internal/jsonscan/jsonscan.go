@@ -341,6 +341,36 @@ func (s *Scanner) Float() float64 {
 	return f
 }
 
+// Value is any value: nil, bool, int64, float64, string, []any or map[string]any. A whole number that
+// does not fit int64 is a float64.
+func (s *Scanner) Value() any {
+	switch s.next() {
+	case '{':
+		out := map[string]any{}
+		s.Object(func(key string) { out[key] = s.Value() })
+		return out
+	case '[':
+		out := []any{}
+		s.Array(func() { out = append(out, s.Value()) })
+		return out
+	case '"':
+		return s.String()
+	case 't', 'f':
+		return s.Bool()
+	case 'n':
+		s.Null()
+		return nil
+	}
+	from := s.pos
+	f := s.Float()
+	if s.err == nil {
+		if n, err := strconv.ParseInt(string(s.data[from:s.pos]), 10, 64); err == nil {
+			return n
+		}
+	}
+	return f
+}
+
 // Skip passes over a value.
 func (s *Scanner) Skip() {
 	switch c := s.next(); c {

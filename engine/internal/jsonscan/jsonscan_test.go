@@ -57,6 +57,16 @@ func TestValuesAreEncodingJSONs(t *testing.T) {
 	}
 }
 
+// TestValueKeepsWholeNumbers: sizes in a config may be larger than a float64 holds exactly.
+func TestValueKeepsWholeNumbers(t *testing.T) {
+	s := New([]byte(`{"a": [9007199254740993, -0.5, 1e3, 99999999999999999999, null, true, "x", Infinity]}`))
+	v := s.Value()
+	s.End()
+	require.NoError(t, s.Err())
+	want := []any{int64(9007199254740993), -0.5, 1000.0, 1e20, nil, true, "x", math.Inf(1)}
+	assert.Equal(t, map[string]any{"a": want}, v)
+}
+
 func TestErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		``:                        "offset 0: got the end, want a number",
