@@ -54,11 +54,11 @@ func Read(path string, most int64) ([]byte, error) {
 	if size > most {
 		return nil, tooLarge(path, most)
 	}
-	return all(f, path, most)
+	return All(f, path, most)
 }
 
-// all reads to the end. A file may be longer than it said.
-func all(r io.Reader, path string, most int64) ([]byte, error) {
+// All reads an open file to its end, which may hold at most so many bytes. A file may be longer than it said.
+func All(r io.Reader, path string, most int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err != nil {
 		return nil, err

@@ -1,0 +1,134 @@
+"""Writes the table of architectures, and the configs that a test compares it with.
+
+    python pyshim/tools/configs/assemble.py FOLDER
+
+FOLDER is what __main__.py filled. The table and the configs go to engine/artifact/modelfolder.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import transformers
+from probes import config_class, nested, with_types
+
+PACKAGE = Path(__file__).parents[3] / "engine" / "artifact" / "modelfolder"
+SHOWN = 3  # configs of each architecture that the test has, the class's defaults apart
+# Fields that sizes of an engine's tables and buffers are read from, beside those of the rules.
+ENGINE = (
+    "hidden_size num_hidden_layers num_attention_heads vocab_size max_position_embeddings head_dim qk_rope_head_dim "
+    "num_experts_per_tok moe_topk moe_k num_experts_per_token moe_intermediate_size expert_ffn_hidden_size "
+    "intermediate_size ffn_hidden_size "
+    "n_positions n_ctx max_seq_len n_layer n_layers n_embd d_model rope_theta partial_rotary_factor"
+).split()
+
+
+def fields_of(text: str) -> set[str]:
+    """The dotted names in an expression."""
+    out = set()
+    for node in ast.walk(ast.parse(text or "None", mode="eval")):
+        if isinstance(node, ast.Attribute | ast.Name):
+            out.add(ast.unparse(node))
+    return out
+
+
+def lines_of(name: str, d: dict[str, Any]) -> list[list[str]]:
+    parameters, cache = d["parameters"], d["cache"]
+    out = [["architecture", name, d["class"]]]
+    out += [["alias", alias, own] for alias, own in sorted(d["aliases"].items())]
+    rows = []
+    for kind, part in (("tensor", parameters), ("cache", cache)):
+        if "unknown" in part:
+            rows.append(
+                [f"no-{kind.removesuffix('s')}s".replace("caches", "cache"), part["unknown"].replace("\t", " ")[:160]]
+            )
+        for row_name, dims, dtype, layers, times, condition in part.get("rows", []):
+            rows.append([kind, row_name, "; ".join(dims), dtype, layers, "" if times == "1" else times, condition])
+    used = {
+        f
+        for row in rows
+        if row[0] in ("tensor", "cache")
+        for text in (*row[2].split("; "), *row[4:])
+        for f in fields_of(text)
+    }
+    used |= {f for f in d["defaults"] if f.split(".")[-1] in ENGINE}
+    numbers = cache.get("numbers", {}) | parameters.get("numbers", {})
+    lists = cache.get("lists", {}) | parameters.get("lists", {})
+    changed = cache.get("changed", {}) | parameters.get("changed", {})
+    while True:
+        more = {g for f in used if f in numbers for g in fields_of(numbers[f])}
+        more |= {g for f in used if f in changed for g in fields_of(changed[f])}
+        more |= {g for f in used if f in lists for text in lists[f] for g in fields_of(text)}
+        if more <= used:
+            break
+        used |= more
+    for field in sorted(used):
+        default = d["defaults"].get(field)
+        if default is not None:
+            out.append(["default", field, json.dumps(default)])
+        if field in lists:
+            out.append(["items", field, *lists[field]])
+        if field in numbers:
+            out.append(["derived", field, numbers[field]])
+        if field in changed:
+            out.append(["changed", field, changed[field]])
+    if {"rope_parameters", "text_config.rope_parameters"} & set(d["defaults"]):
+        out.append(["rotary"])
+    for field in parameters.get("fixed", []):
+        if isinstance(d["defaults"].get(field), int):
+            out.append(["fixed", field, json.dumps(d["defaults"][field])])
+    return out + rows
+
+
+def compared(name: str, d: dict[str, Any]) -> list[dict[str, Any]]:
+    """Configs with what transformers makes of them: elements of parameters, or of a cache, by kind."""
+    out = []
+    cls = config_class(name)
+    for part, key in ((d["parameters"], "parameters"), (d["cache"], "cache")):
+        seen = part.get("compared", [])
+        whole = [c for c in seen if not c[0]] if key == "parameters" else []
+        for given, elements in seen[:SHOWN] + whole:
+            config = {"model_type": name} | with_types(cls, nested(given))
+            out.append({"config": config, key: elements})
+        for _, elements in whole:  # as save_pretrained writes it
+            saved = json.loads(cls().to_json_string(use_diff=False))
+            kept = {
+                k: v
+                for k, v in saved.items()
+                if k not in ("id2label", "label2id", "task_specific_params", "architectures")
+            }
+            out.append(
+                {"config": {k: v for k, v in kept.items() if v is not None or k in d["defaults"]}, key: elements}
+            )
+    return out
+
+
+def main(folder: Path) -> None:
+    lines = [
+        [
+            "#",
+            f"transformers {transformers.__version__}, by pyshim/tools/configs. Columns: tensor or cache, name, sizes, "
+            "dtype or growth, layers, times, condition.",
+        ]
+    ]
+    configs = []
+    for path in sorted(folder.glob("*.json")):
+        if path.stat().st_size == 0:
+            continue
+        d = json.loads(path.read_text())
+        lines += lines_of(path.stem, d)
+        configs += compared(path.stem, d)
+    text = "\n".join("\t".join(line).rstrip("\t") for line in lines) + "\n"
+    (PACKAGE / "architectures.txt").write_text(text)
+    rows = [json.dumps(c, separators=(",", ":"), sort_keys=True) for c in configs]
+    (PACKAGE / "testdata").mkdir(exist_ok=True)
+    (PACKAGE / "testdata" / "transformers.jsonl").write_text("\n".join(rows) + "\n")
+    print(f"{len(text)} bytes of rules, {sum(map(len, rows))} of {len(rows)} configs")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
