@@ -88,6 +88,11 @@ var mayImport = map[string][]string{
 		"engine/program", "engine/tensor",
 	},
 	"engine/artifact/aotinductor": {"engine/internal/expr", "engine/program", "engine/tensor"},
+	"engine/artifact/modelfolder": {
+		"engine/internal/jsonscan", "engine/internal/nearest", "engine/internal/python", "engine/regular",
+		"engine/units",
+	},
+	"engine/serving": {"engine/artifact/modelfolder", "engine/device", "engine/layout", "engine/units"},
 	"engine/artifact": {
 		"engine/artifact/aotinductor", "engine/artifact/torchexport", "engine/artifact/torchscript",
 		"engine/internal/ptzip", "engine/program", "engine/recording", "engine/regular", "engine/trace",
@@ -190,11 +195,12 @@ var mayImport = map[string][]string{
 		"engine/trace", "engine/units", "engine/verdict",
 	},
 	"cmd/memspec": {
-		"cudameasure", "cudameasure/verify", "engine", "engine/allocator", "engine/artifact", "engine/coverage",
+		"cudameasure", "cudameasure/verify", "engine", "engine/allocator", "engine/artifact",
+		"engine/artifact/modelfolder", "engine/coverage",
 		"engine/device", "engine/exec/lifetime", "engine/format", "engine/guess", "engine/layout",
 		"engine/note", "engine/ops/builtin", "engine/origin", "engine/platform", "engine/program",
-		"engine/recording", "engine/regular", "engine/report", "engine/spec", "engine/suite", "engine/tensor",
-		"engine/trace", "engine/units", "engine/verdict", "engine/workspace/profile", "internal/cli",
+		"engine/recording", "engine/regular", "engine/report", "engine/serving", "engine/spec", "engine/suite",
+		"engine/tensor", "engine/trace", "engine/units", "engine/verdict", "engine/workspace/profile", "internal/cli",
 	},
 }
 

@@ -54,6 +54,7 @@
 //	note       what a run may have to assume: IDs and texts
 //	artifact   what people have, by signature: archives to programs, recordings and snapshots to runs, unrecognized files by name; and strip
 //	           artifact/torchscript, artifact/torchexport, artifact/aotinductor: a decoder for each format
+//	           artifact/modelfolder: config.json and safetensors headers of a model's folder: weights and KV cache
 //	program    the typed graph
 //	ops        the language of operator rules; the rules by family beneath it, joined in ops/builtin: results, aliases, composites, workspace
 //	exec       the abstract run: shapes, aliases, lifetimes; the machine, and its drivers beneath it
@@ -68,6 +69,7 @@
 //	verdict    budgets judged
 //	format     reports, verdicts and timelines in the forms that other tools read
 //	spec       memspec.yaml to cases
+//	serving    a model's folder under an engine: what fits, how many tokens of KV cache are left
 //	coverage   operators of a program that have no rule
 //	origin     what an artifact was made from: sources, sidecar, recordings of cases; what of it has changed
 //	suite      many cases: each file read once, fits:, baselines, searches, what a failing test prints

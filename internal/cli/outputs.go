@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -191,6 +192,16 @@ func (o *Outputs) Has(name string) bool {
 		}
 	}
 	return false
+}
+
+// Other is the flag that asked for a format which is none of these; "" where none did.
+func (o *Outputs) Other(names ...string) string {
+	for i, s := range o.sinks {
+		if !slices.Contains(names, s.format.Name) {
+			return o.given(i)
+		}
+	}
+	return ""
 }
 
 // Add writes one more case.
