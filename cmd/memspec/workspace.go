@@ -29,6 +29,10 @@ cuDNN's convolutions. With --missing, those that no workspace profile has;
 ` + "`python -m memshim workspace`" + ` queries the library for them, without a GPU. A profile that
 does not exist yet has no entries.
 
+With --formula, calls are read from standard input, one line of JSON each (an entry of a workspace
+profile without its answer, with compute_capability and sms of the card), and each is answered with
+a line: the bytes that the formula of its class has, and its upper figure.
+
 Exit codes of --missing: 0 none is missing, 3 some are, 2 a case cannot be run.`,
 		Example: `  memspec workspace --missing
   memspec workspace --torch 2.10 --device rtx-4090 --format json`,
@@ -37,6 +41,7 @@ Exit codes of --missing: 0 none is missing, 3 some are, 2 a case cannot be run.`
 	}
 	fs := cmd.Flags()
 	fs.BoolVar(&f.missing, "missing", false, "only those without an answer")
+	fs.BoolVar(&f.formula, "formula", false, "answer the calls on standard input by formula")
 	fs.StringVar(&f.torch, "torch", "", "of this PyTorch `RELEASE`, whatever the cases say")
 	cli.RepeatedFlag(fs, &f.devices, "device", "", "on the GPU of this `NAME`, whatever the cases say; repeats")
 	f.profile = cli.WorkspaceFlag(cmd)
@@ -47,6 +52,9 @@ Exit codes of --missing: 0 none is missing, 3 some are, 2 a case cannot be run.`
 	})
 	_ = cmd.RegisterFlagCompletionFunc("torch", cobra.NoFileCompletions)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if f.formula {
+			return answerByFormula(cmd.InOrStdin(), cmd.OutOrStdout())
+		}
 		path, err := cli.SpecFile(args)
 		if err != nil {
 			return err
@@ -58,6 +66,7 @@ Exit codes of --missing: 0 none is missing, 3 some are, 2 a case cannot be run.`
 
 type workspaceFlags struct {
 	missing  bool
+	formula  bool
 	torch    string
 	devices  []string
 	profile  *string

@@ -130,27 +130,34 @@ func (by *Answerer) check() error {
 
 // check says what cannot be about an entry.
 func (e *Entry) check() error {
-	rank := len(e.Input)
 	switch {
 	case e.Bytes < 0:
 		return fmt.Errorf("got %d B, want 0 or more", int64(e.Bytes))
 	case e.Most != 0 && e.Most < e.Bytes:
 		return fmt.Errorf("got %d B at the most, want at least the %d B of the first choice", int64(e.Most), int64(e.Bytes))
-	case e.Op != "conv":
-		return fmt.Errorf("got op %q, want conv", e.Op)
-	case !slices.Contains([]string{"forward", "dgrad", "wgrad"}, e.Direction):
-		return fmt.Errorf("got direction %q, want forward, dgrad or wgrad", e.Direction)
-	case e.DType == "":
+	}
+	return e.Call.Check()
+}
+
+// Check says what cannot be about a call.
+func (c *Call) Check() error {
+	rank := len(c.Input)
+	switch {
+	case c.Op != "conv":
+		return fmt.Errorf("got op %q, want conv", c.Op)
+	case !slices.Contains([]string{"forward", "dgrad", "wgrad"}, c.Direction):
+		return fmt.Errorf("got direction %q, want forward, dgrad or wgrad", c.Direction)
+	case c.DType == "":
 		return errors.New("got no dtype, want PyTorch's name of one")
 	case rank < 3 || rank > 5:
 		return fmt.Errorf("got an input of %d sizes, want 3 to 5", rank)
-	case len(e.InputStrides) != rank || len(e.Weight) != rank || len(e.WeightStrides) != rank:
+	case len(c.InputStrides) != rank || len(c.Weight) != rank || len(c.WeightStrides) != rank:
 		return fmt.Errorf("got input_strides, weight and weight_strides of %d, %d and %d numbers, want %d each",
-			len(e.InputStrides), len(e.Weight), len(e.WeightStrides), rank)
-	case len(e.Padding) != rank-2 || len(e.Stride) != rank-2 || len(e.Dilation) != rank-2:
-		return fmt.Errorf("got padding, stride and dilation of %d, %d and %d numbers, want %d each", len(e.Padding), len(e.Stride), len(e.Dilation), rank-2)
-	case e.Groups < 1:
-		return fmt.Errorf("got groups %d, want 1 or more", e.Groups)
+			len(c.InputStrides), len(c.Weight), len(c.WeightStrides), rank)
+	case len(c.Padding) != rank-2 || len(c.Stride) != rank-2 || len(c.Dilation) != rank-2:
+		return fmt.Errorf("got padding, stride and dilation of %d, %d and %d numbers, want %d each", len(c.Padding), len(c.Stride), len(c.Dilation), rank-2)
+	case c.Groups < 1:
+		return fmt.Errorf("got groups %d, want 1 or more", c.Groups)
 	}
 	return nil
 }
