@@ -9,7 +9,7 @@ import pytest
 from captured import decode
 
 from memshim import binary
-from memshim.case.iterations import _of_unsized
+from memshim.case.iterations import _of_estimated, _of_unsized
 
 pytest.importorskip("torch")
 
@@ -126,4 +126,8 @@ def test_what_is_not_known_of_libraries():
     assert _of_unsized("cuDNN's workspace and reserve of batch norm in training, channels last: taken as 0") == {
         "id": "workspace-unknown",
         "text": "cuDNN's workspace and reserve of batch norm in training, channels last",
+    }
+    assert _of_estimated("workspace-estimate: the workspace of cuDNN's convolutions is by formula") == {
+        "id": "workspace-estimate",
+        "text": "the workspace of cuDNN's convolutions is by formula",
     }

@@ -344,7 +344,13 @@ def _of_others(seen: Any) -> list[dict[str, Any]]:
         )
     if seen.without_gradient:
         out.append({"id": "gradient-missing", "text": seen.without_gradient.text()})
-    return out + [_of_unsized(c.name) for c in seen.unsized]
+    return out + [_of_unsized(c.name) for c in seen.unsized] + [_of_estimated(c.name) for c in seen.estimated]
+
+
+def _of_estimated(name: str) -> dict[str, Any]:
+    """The library that this is of did not say what it takes (native/cudnn_formula.c)."""
+    id, _, text = name.partition(": ")
+    return {"id": id, "text": text}
 
 
 OUTSIDE = ("NCCL's own buffers", "CUDA graphs:")  # what libraries take of the device beside PyTorch's allocator

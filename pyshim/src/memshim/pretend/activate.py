@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from memshim.pretend import build, compiles, device, follow, support, toolkit
+from memshim.pretend import build, compiles, convolutions, device, follow, support, toolkit
 from memshim.pretend.device import Device
 
 Wanted = str | Device | Mapping[str, Any]
@@ -69,6 +69,8 @@ def variables(devices: Sequence[Device], environ: Mapping[str, str]) -> dict[str
     torch = support.torch_here()
     folder = build.library()
     loaded = [str(folder / build.LIBRARY), str(folder / build.NVML)]
+    if cudnn := convolutions.stand_in(torch, environ):
+        loaded.append(str(cudnn))
     before = [p for p in environ.get("LD_PRELOAD", "").replace(":", " ").split() if p not in loaded]
     paths = [p for p in environ.get("PYTHONPATH", "").split(os.pathsep) if p and p != STARTUP]
     home = toolkit.home(environ)
@@ -158,7 +160,10 @@ def pretend(
     if library := loaded_already():
         raise TooLate(f"got {library} loaded already, want memshim.pretend before whatever loaded it")
     os.environ.update(found)
-    for path in found["LD_PRELOAD"].split(":")[:2]:  # first in the global scope: before every library that torch loads
+    ours = 3 if convolutions.stand_in(support.torch_here(), os.environ) else 2
+    for path in found["LD_PRELOAD"].split(":")[
+        :ours
+    ]:  # first in the global scope: before every library that torch loads
         ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
     _active.extend(devices)
     follow.warns = follow.warns or not os.environ.get("MEMSPEC_RUN")  # memshim run reports all reads

@@ -28,11 +28,12 @@ def start() -> None:
     """torch is imported."""
     if os.environ.get(REPORT):
         atexit.register(write_report)
-    from memshim.pretend import compiles, ending, gradients, timing, writes
+    from memshim.pretend import compiles, convolutions, ending, gradients, timing, writes
 
     # it is: no answer depends on what an earlier process found
     warnings.filterwarnings("ignore", "dynamo_pgo force disabled")
     ending.register()
+    convolutions.watch()
     gradients.watch()
     writes.watch(After)
     for module, act in {**timing.AFTER, "torch._inductor.utils": compiles.watch}.items():

@@ -42,7 +42,7 @@ class Called(NamedTuple):
     count: int  # type: ignore[assignment]  # hides a method of tuple
 
 
-_CALLED = ("refused", "absent", "unsized")
+_CALLED = ("refused", "absent", "unsized", "estimated")
 
 
 @dataclass(frozen=True)
@@ -55,14 +55,20 @@ class Report:
     # them
     absent: list[Called]
     unsized: list[Called]  # replaced, though what they take of the device is not known
+    estimated: list[Called]  # replaced, with a size that is not the real library's own answer: a note's id and why
     timed: list[Decided]  # what a measured time decides on a card; here the way that takes more was taken
     without_gradient: Missing | None = None  # parameters that require a gradient and had none after a training step
 
     @property
     def exact(self) -> bool:
         """Whether nothing was read that is not known and not stated, nothing taken that has no
-        size, and nothing decided by a time."""
-        return not self.unsized and not self.timed and all(r.assumed is not None for r in self.reads)
+        size or an estimated one, and nothing decided by a time."""
+        return (
+            not self.unsized
+            and not self.estimated
+            and not self.timed
+            and all(r.assumed is not None for r in self.reads)
+        )
 
     @property
     def mode(self) -> str:

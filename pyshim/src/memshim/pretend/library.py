@@ -15,14 +15,14 @@ class _Reads(ctypes.Structure):
 
 
 class Note(NamedTuple):
-    """A call or a size: refused, absent or unsized, or an unfollowed read; how often."""
+    """A call or a size: refused, absent, unsized or estimated, or an unfollowed read; how often."""
 
     kind: str
     name: str
     count: int  # type: ignore[assignment]  # hides a method of tuple
 
 
-KINDS = ("refused", "absent", "unsized", "unfollowed")
+KINDS = ("refused", "absent", "unsized", "unfollowed", "estimated")
 
 
 class Library:

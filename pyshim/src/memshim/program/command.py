@@ -245,6 +245,7 @@ def _notes(process: dict[str, Any]) -> list[str]:
         ("unsized", "is emulated, but what it takes of the device is not known"),
     ):
         out += [f"  {kind}: {c['name']} {what} ({c['count']} call{'s'[: c['count'] != 1]})" for c in process[kind]]
+    out += [f"  {c['name']}" for c in process.get("estimated", ())]
     return out
 
 

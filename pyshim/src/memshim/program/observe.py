@@ -332,6 +332,7 @@ class Observer:
                 "refused": [],
                 "absent": [],
                 "unsized": [],
+                "estimated": [],
                 "timed": [],
                 "without_gradient": None,
             }
@@ -344,7 +345,10 @@ class Observer:
             "out_of_memory": out_of_memory(error) if error else "",
             "missing": missing(error) if error else "",
             "devices": devices,
-            **{k: seen[k] for k in ("exact", "reads", "refused", "absent", "unsized", "timed", "without_gradient")},
+            **{
+                k: seen[k]
+                for k in ("exact", "reads", "refused", "absent", "unsized", "estimated", "timed", "without_gradient")
+            },
             "files": guard.listed() if (guard := writes.guard()) else [],
             "kept_back": writes.uploads,
         }

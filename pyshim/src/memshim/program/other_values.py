@@ -124,7 +124,7 @@ def judge(found: dict[str, Any], ends: list[dict[str, Any]]) -> None:
     elif any(e["peaks"] != own or e["fits"] is False for e in ends):
         found["quality"] = "bound"
     else:
-        others = any(p["timed"] or p["unsized"] for p in found["processes"])
+        others = any(p["timed"] or p["unsized"] or p.get("estimated") for p in found["processes"])
         found["quality"] = "estimate" if others else "exact"
 
 

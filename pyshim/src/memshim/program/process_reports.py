@@ -121,6 +121,7 @@ def read(folder: Path, pid: int, statuses: dict[int, int]) -> list[dict[str, Any
                 "refused": [],
                 "absent": [],
                 "unsized": [],
+                "estimated": [],
                 "timed": [],
                 "files": [],
                 "kept_back": [],

@@ -69,9 +69,20 @@ class Library:
     def __init__(self, folder: str, beside: Iterable[str] = ()):
         for path in beside:
             ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
-        self._lib = lib = ctypes.CDLL(os.path.join(folder, "libcudnn.so.9"), mode=ctypes.RTLD_GLOBAL)
+        lib = ctypes.CDLL(os.path.join(folder, "libcudnn.so.9"), mode=ctypes.RTLD_GLOBAL)
         lib.cudnnGetVersion.restype = ctypes.c_size_t
         lib.cudnnGetCudartVersion.restype = ctypes.c_size_t
+        self._use(lib)
+
+    @classmethod
+    def of(cls, lib: ctypes.CDLL) -> Library:
+        """One that is loaded already."""
+        made = cls.__new__(cls)
+        made._use(lib)
+        return made
+
+    def _use(self, lib: ctypes.CDLL) -> None:
+        self._lib = lib
         pointer, i64, enum = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int
         lib.cudnnBackendCreateDescriptor.argtypes = [enum, ctypes.POINTER(pointer)]
         lib.cudnnBackendDestroyDescriptor.argtypes = [pointer]

@@ -1,6 +1,6 @@
 /* cuDNN without a device. Since 9.8 the library answers its heuristics and finalises plans for a device that is only described (a device-property
-   descriptor filled from JSON): PyTorch's own requests are completed with that description, and go to the real library. Running a plan does
-   nothing. All that is not here is the real library's own: descriptors, which need no handle. */
+   descriptor filled from JSON): PyTorch's own requests are completed with that description, and go to the real library. An older one is not asked
+   (cudnn_formula.c). Running a plan does nothing. All that is not here is the real library's own: descriptors, which need no handle. */
 #include "pretend.h"
 
 #include <dlfcn.h>
@@ -28,6 +28,8 @@ static void *real(const char *name) {
 static cudnnStatus_t (*real_create)(cudnnBackendDescriptorType_t, cudnnBackendDescriptor_t *);
 static cudnnStatus_t (*real_set)(cudnnBackendDescriptor_t, cudnnBackendAttributeName_t, cudnnBackendAttributeType_t, int64_t, const void *);
 static cudnnStatus_t (*real_finalize)(cudnnBackendDescriptor_t);
+static cudnnStatus_t (*real_get)(cudnnBackendDescriptor_t, cudnnBackendAttributeName_t, cudnnBackendAttributeType_t, int64_t, int64_t *, void *);
+static cudnnStatus_t (*real_destroy)(cudnnBackendDescriptor_t);
 static size_t (*real_version)(void);
 
 static bool found(void) {
@@ -35,10 +37,19 @@ static bool found(void) {
 		ASSIGN_FUNCTION(real_create, real("cudnnBackendCreateDescriptor"));
 		ASSIGN_FUNCTION(real_set, real("cudnnBackendSetAttribute"));
 		ASSIGN_FUNCTION(real_finalize, real("cudnnBackendFinalize"));
+		ASSIGN_FUNCTION(real_get, real("cudnnBackendGetAttribute"));
+		ASSIGN_FUNCTION(real_destroy, real("cudnnBackendDestroyDescriptor"));
 		ASSIGN_FUNCTION(real_version, real("cudnnGetVersion"));
 	}
-	return real_create && real_set && real_finalize && real_version;
+	return real_create && real_set && real_finalize && real_get && real_destroy && real_version;
 }
+
+/* Whether this cuDNN answers nothing without a device. */
+static bool by_formula(void) { return real_version() < 90800; }
+
+/* What is noted with the first plan: that this cuDNN is not the one of this PyTorch. */
+static char stands_in[128];
+API void memspec_pretend_cudnn_stands_in(const char *note) { snprintf(stands_in, sizeof stands_in, "%s", note); }
 
 /* The keys are those that the library itself writes. */
 static int describe(const struct gpu *g, char *out, size_t size) {
@@ -73,15 +84,34 @@ static cudnnBackendDescriptor_t description(int ordinal) {
 	return made[i];
 }
 
+API cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t *d) {
+	if (!found()) return CUDNN_STATUS_NOT_INITIALIZED;
+	return by_formula() ? formula_create((int)type, (void **)d) : real_create(type, d);
+}
+API cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t d) {
+	if (!found()) return CUDNN_STATUS_NOT_INITIALIZED;
+	return by_formula() ? formula_destroy((void *)d) : real_destroy(d);
+}
+API cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t d) {
+	if (!found()) return CUDNN_STATUS_NOT_INITIALIZED;
+	return by_formula() ? formula_finalize((void *)d) : real_finalize(d);
+}
+API cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t d, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t room,
+	int64_t *count, void *value) {
+	if (!found()) return CUDNN_STATUS_NOT_INITIALIZED;
+	return by_formula() ? formula_get((void *)d, (int)name, room, count, value) : real_get(d, name, type, room, count, value);
+}
 API cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t d, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t n,
 	const void *value) {
 	if (!found()) return CUDNN_STATUS_NOT_INITIALIZED;
+	if (by_formula()) return formula_set((void *)d, (int)name, (int)type, n, value);
 	if (type == CUDNN_TYPE_HANDLE) {
 		if (name != CUDNN_ATTR_EXECUTION_PLAN_HANDLE) return CUDNN_STATUS_SUCCESS; /* an operation graph needs none */
 		cudnnHandle_t h;
 		memcpy(&h, value, sizeof h);
 		cudnnBackendDescriptor_t described = description(h->ordinal);
 		if (!described) return CUDNN_STATUS_NOT_SUPPORTED;
+		if (*stands_in) note_estimated(stands_in);
 		return real_set(d, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &described);
 	}
 	cudnnStatus_t e = real_set(d, name, type, n, value);

@@ -14,7 +14,7 @@ static const char *const library_names[] = {
 	[NVJPEG] = "nvJPEG", [NVSHMEM] = "NVSHMEM",
 };
 
-enum kind { REFUSED, ABSENT, UNSIZED, UNFOLLOWED };
+enum kind { REFUSED, ABSENT, UNSIZED, UNFOLLOWED, ESTIMATED };
 struct note {
 	enum kind kind;
 	const char *name;
@@ -64,11 +64,15 @@ void note_unsized(const char *what) {
 	if (keep(UNSIZED, what)) log_line("unsized: %s", what);
 }
 
+void note_estimated(const char *what) {
+	if (keep(ESTIMATED, what)) log_line("estimated: %s", what);
+}
+
 void note_unfollowed(const char *call) { keep(UNFOLLOWED, call); }
 
 const char *note_last_refused(void) { return last_refused; }
 
-/* The i-th note, in the order in which they came first: kind 0 refused, 1 absent, 2 unsized, 3 unfollowed. False: there are no more. */
+/* The i-th note, in the order in which they came first: kind 0 refused, 1 absent, 2 unsized, 3 unfollowed, 4 estimated. False: there are no more. */
 API bool memspec_pretend_note(int i, int *kind, const char **name, unsigned long long *count) {
 	pthread_mutex_lock(&lock);
 	bool there = i >= 0 && i < note_count;

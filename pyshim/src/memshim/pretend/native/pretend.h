@@ -108,6 +108,7 @@ enum library { CUDA_RUNTIME, CUDA_DRIVER, CUBLAS, CUDNN, CUFFT, CUSOLVER, CUSPAR
 void note_refused(enum library library, const char *call); /* reported on stderr once a name */
 void note_absent(const char *call);                        /* asked for, and the program may go on without it: not known */
 void note_unsized(const char *what);                       /* replaced, though its size is not known */
+void note_estimated(const char *what);                     /* replaced, and its size is not the real library's own answer: a note's id and why */
 void note_unfollowed(const char *call);                    /* read what is not known, outside of every operator */
 const char *note_last_refused(void);                       /* of this thread, or null */
 void log_line(const char *format, ...) __attribute__((format(printf, 1, 2))); /* with MEMSPEC_PRETEND_LOG */
@@ -117,6 +118,14 @@ void complain(const char *format, ...) __attribute__((format(printf, 1, 2))); /*
    ISO C knows no other way. */
 void *real_function(const char *soname, const char *name);
 #define ASSIGN_FUNCTION(pointer, address) memcpy(&(pointer), &(void *){ (address) }, sizeof(pointer))
+
+/* ---- cudnn_formula.c: what cudnn.c answers with in the place of a cuDNN before 9.8 ---- */
+
+cudnnStatus_t formula_create(int type, void **out);
+cudnnStatus_t formula_destroy(void *d);
+cudnnStatus_t formula_set(void *d, int name, int type, int64_t n, const void *value);
+cudnnStatus_t formula_finalize(void *d);
+cudnnStatus_t formula_get(const void *d, int name, int64_t room, int64_t *count, void *value);
 
 /* ---- streams.c ---- */
 
