@@ -445,3 +445,21 @@ def test_an_allocator_without_a_history_is_said():
     p = pretended.run(code, variables={"PYTORCH_CUDA_ALLOC_CONF": "backend:cudaMallocAsync"})
     assert p.returncode == 0, p.stderr
     assert "peak 4.0 MiB" in p.stdout and "incomplete: the allocator cudaMallocAsync keeps no history" in p.stdout
+
+
+def test_a_release_that_always_clears_its_history(monkeypatch):
+    """PyTorch before 2.8 begins anew with every call: what was recorded by then is kept here."""
+    real = memory._record_memory_history_impl
+
+    def impl(enabled="all", context="all", stacks="all", max_entries=1000, device=None):
+        real(enabled, context, stacks, max_entries, device, clear_history=True)
+
+    monkeypatch.setattr(memory, "_record_memory_history_impl", impl)
+    region = CUDARegion(stacks="python").open()
+    kept = take(30 * MIB)
+    region.want("all")
+    del kept
+    region.mark()
+    region.close()
+    actions = [e.action for e in region.events if e.size == 30 * MIB]
+    assert actions[:2] == ["segment_alloc", "alloc"] and "free_completed" in actions, actions
