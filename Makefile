@@ -8,11 +8,12 @@
 # make bench  the benchmarks; bench-python: memshim's own
 # make workspace  asks cuDNN for the workspaces that memspec.yaml's cases need, without a GPU; workspace-current says whether that is needed
 # make probe  cudaprobe on a stand-in driver; make test-compat: the shim with the oldest PyTorch that is promised, 5 GB more
-# make test-pretend  the pretend GPU with each PyTorch from 2.10 to 2.15, one environment of 5 to 8 GB at a time (RELEASES="2.10.0 2.12.0")
+# make test-pretend  the pretend GPU with each PyTorch from 2.6 to 2.15, one environment of 5 to 8 GB at a time (RELEASES="2.10.0 2.12.0")
 # make mutants  small bugs put into the code one at a time: which of them no test of their own package sees (N=300 SEED=1 PKG=./engine/...)
 # make mutants-python  the same for memshim's Python and the pretend GPU's C (N=40 SEED=1 ONLY=case/)
 # make scale  ten thousand cases in one check: processor time and memory
 # make truth  the tables of docs/accuracy.md: predictions against recorded truth
+# make truth-xmem  xMem's measured training peaks and four estimators, beside a pretend GPU with torch 2.6.0
 # make truth-pretend  predictions against PyTorch on pretend GPUs, for all of torchvision's models: hours (CATALOG=timm ORACLE=DIR DEVICES="--device t4")
 # make release  memshim's source distribution and wheels for every system into dist/, each tried in a fresh environment
 
@@ -31,7 +32,7 @@ RACE := ./engine/program ./engine/internal/once ./internal/cli ./assert ./cudame
 RACE_ENGINE := ^Test(Invariants|Judge|TrainingSteps|ARunIsMadeOnce)
 RACE_COMMAND := ^TestScript$$/^(against|baseline|check|init|update|verify)$$|^TestVerify|^TestInterrupted
 
-.PHONY: test help lint-python go fmt vet tidy staticcheck workflows files prose unit hostile race goldens formats python probe recordings test-python test-compat test-pretend examples-python check workspace workspace-current examples fuzz bench bench-python scale mutants mutants-python truth release clean
+.PHONY: test help lint-python go fmt vet tidy staticcheck workflows files prose unit hostile race goldens formats python probe recordings test-python test-compat test-pretend examples-python check workspace workspace-current examples fuzz bench bench-python scale mutants mutants-python truth truth-xmem release clean
 
 test: go lint-python prose hostile race formats python probe recordings workspace-current test-python examples-python
 
@@ -202,6 +203,10 @@ CATALOG ?= torchvision
 ORACLE ?= .cache/oracle
 truth-pretend: $(VENV)/.stamp
 	PYTHONPATH=pyshim/tools $(VENV)/bin/python -m truth oracle $(CATALOG) --cache $(ORACLE) $(DEVICES) $(MODELS)
+
+# Training peaks that others measured on real GPUs with torch 2.6.0, beside a pretend GPU's with that release; fetches 6 GB.
+truth-xmem: $(VENV)/.stamp
+	WITH=transformers==4.51.3 RUN=pyshim/tools/truth/xmem.py .ci/pretend 2.6.0
 
 truth:
 	@$(GO) test ./engine -run '^Test(Truth|Workspace)Tables$$' -count=1 -v | grep -v -e '^=== ' -e '^--- ' -e '^PASS$$' -e '^ok '

@@ -133,7 +133,7 @@ func measuredMessages() []messageCase {
 			return memory.Case(n, c, memory.OnPretend)
 		}, verdict.Fail},
 		{"pretend-without-memshim", "a run that is asked for and cannot be made is no pass", func(t *testing.T, n *named) verdict.Verdict {
-			pythonSays(t, `cat >/dev/null; echo "memshim: got torch 2.4, want 2.10 to 2.15" >&2; exit 3`)
+			pythonSays(t, `cat >/dev/null; echo "memshim: got torch 2.4, want 2.6 to 2.15" >&2; exit 3`)
 			return memory.Case(n, oneCase(t, "../"+small, smallInput, "budget: {allocated: 64MiB}"), memory.OnPretend)
 		}, verdict.Inconclusive},
 		{"required-without-memshim", "nor is a Python without memshim", func(t *testing.T, n *named) verdict.Verdict {

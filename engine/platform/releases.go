@@ -105,7 +105,7 @@ var releases = []Release{
 		Source: "wheel 2.8.0"},
 	{Torch: Version{Major: 2, Minor: 9}, CUDA: "12.8", CuDNN: Version{9, 10, 2, 21}, Cublas: Kept, Lt: Kept, LtBytes: units.MiB, LtTakesCublas: true, LtMinRows: 1,
 		MathUpcast: true, SafeSoftmax: true, FlashRNGOnGPU: true, FusedRMSNorm: true, BigConvCuDNN: true,
-		Source: "wheel 2.9.1; PR 156495. Whether addmm asks for two rows as 2.10 does is not settled"},
+		Source: "wheel 2.9.1; PR 156495. addmm of one row as on a pretend GPU with 2.9.1 (alexnet)"},
 	{Torch: Version{Major: 2, Minor: 10}, CUDA: "12.8", CuDNN: Version{9, 10, 2, 21}, Cublas: Kept, Lt: Kept, LtBytes: units.MiB, LtTakesCublas: true, LtMinRows: 2, LtSqueezesBias: true,
 		SDPA: sdpaPreferMinor03, MathUpcast: true, SafeSoftmax: true, FlashRNGOnGPU: true, FusedRMSNorm: true, BigConvCuDNN: true,
 		Source: "wheel 2.10.0; the row condition from a measured alexnet (one row leaves no memory for an Lt block)"},

@@ -71,7 +71,7 @@ def test_more_than_can_be():
 @pytest.mark.parametrize(
     "got, text",
     [
-        ({"system": "darwin"}, "got macOS, want Linux on x86-64 with glibc, PyTorch 2.10 to 2.15 built for CUDA"),
+        ({"system": "darwin"}, "got macOS, want Linux on x86-64 with glibc, PyTorch 2.6 to 2.15 built for CUDA"),
         ({"system": "win32"}, "got Windows, want Linux"),
         ({"system": "linux", "machine": "aarch64"}, "got Linux on aarch64, want Linux on x86-64"),
         ({"system": "linux", "machine": "x86_64", "libc": ""}, "got a C library other than glibc (musl?), want"),
@@ -86,7 +86,7 @@ def test_machines_that_cannot(got, text):
 @pytest.mark.parametrize(
     "version, text",
     [
-        ("__version__ = '2.9.1+cu128'\ncuda: Optional[str] = '12.8'\n", "got PyTorch 2.9.1+cu128, want"),
+        ("__version__ = '2.5.1+cu124'\ncuda: Optional[str] = '12.4'\n", "got PyTorch 2.5.1+cu124, want"),
         ("__version__ = '2.16.0'\ncuda: Optional[str] = '13.4'\n", "got PyTorch 2.16.0, want"),
         (
             "__version__ = '2.15.0+cpu'\ncuda: Optional[str] = None\n",
@@ -130,11 +130,8 @@ def test_what_a_program_sees(play):
     p = seen["properties"]
     assert (p["name"], p["major"], p["minor"], p["total_memory"]) == ("Tesla T4", 7, 5, card.memory)
     assert (p["multi_processor_count"], p["L2_cache_size"], p["max_threads_per_multi_processor"]) == (40, 4 << 20, 1024)
-    assert (
-        p["shared_memory_per_block"],
-        p["shared_memory_per_block_optin"],
-        p["shared_memory_per_multiprocessor"],
-    ) == (48 << 10, 64 << 10, 64 << 10)
+    shared = [p[f"shared_memory_per_{n}"] for n in ("block", "block_optin", "multiprocessor")]
+    assert shared == [48 << 10, 64 << 10, 64 << 10] or shared == [None] * 3 and support.torch_here().release < (2, 7)
     assert (p["regs_per_multiprocessor"], p["warp_size"]) == (65536, 32)
     assert seen["answers"] == {
         "available": True,

@@ -12,6 +12,7 @@ from memshim import pretend
 from memshim.pretend import support
 
 MIB = 1 << 20
+EIG_OF_CUSOLVER = (2, 9)
 
 
 @pytest.fixture(scope="module")
@@ -79,11 +80,16 @@ def test_streams_and_events(seen):
 
 def test_graphs(seen):
     found = seen["graphs"]
-    assert found["y"] == [64, 512] and not found["capturing"] and found["after"] == 64 * 512
+    assert found["y"] == [64, 512] and not found["capturing"]
     assert found["replayed"] == 0 and found["private"] > 0, (
         "a replay allocates nothing: its memory is in a pool of its own"
     )
-    assert "capture" in found["error"], "a read during a capture is an error"
+
+
+def test_a_capture_that_fails(seen):
+    found = seen["failed_capture"]
+    assert "capture" in found["capture"], "a read during a capture is an error"
+    assert found["after"] == 64 * 512, "and afterwards things go on"
 
 
 def test_nvml(seen):
@@ -113,8 +119,9 @@ def test_attention_is_chosen_by_the_class_of_the_card(play, device, half, single
     assert [found["torch.float16"][0], found["torch.float32"][0]] == [half, single]
     out = 2 * 16 * 1024 * 64
     assert all(found[f"torch.{dtype}"][1] >= out * width for dtype, width in (("float16", 2), ("float32", 4)))
-    if half == "FLASH_ATTENTION":
-        assert found["torch.float16"][1] == out * 2 + 2 * 16 * 1024 * 4 + 2 * 512, (
+    if half == "FLASH_ATTENTION":  # which had seed and offset on the host until 2.6
+        seeds = 2 * 512 if support.torch_here().release > (2, 6) else 0
+        assert found["torch.float16"][1] == out * 2 + 2 * 16 * 1024 * 4 + seeds, (
             "the result, log-sum-exp of each row, seed and offset"
         )
 
@@ -123,6 +130,8 @@ def test_attention_is_chosen_by_the_class_of_the_card(play, device, half, single
 def test_attention_without_a_plan_is_an_error_each_time(play, device):
     if device == "b200" and support.torch_here().release < (2, 11):
         pytest.skip("its cuDNN, 9.10, makes no plan for 10.0 (native/cudnn.c)")
+    if support.torch_here().release < (2, 8):
+        pytest.skip("its cuDNN makes no plan of attention without a device (native/cudnn_formula.c)")
     found = play("features", device, "attention_without_a_plan")["attention_without_a_plan"]
     assert [text if text == "ran" else "Dropout probability cannot be 1" in text for text in found] == [
         True,
@@ -134,16 +143,16 @@ def test_attention_without_a_plan_is_an_error_each_time(play, device):
 
 
 def test_optimizers_states(seen):
-    """Parameters (1000 × 1000 and 1000 floats, in steps of 512 bytes), gradients, and what each
-    keeps besides."""
-    p = 4000256 + 4096
+    """Parameters (1000 × 1000 and 1000 floats), gradients, and what each keeps besides, as it was
+    requested."""
+    p = 4000000 + 4000
     assert {k: v for k, v in seen["optimizers"].items() if "LBFGS" not in k} == {
         "SGD momentum": 3 * p,
         "AdamW": 4 * p,
         "AdamW foreach": 4 * p,
-        "AdamW fused": 4 * p + 2 * 512,
-        "Adam capturable": 4 * p + 2 * 512,
-        "Adafactor": 2 * p + 3 * 4096,  # a row, a column, and the bias's
+        "AdamW fused": 4 * p + 2 * 4,
+        "Adam capturable": 4 * p + 2 * 4,
+        "Adafactor": 2 * p + 3 * 4000,  # a row, a column, and the bias's
     }
     assert seen["optimizers"]["LBFGS max_iter"] > 3 * p, "its history"
 
@@ -165,7 +174,10 @@ def test_every_way_into_such_a_library_is_an_error(play):
         ("cusparse", "cusparseCreate"),
         ("cudnn", "CUDNN_STATUS_NOT_SUPPORTED"),
     ):
-        assert {name: text for name, text in found[library].items() if says not in text} == {}, library
+        calls = found[library]
+        if library == "cusolver" and support.torch_here().release < EIG_OF_CUSOLVER:
+            assert calls.pop("eig") == "ran", "on the host, by MAGMA"
+        assert {name: text for name, text in calls.items() if says not in text} == {}, library
     assert found["goes_on"] == 4.0
     for call in ("cufftCreate", "cusolverDnCreate", "cusparseCreate", "cudnnSetDropoutDescriptor"):
         assert f"memspec: {call} of " in found.stderr
@@ -269,4 +281,5 @@ def test_every_case_is_looked_at(seen):
         "forked",
         "generate",
         "jiterator",
+        "failed_capture",
     }

@@ -102,8 +102,8 @@ def table() -> dict[str, Any]:
 
 
 def rows() -> list[dict[str, Any]]:
-    """Every row that can be pretended: PyTorch has had no kernels for the others since before
-    2.10."""
+    """Every row that can be pretended: those for which memspec has no
+    limits cannot."""
     known = {c["compute_capability"] for c in table()["capabilities"]}
     return [r for r in table()["devices"] if r["compute_capability"] in known]
 
@@ -168,7 +168,7 @@ def of_row(row: dict[str, Any]) -> Device:
     if limits is None:
         known = ", ".join(c["compute_capability"] for c in table()["capabilities"])
         raise UnknownDevice(
-            f"{name}: got compute capability {row['compute_capability']}, want one of {known}: PyTorch 2.10 and newer "
+            f"{name}: got compute capability {row['compute_capability']}, want one of {known}: PyTorch 2.6 and newer "
             f"run on these"
         )
     context, high = row.get("context"), None

@@ -11,7 +11,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-OLDEST, NEWEST = (2, 10), (2, 15)
+OLDEST, NEWEST = (2, 6), (2, 15)
 SUPPORTED = f"Linux on x86-64 with glibc, PyTorch {OLDEST[0]}.{OLDEST[1]} to {NEWEST[0]}.{NEWEST[1]} built for CUDA"
 _MARK = b" sm_80 "  # every build for CUDA has it
 

@@ -73,12 +73,11 @@ def padding(pad_mm: ModuleType) -> None:
 
 
 def kernels(select_algorithm: ModuleType) -> None:
-    """After torch._inductor.select_algorithm is imported."""
+    """After torch._inductor.select_algorithm is imported. Before 2.8 the choices are measured by a
+    function that is made for them."""
     selector = select_algorithm.AlgorithmSelectorCache
-    measure = selector.benchmark_choices.__func__
 
-    def benchmark_choices(cls: type, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        times: dict[str, Any] = measure(cls, *args, **kwargs)
+    def chosen(times: dict[str, Any]) -> dict[str, Any]:
         ran = [c for c, t in times.items() if math.isfinite(t)]
         library = next((c for c in ran if isinstance(c, select_algorithm.ExternKernelCaller)), None)
         if len(ran) > 1:
@@ -89,7 +88,17 @@ def kernels(select_algorithm: ModuleType) -> None:
             times[library] = min(times[c] for c in ran) / 2
         return times
 
-    selector.benchmark_choices = classmethod(benchmark_choices)
+    if hasattr(selector, "benchmark_choices"):
+        measure = selector.benchmark_choices.__func__
+        selector.benchmark_choices = classmethod(lambda cls, *args, **kwargs: chosen(measure(cls, *args, **kwargs)))
+        return
+    make = selector.make_benchmark_fn.__func__
+
+    def make_benchmark_fn(cls: type, *args: Any, **kwargs: Any) -> Any:
+        made = make(cls, *args, **kwargs)
+        return lambda *choices: chosen(made(*choices))
+
+    selector.make_benchmark_fn = classmethod(make_benchmark_fn)
 
 
 AFTER = {"torch._inductor.fx_passes.pad_mm": padding, "torch._inductor.select_algorithm": kernels}

@@ -24,7 +24,7 @@ def properties():
         "shared_memory_per_multiprocessor",
         "warp_size",
     )
-    return {n: getattr(p, n) for n in names}
+    return {n: getattr(p, n, None) for n in names}
 
 
 @case

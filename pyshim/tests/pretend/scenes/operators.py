@@ -149,7 +149,7 @@ if __name__ == "__main__":
     torch.zeros(1, device="cuda")
     for name in [a for a in sys.argv[1:] if not a.startswith("--")]:
         rows = []
-        for line in Path(name).read_text().splitlines():
+        for line in Path(name).read_text(encoding="utf-8").splitlines():
             sample = json.loads(line)
             rows.append([sample["op"], *call(sample, check)])
         seen[Path(name).stem] = rows

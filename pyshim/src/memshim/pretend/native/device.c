@@ -144,7 +144,7 @@ void set_current_device(int ordinal) { current = ordinal; }
 
 /* ---- attributes ---- */
 
-/* Where the number is neither the card's nor its capability's, it is the same on all cards that PyTorch 2.10 and newer run on (CUDA C++
+/* Where the number is neither the card's nor its capability's, it is the same on all cards that PyTorch 2.6 and newer run on (CUDA C++
    Programming Guide, "Technical Specifications per Compute Capability"), or says what this library can do. */
 int gpu_attribute(const struct gpu *g, int attribute) {
 	switch (attribute) {

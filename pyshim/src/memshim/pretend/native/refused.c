@@ -13,13 +13,15 @@
 
 #define CUDA(name) REFUSES(CUDA_RUNTIME, name, (int)fail(cudaErrorNotSupported))
 CUDA(cudaIpcGetMemHandle) CUDA(cudaIpcOpenMemHandle) CUDA(cudaIpcCloseMemHandle) CUDA(cudaIpcGetEventHandle) CUDA(cudaIpcOpenEventHandle)
-CUDA(cudaGraphAddNode) CUDA(cudaGraphConditionalHandleCreate) CUDA(cudaGraphNodeGetDependencies) CUDA(cudaGraphDebugDotPrint)
+CUDA(cudaGraphAddNode) CUDA(cudaGraphAddEmptyNode) CUDA(cudaGraphConditionalHandleCreate) CUDA(cudaGraphNodeGetDependencies)
+CUDA(cudaGraphNodeGetType) CUDA(cudaGraphDebugDotPrint)
 CUDA(cudaLibraryGetGlobal) CUDA(cudaLibraryGetManaged) CUDA(cudaLibraryGetUnifiedFunction) CUDA(cudaLibraryGetKernelCount)
 CUDA(cudaMallocPitch) CUDA(cudaMalloc3D) CUDA(cudaMallocArray) CUDA(cudaMemPoolCreate) CUDA(cudaDeviceReset)
 
 #define DRIVER(name) REFUSES(CUDA_DRIVER, name, CUDA_ERROR_NOT_SUPPORTED)
 DRIVER(cuMemExportToShareableHandle) DRIVER(cuMemImportFromShareableHandle) DRIVER(cuMemRetainAllocationHandle) DRIVER(cuMemGetAllocationPropertiesFromHandle)
 DRIVER(cuMulticastCreate) DRIVER(cuMulticastAddDevice) DRIVER(cuMulticastBindMem) DRIVER(cuMulticastUnbind) DRIVER(cuStreamWriteValue32_v2)
+DRIVER(cuStreamWriteValue32) /* so PyTorch before 2.9 looks it up */
 DRIVER(cuGreenCtxCreate) DRIVER(cuGreenCtxDestroy) DRIVER(cuGreenCtxStreamCreate) DRIVER(cuCtxFromGreenCtx) DRIVER(cuDeviceGetDevResource)
 DRIVER(cuDevSmResourceSplitByCount) DRIVER(cuDevResourceGenerateDesc) DRIVER(cuCtxCreate_v4) DRIVER(cuCtxDestroy_v2)
 DRIVER(cuTensorMapEncodeIm2col) DRIVER(cuStreamCreate) DRIVER(cuEventCreate)
