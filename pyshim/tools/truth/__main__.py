@@ -53,6 +53,11 @@ VERBS = {
     "oracle": Verb("oracle/__main__.py", "CATALOG --cache DIR -o FILE [MODEL…]", "pretend/engine"),
     "oracle-part": Verb("oracle/part.py", "CATALOG MODEL DEVICE", "(where a run and its prediction part)"),
     "value-modes": Verb("truth_values.py", "[CASE…]", "(a table of modes beside real values)"),
+    "xmem": Verb(
+        "xmem.py",
+        "[language] [convolutional]",
+        "(measured training peaks beside a pretend GPU's and those of four estimators)",
+    ),
     "stale": Verb("truth_stale.py", "[PROGRAM…]", "(what makes a recording stale)"),
 }
 

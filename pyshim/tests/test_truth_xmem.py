@@ -1,0 +1,33 @@
+"""The table of xMem's measured training peaks: what is asked of each row, and how rows are summed up.
+`make truth-xmem` runs them."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+TOOLS = Path(__file__).parents[1] / "tools"
+if not (TOOLS / "truth").is_dir():
+    pytest.skip("the tools are not beside this checkout", allow_module_level=True)
+sys.path.insert(0, str(TOOLS))
+from truth import xmem  # noqa: E402
+
+
+def test_every_row_can_be_run(found_binary):
+    from memshim.pretend import device
+
+    rows = xmem.measured(xmem.KINDS)
+    assert [sum(r["kind"] == k for r in rows) for k in xmem.KINDS] == [28, 17]
+    for r in rows:
+        assert r["model"] in (xmem.LANGUAGE if r["kind"] == "language" else xmem.VISION), r
+        assert r["zero_grad"] in ("", "start", "before backward", "end"), r
+        assert device.find(r["gpu"]).name == r["gpu"] and int(r["batch"]) > 0 and int(r["measured"]) > 0, r
+        assert r["path"] and r["commit"], "where it comes from"
+
+
+def test_rows_are_summed_up_by_the_size_of_their_errors():
+    row = {"measured": "1000"}
+    errors = [xmem.off(row, v) for v in ("900", 1019, "1005", "")]
+    assert errors[:3] == pytest.approx([-10, 1.9, 0.5]) and errors[3] is None
+    found = list(xmem.summary("language", {"pretend": errors[:3], "llmem": []}))
+    assert found == ["| language | pretend | 3 | 2 | 4.13 | 1.90 | 10.00 |", "| language | llmem | 0 | | | | |"]
