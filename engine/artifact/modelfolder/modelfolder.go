@@ -138,7 +138,7 @@ func describe(json object, headers map[string]Tensor) (*Model, error) {
 		return nil, err
 	}
 	if rules == nil {
-		m.unknownf("no rules for the architecture %.40q%s; those of the causal language models of transformers %s are known", modelType, hint(modelType), RulesOf)
+		m.unknownf("no rules for the architecture %.40q%s; those that are known are of transformers %s", modelType, hint(modelType), RulesOf)
 		rules = &architecture{name: modelType, unknown: "not known", cacheless: "not known"}
 	}
 	m.Class = rules.class

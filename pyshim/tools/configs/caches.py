@@ -63,7 +63,9 @@ def tiny(model_type: str) -> dict[str, Any]:
         given = shrunk(model_type, by)
         given |= {k: v for k, v in small(model_type).items() if k not in given}
         without = {k: v for k, v in given.items() if not LAYERS.search(k.split(".")[-1])}
-        for candidate in (given, without, missing(model_type) | given):
+        absent = missing(model_type)
+        routed = {k: v for k, v in absent.items() if "per_tok" in k}
+        for candidate in (given, routed | given, without, absent | given):
             try:
                 measured(model_type, candidate)
                 return candidate
@@ -113,7 +115,7 @@ def measured(model_type: str, given: dict[str, Any]) -> Built:
     for f, width in fields.items():
         heads = fields.get(f.replace("hidden_size", "num_attention_heads"))
         if f.endswith("hidden_size") and not sizes and isinstance(width, int) and isinstance(heads, int) and heads:
-            sizes.append(width // heads)
+            sizes.append(width // heads // 2)  # half of a head may be rotated
     if any(v % 2 for v in sizes):
         raise ValueError("no rotary embedding has an odd size")
     config = cls(**with_types(cls, nested(given)))

@@ -354,7 +354,19 @@ def small(model_type: str) -> dict[str, Any]:
         if LAYERS.search(last) and value > 8:
             out[name] = 8
     absent = missing(model_type)
-    for more in ({}, {"rope_theta": 10000.0}, absent, absent | {"rope_theta": 10000.0}, {"is_decoder": True}):
+    rope = {"rope_parameters": {"rope_type": "default", "rope_theta": 10000.0}}
+    theta = {"rope_theta": 10000.0}
+    extras = (
+        {},
+        rope,
+        {"attn_config.rope_theta": 10000.0},
+        {"head_dim": 64},
+        theta,
+        absent,
+        absent | theta,
+        {"is_decoder": True},
+    )
+    for more in extras:
         for candidate in (out | more, more):
             try:
                 build(model_type, candidate)
