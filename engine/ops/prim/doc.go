@@ -6,5 +6,5 @@ import "github.com/memspec/memspec/engine/ops"
 
 // Rules are the family's rows. Overloads of one name stand in PyTorch's order.
 var Rules = [][]ops.Rule{
-	primRules, complexRules, numberRules, containerRules, stringRules,
+	primRules, uncomputedRules, ofReals(numberRules), containerRules, stringRules,
 }

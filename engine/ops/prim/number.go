@@ -3,7 +3,6 @@ package prim
 import (
 	"errors"
 	"math"
-	"math/cmplx"
 
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/schema"
@@ -45,17 +44,7 @@ func addNum(a, b int64) (int64, error) { return a + b, nil }
 
 func mulNum(a, b int64) (int64, error) { return a * b, nil }
 
-func absU(a int64) uint64 {
-	if a < 0 {
-		return uint64(-a)
-	}
-	return uint64(a)
-}
-
 func subNum(c *ops.Call) (any, error) {
-	if z, ok := complex2(c, subComplex); ok {
-		return z, nil
-	}
 	return both(c, func(a, b int64) (int64, error) {
 		return a - b, nil
 	}, func(a, b float64) float64 { return a - b })
@@ -84,9 +73,6 @@ func addHost(c *ops.Call) (any, error) {
 		}
 		return l, nil
 	}
-	if z, ok := complex2(c, addComplex); ok {
-		return z, nil
-	}
 	return both(c, addNum, func(a, b float64) float64 { return a + b })
 }
 
@@ -98,9 +84,6 @@ func mulHost(c *ops.Call) (any, error) {
 	if l, ok := a.(*ops.List); ok {
 		n, _ := isInt(b)
 		return repeatList(c, l, n)
-	}
-	if z, ok := complex2(c, mulComplex); ok {
-		return z, nil
 	}
 	return both(c, mulNum, func(a, b float64) float64 { return a * b })
 }
@@ -120,9 +103,6 @@ func repeatList(c *ops.Call, l *ops.List, n int64) (any, error) {
 }
 
 func divNum(c *ops.Call) (any, error) {
-	if z, ok := complex2(c, divComplex); ok {
-		return z, nil
-	}
 	return ops.AsFloat(c.Args[0]) / ops.AsFloat(c.Args[1]), nil
 }
 
@@ -162,9 +142,6 @@ func fmodNum(c *ops.Call) (any, error) {
 }
 
 func powNum(c *ops.Call) (any, error) {
-	if z, ok := complex2(c, cmplx.Pow); ok {
-		return z, nil
-	}
 	if ops.AsFloat(c.Args[0]) == 0 && ops.AsFloat(c.Args[1]) < 0 {
 		return nil, c.Errorf("got 0 to the power of %v, want no power below 0", c.Args[1])
 	}
@@ -248,7 +225,7 @@ func absNum(c *ops.Call) (any, error) {
 	if n, ok := isInt(c.Args[0]); ok {
 		return max(n, -n), nil
 	}
-	return cmplx.Abs(toComplex(c.Args[0])), nil
+	return math.Abs(ops.AsFloat(c.Args[0])), nil
 }
 
 // rounded is f of a number as the schema's return type.
@@ -274,21 +251,14 @@ func floorNum(c *ops.Call) (any, error) { return rounded(c, math.Floor) }
 
 func roundNum(c *ops.Call) (any, error) { return rounded(c, math.RoundToEven) }
 
-// either says whether f holds for one of the two parts of a number.
-func either(v any, f func(float64) bool) bool {
-	z := toComplex(v)
-	return f(real(z)) || f(imag(z))
+// floatIs says whether f holds for a float.
+func floatIs(f func(float64) bool) func(*ops.Call) (any, error) {
+	return func(c *ops.Call) (any, error) { return f(ops.AsFloat(c.Args[0])), nil }
 }
 
 func isInfinite(x float64) bool { return math.IsInf(x, 0) }
 
-func isnanNum(c *ops.Call) (any, error) { return either(c.Args[0], math.IsNaN), nil }
-
-func isinfNum(c *ops.Call) (any, error) { return either(c.Args[0], isInfinite), nil }
-
-func isfiniteNum(c *ops.Call) (any, error) {
-	return !either(c.Args[0], math.IsNaN) && !either(c.Args[0], isInfinite), nil
-}
+func isFinite(x float64) bool { return !math.IsNaN(x) && !isInfinite(x) }
 
 func factorialNum(c *ops.Call) (any, error) {
 	n, _ := isInt(c.Args[0])
@@ -311,9 +281,6 @@ func math2(f func(a, b float64) float64) func(*ops.Call) (any, error) {
 }
 
 func logNum(c *ops.Call) (any, error) {
-	if z, ok := complex2(c, logComplex); ok {
-		return z, nil
-	}
 	if len(c.Args) == 2 {
 		return math.Log(ops.AsFloat(c.Args[0])) / math.Log(ops.AsFloat(c.Args[1])), nil
 	}
@@ -364,7 +331,7 @@ func compareValues(a, b any) (order int, equal, ok bool) {
 		}
 	}
 	if isComplex(a) || isComplex(b) {
-		return 0, toComplex(a) == toComplex(b), false
+		return 0, a == b, false
 	}
 	if ops.IsScalar(a) && ops.IsScalar(b) {
 		x, y := ops.AsFloat(a), ops.AsFloat(b)

@@ -1,9 +1,7 @@
 package prim
 
 import (
-	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/schema"
@@ -14,97 +12,6 @@ const maxString = 1 << 24
 
 func strMap(f func(string) string) func(*ops.Call) (any, error) {
 	return func(c *ops.Call) (any, error) { return f(c.Str("self")), nil }
-}
-
-func capitalize(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + strings.ToLower(s[1:])
-}
-
-func swapcase(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsUpper(r) {
-			return unicode.ToLower(r)
-		}
-		return unicode.ToUpper(r)
-	}, s)
-}
-
-func title(s string) string {
-	prev := false
-	return strings.Map(func(r rune) rune {
-		letter := unicode.IsLetter(r)
-		defer func() { prev = letter }()
-		switch {
-		case letter && !prev:
-			return unicode.ToUpper(r)
-		case letter:
-			return unicode.ToLower(r)
-		}
-		return r
-	}, s)
-}
-
-// strPad is center (side 0), ljust (-1), rjust (1).
-func strPad(side int) func(*ops.Call) (any, error) {
-	return func(c *ops.Call) (any, error) {
-		s, fill, width := c.Str("self"), c.Str("fillchar"), c.Int("width")
-		if len(fill) != 1 {
-			return nil, c.Errorf("got fillchar %q, want one character", fill)
-		}
-		if width > maxString {
-			return nil, c.Errorf("got width %d, want at most %d", width, maxString)
-		}
-		n := int(width) - len(s)
-		if n <= 0 {
-			return s, nil
-		}
-		switch side {
-		case -1:
-			return s + strings.Repeat(fill, n), nil
-		case 1:
-			return strings.Repeat(fill, n) + s, nil
-		}
-		left := n / 2
-		if n%2 != 0 && width%2 != 0 {
-			left++
-		}
-		return strings.Repeat(fill, left) + s + strings.Repeat(fill, n-left), nil
-	}
-}
-
-func strZfill(c *ops.Call) (any, error) {
-	s, width := c.Str("self"), c.Int("width")
-	if width > maxString {
-		return nil, c.Errorf("got width %d, want at most %d", width, maxString)
-	}
-	n := int(width) - len(s)
-	if n <= 0 {
-		return s, nil
-	}
-	return strings.Repeat("0", n) + s, nil
-}
-
-func strExpandtabs(c *ops.Call) (any, error) {
-	var b strings.Builder
-	tab, col := int(min(max(c.Int("tabsize"), 0), 1024)), 0
-	for _, r := range c.Str("self") {
-		switch {
-		case r == '\t' && tab > 0:
-			n := tab - col%tab
-			b.WriteString(strings.Repeat(" ", n))
-			col += n
-		case r == '\t':
-		default:
-			b.WriteRune(r)
-			if col++; r == '\n' || r == '\r' {
-				col = 0
-			}
-		}
-	}
-	return b.String(), nil
 }
 
 func strStrip(left, right bool) func(*ops.Call) (any, error) {
@@ -211,35 +118,6 @@ func strSplit(c *ops.Call) (any, error) {
 	return strList(c, strings.SplitN(s, sep, n)), nil
 }
 
-func strRsplit(c *ops.Call) (any, error) {
-	s, sep, limit := c.Str("self"), c.Str("separator"), c.Int("max")
-	if sep == "" {
-		return nil, c.Errorf("got an empty separator, want another")
-	}
-	var parts []string
-	for limit != 0 {
-		i := strings.LastIndex(s, sep)
-		if i < 0 {
-			break
-		}
-		parts = append([]string{s[i+len(sep):]}, parts...)
-		s = s[:i]
-		limit--
-	}
-	return strList(c, append([]string{s}, parts...)), nil
-}
-
-func strSplitlines(c *ops.Call) (any, error) {
-	var parts []string
-	for line := range strings.Lines(c.Str("self")) {
-		if !c.Bool("keepends") {
-			line = strings.TrimRight(line, "\r\n")
-		}
-		parts = append(parts, line)
-	}
-	return strList(c, parts), nil
-}
-
 func strPartition(fromEnd bool) func(*ops.Call) (any, error) {
 	return func(c *ops.Call) (any, error) {
 		s, sep := c.Str("self"), c.Str("separator")
@@ -305,123 +183,4 @@ func first(args []any) any {
 		return nil
 	}
 	return args[0]
-}
-
-func strPercent(c *ops.Call) (any, error) {
-	s, _ := first(c.Args).(string)
-	args := c.Args[1:]
-	if len(args) == 1 {
-		if t, ok := args[0].(*ops.Tuple); ok {
-			args = t.Items
-		}
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] != '%' || i+1 >= len(s) {
-			b.WriteByte(s[i])
-			continue
-		}
-		i++
-		if s[i] == '%' {
-			b.WriteByte('%')
-			continue
-		}
-		if len(args) == 0 {
-			return nil, c.Errorf("got too few arguments for %q", s)
-		}
-		v := args[0]
-		args = args[1:]
-		switch s[i] {
-		case 'd', 'i':
-			n, _ := ops.AsInt(v)
-			b.WriteString(strconv.FormatInt(n, 10))
-		case 'f', 'F', 'e', 'E', 'g':
-			b.WriteString(strconv.FormatFloat(ops.AsFloat(v), 'f', 6, 64))
-		default:
-			b.WriteString(pyString(v))
-		}
-	}
-	return b.String(), nil
-}
-
-func strOrd(c *ops.Call) (any, error) {
-	s := c.Str("string")
-	if len(s) != 1 {
-		return nil, c.Errorf("got %q, want one character", s)
-	}
-	return int64(s[0]), nil
-}
-
-func strChr(c *ops.Call) (any, error) {
-	n := c.Int("i")
-	if n < 0 || n > 255 {
-		return nil, c.Errorf("got %d, want 0 to 255", n)
-	}
-	return string([]byte{byte(n)}), nil
-}
-
-func strBase(base int, prefix string) func(*ops.Call) (any, error) {
-	return func(c *ops.Call) (any, error) {
-		n := c.Int("i")
-		if n < 0 {
-			return "-" + prefix + strconv.FormatUint(absU(n), base), nil
-		}
-		return prefix + strconv.FormatInt(n, base), nil
-	}
-}
-
-func isAlnum(b byte) bool { return isAlpha(b) || isDigit(b) }
-
-func isAlpha(b byte) bool { return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' }
-
-func isDigit(b byte) bool { return b >= '0' && b <= '9' }
-
-func isSpace(b byte) bool { return b == ' ' || b >= '\t' && b <= '\r' }
-
-// strIs says whether a string is not empty and all its bytes are of a kind.
-func strIs(f func(byte) bool) func(*ops.Call) (any, error) {
-	return func(c *ops.Call) (any, error) {
-		s := c.Str("self")
-		for i := range len(s) {
-			if !f(s[i]) {
-				return false, nil
-			}
-		}
-		return s != "", nil
-	}
-}
-
-func strCase(upper bool) func(*ops.Call) (any, error) {
-	return func(c *ops.Call) (any, error) {
-		s := c.Str("self")
-		if upper {
-			return s == strings.ToUpper(s) && s != strings.ToLower(s), nil
-		}
-		return s == strings.ToLower(s) && s != strings.ToUpper(s), nil
-	}
-}
-
-func strPrintable(c *ops.Call) (any, error) {
-	s := c.Str("self")
-	for i := range len(s) {
-		if s[i] < ' ' || s[i] > '~' {
-			return false, nil
-		}
-	}
-	return true, nil
-}
-
-func strIdentifier(c *ops.Call) (any, error) {
-	s := c.Str("self")
-	for i := range len(s) {
-		if s[i] != '_' && !isAlnum(s[i]) || i == 0 && isDigit(s[i]) {
-			return false, nil
-		}
-	}
-	return s != "", nil
-}
-
-func strIstitle(c *ops.Call) (any, error) {
-	s := c.Str("self")
-	return s == title(s) && s != strings.ToLower(s), nil
 }

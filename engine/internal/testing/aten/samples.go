@@ -123,9 +123,15 @@ func everyFamilys(t *testing.T, name string) map[string]string {
 func runSamples(t *testing.T, table *ops.Table, family map[string]bool, differs map[string]string) (sampled map[string]bool) {
 	files := sampleFiles(t)
 	none := On(t, "none", "2.15")
+	uncomputed := map[string]bool{} // overloads that are listed whole
 	sampled = calls{family: family, files: files}.each(t, func(c *call) {
 		t.Run(c.name, func(t *testing.T) {
 			got := newRun(table, none).differences(t, &c.sample)
+			if differs[c.key()] != "" {
+				uncomputed[c.key()] = true
+				assert.True(t, len(got) > 0 || c.Error, "it agrees: take its operator off testdata/differs.txt (%s)", differs[c.key()])
+				return
+			}
 			if why := differs[c.name]; why != "" {
 				assert.NotEmpty(t, got, "it agrees: take it off testdata/differs.txt (%s)", why)
 				return
@@ -137,6 +143,7 @@ func runSamples(t *testing.T, table *ops.Table, family map[string]bool, differs 
 		delete(differs, c.name)
 	})
 	assert.NotEmpty(t, sampled)
+	maps.DeleteFunc(differs, func(key, _ string) bool { return uncomputed[key] })
 	assert.Empty(t, differs, "in testdata/differs.txt, and no sample")
 	return sampled
 }
