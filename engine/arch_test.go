@@ -36,7 +36,7 @@ var mayImport = map[string][]string{
 	"engine/internal/jsonscan":          {},
 	"engine/internal/pysource":          {"engine/internal/python"},
 	"engine/internal/expr":              {"engine/internal/nearest", "engine/units"},
-	"engine/internal/slab":              {},
+	"engine/internal/zeroed":            {},
 	"engine/internal/lockfile":          {},
 	"engine/tensor":                     {"engine/units"},
 	"engine/device":                     {"engine/internal/nearest", "engine/units"},
@@ -80,8 +80,8 @@ var mayImport = map[string][]string{
 		"engine/ops/reduce", "engine/ops/view",
 	},
 	"engine/artifact/torchscript": {
-		"engine/internal/pickle", "engine/internal/ptzip", "engine/internal/python", "engine/internal/slab",
-		"engine/program", "engine/tensor",
+		"engine/internal/pickle", "engine/internal/ptzip", "engine/internal/python", "engine/program",
+		"engine/tensor",
 	},
 	"engine/artifact/torchexport": {
 		"engine/internal/expr", "engine/internal/jsonscan", "engine/internal/pickle", "engine/internal/ptzip",
@@ -98,16 +98,16 @@ var mayImport = map[string][]string{
 		"engine/internal/ptzip", "engine/program", "engine/recording", "engine/regular", "engine/trace",
 	},
 	"engine/exec/lifetime":        {"engine/program"},
-	"engine/exec/lifetime/stacks": {"engine/exec/lifetime", "engine/internal/slab", "engine/program"},
+	"engine/exec/lifetime/stacks": {"engine/exec/lifetime", "engine/program"},
 	"engine/exec": {
-		"engine/internal/slab", "engine/note", "engine/ops", "engine/platform", "engine/program",
+		"engine/note", "engine/ops", "engine/platform", "engine/program",
 		"engine/schema", "engine/tensor", "engine/trace", "engine/units", "engine/workspace",
 	},
 	"engine/exec/torchscript/passes": {
-		"engine/exec", "engine/internal/slab", "engine/ops", "engine/program", "engine/tensor",
+		"engine/exec", "engine/internal/zeroed", "engine/ops", "engine/program", "engine/tensor",
 	},
 	"engine/exec/torchscript/locals": {
-		"engine/internal/pysource", "engine/internal/python", "engine/internal/slab", "engine/ops",
+		"engine/internal/pysource", "engine/internal/python", "engine/internal/zeroed", "engine/ops",
 		"engine/program",
 	},
 	"engine/internal/testing/conformance": {
@@ -117,7 +117,7 @@ var mayImport = map[string][]string{
 	},
 	"engine/exec/torchscript": {
 		"engine/exec", "engine/exec/lifetime", "engine/exec/lifetime/stacks", "engine/exec/torchscript/locals",
-		"engine/exec/torchscript/passes", "engine/internal/slab", "engine/note", "engine/ops", "engine/program",
+		"engine/exec/torchscript/passes", "engine/internal/zeroed", "engine/note", "engine/ops", "engine/program",
 		"engine/schema", "engine/tensor", "engine/trace",
 	},
 	"engine/exec/aotinductor": {

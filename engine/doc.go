@@ -74,11 +74,11 @@
 //	origin     what an artifact was made from: sources, sidecar, recordings of cases; what of it has changed
 //	suite      many cases: each file read once, fits:, baselines, searches, what a failing test prints
 //	guess      inputs that a model runs with, where nobody says them
-//	internal   containers and scanners of files (ptzip, pickle, jsonscan, python, pysource, expr, lockfile), memory in slabs, names that are meant
-//	           (nearest), what is read once (once);
+//	internal   containers and scanners of files (ptzip, pickle, jsonscan, python, pysource, expr, lockfile),
+//	           lists whose memory is used again (zeroed), names that are meant (nearest), what is read once (once);
 //	           internal/testing: golden files, recordings (conformance), operator samples (aten), faults
 //
-// Doors, each of which calls this package and adds no own rule:
+// Entry points, each of which calls this package and adds no own rule:
 //
 //	cmd/memspec         the command; a verb is a file
 //	assert              go test; assert/require ends the test

@@ -1,7 +1,6 @@
 package exec
 
 import (
-	"github.com/memspec/memspec/engine/internal/slab"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/trace"
@@ -26,9 +25,6 @@ type Heap struct {
 	bytes   units.Bytes       // of live storages on the accelerator
 	peak    units.Bytes
 	own     own
-
-	storages slab.Of[tensor.Storage]
-	tensors  slab.Of[tensor.Tensor]
 }
 
 // Shared is a value of a driver's own that several may hold, as they hold a container.
@@ -66,7 +62,7 @@ func eventful(s *tensor.Storage) bool {
 
 // NewStorage makes a storage without a holder.
 func (h *Heap) NewStorage(bytes units.Bytes, device string, cat tensor.Category) *tensor.Storage {
-	s := h.storages.New()
+	s := new(tensor.Storage)
 	*s = tensor.Storage{ID: tensor.StorageID(len(h.holders)), NBytes: bytes, Device: device, Category: cat}
 	h.holders = append(h.holders, 0)
 	h.births = append(h.births, h.sites.now)
@@ -199,7 +195,7 @@ func (h *Heap) NewTensor(meta tensor.Meta, cat tensor.Category) (*tensor.Tensor,
 
 // TensorOn makes a tensor on a storage and counts no holder.
 func (h *Heap) TensorOn(s *tensor.Storage, meta tensor.Meta) *tensor.Tensor {
-	t := h.tensors.New()
+	t := new(tensor.Tensor)
 	*t = tensor.Tensor{Meta: meta, Storage: s}
 	return t
 }

@@ -43,7 +43,7 @@ func (l *lowerer) arguments(x *python.Call, before ...program.Arg) []program.Arg
 		v.Name = a.Name
 		l.args.push(v)
 	}
-	return l.args.take(m, &l.argSlab)
+	return l.args.take(m)
 }
 
 // callFunction: the records of a call of a function lie at its parenthesis, the printed path has none.
@@ -258,7 +258,7 @@ func (l *lowerer) typeArg(x python.Expr) *program.Type {
 }
 
 func (l *lowerer) typesOf(t *program.Type) []*program.Type {
-	s := l.typeList.Cut(1)
+	s := make([]*program.Type, 1)
 	s[0] = t
 	return s
 }

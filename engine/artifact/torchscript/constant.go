@@ -28,7 +28,6 @@ func (d *decoder) constant(f *python.File, x python.Expr) (any, error) {
 			return v, nil
 		}
 		d.small.Use(f)
-		d.small.Reset()
 		y, err := d.small.Expr(x)
 		if err != nil {
 			return nil, err
@@ -75,13 +74,13 @@ func (d *decoder) fold(f *python.File, x python.Expr) (v any, ok bool, err error
 		if !ok || err != nil {
 			return nil, false, err
 		}
-		return d.lists.Put(program.ListLit{Items: items}), true, nil
+		return &program.ListLit{Items: items}, true, nil
 	case *python.Tuple:
 		items, ok, err := d.foldAll(f, x.Elems)
 		if !ok || err != nil {
 			return nil, false, err
 		}
-		return d.tuples.Put(program.TupleLit{Items: items}), true, nil
+		return &program.TupleLit{Items: items}, true, nil
 	case *python.Dict:
 		keys, ok, err := d.foldAll(f, x.Keys)
 		if !ok || err != nil {
@@ -103,7 +102,7 @@ func (d *decoder) fold(f *python.File, x python.Expr) (v any, ok bool, err error
 }
 
 func (d *decoder) foldAll(f *python.File, list []python.Expr) ([]any, bool, error) {
-	items := d.items.Cut(len(list))
+	items := make([]any, len(list))
 	if items == nil {
 		items = []any{}
 	}

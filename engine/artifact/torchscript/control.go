@@ -21,7 +21,7 @@ func (l *lowerer) branch(stmts []python.Stmt) (b branch) {
 	nodes, names, from := l.nodes.mark(), l.openBlock(), l.changes.mark()
 	b.left = l.stmts(stmts)
 	l.closeBlock(names)
-	b.nodes = l.nodes.take(nodes, &l.nodeList)
+	b.nodes = l.nodes.take(nodes)
 	b.changes = l.changes.stack[from:]
 	return b
 }
@@ -37,7 +37,7 @@ func (l *lowerer) ifStmt(s *python.If) (left bool) {
 	els := l.branch(s.Else)
 	n := l.node("prim::If", s.Start, 0, cond)
 	n.Where.Stmt, n.Where.Line = number, int32(s.Line)
-	blocks := [2]*program.Block{l.blockSlab.Put(program.Block{Nodes: then.nodes}), l.blockSlab.Put(program.Block{Nodes: els.nodes})}
+	blocks := [2]*program.Block{{Nodes: then.nodes}, {Nodes: els.nodes}}
 	n.Blocks = l.blocks(blocks[0], blocks[1])
 	for i, c := range els.changes {
 		l.place[c.number] = int32(i + 1)
@@ -85,9 +85,9 @@ func (l *lowerer) ifStmt(s *python.If) (left bool) {
 		l.place[c.number] = 0
 	}
 	l.changes.stack = l.changes.stack[:mark]
-	n.Outs = l.outList.take(outs, &l.outSlab)
-	blocks[0].Outs = l.args.take(m0, &l.argSlab)
-	blocks[1].Outs = l.args2.take(m1, &l.argSlab)
+	n.Outs = l.outList.take(outs)
+	blocks[0].Outs = l.args.take(m0)
+	blocks[1].Outs = l.args2.take(m1)
 	for _, v := range n.Outs {
 		l.define(v.Name, binding{arg: program.Arg{Value: v}})
 	}
@@ -157,9 +157,9 @@ func (l *lowerer) loop(p loop) {
 			names = slices.Delete(names, i, i+1)
 		}
 	}
-	args := l.argSlab.Cut(2 + len(names))
+	args := make([]program.Arg, 2+len(names))
 	args[0], args[1] = p.trip, p.cond
-	params := l.outSlab.Cut(1 + len(names))
+	params := make([]*program.Value, 1+len(names))
 	iteration := l.value(p.iteration, nil)
 	params[0] = iteration
 	for i, n := range names {
@@ -179,7 +179,7 @@ func (l *lowerer) loop(p loop) {
 	}
 	p.item(program.Arg{Value: iteration})
 	l.stmts(p.body)
-	outs := l.argSlab.Cut(1 + len(names))
+	outs := make([]program.Arg, 1+len(names))
 	outs[0] = p.next()
 	for i, n := range names {
 		b := l.now[n]
@@ -190,11 +190,11 @@ func (l *lowerer) loop(p loop) {
 	}
 	l.closeBlock(block)
 	l.changes.stack = l.changes.stack[:changes]
-	body := l.blockSlab.Put(program.Block{Params: params, Nodes: l.nodes.take(nodes, &l.nodeList), Outs: outs})
+	body := &program.Block{Params: params, Nodes: l.nodes.take(nodes), Outs: outs}
 	n := l.nodeArgs("prim::Loop", p.at, 0, args)
 	n.Where.Stmt, n.Where.Line = number, int32(p.line)
 	n.Blocks = l.blocks(body)
-	n.Outs = l.outSlab.Cut(len(names))
+	n.Outs = make([]*program.Value, len(names))
 	for i, name := range names {
 		v := l.value(l.texts[name], params[1+i].Type)
 		n.Outs[i] = v
@@ -262,7 +262,7 @@ func (l *lowerer) forStmt(s *python.For) {
 		if !ok {
 			l.failf(s.Start, "got %q, want names", l.file.Text(s.Target.Bounds()))
 		}
-		outs := l.outSlab.Cut(len(t.Elems))
+		outs := make([]*program.Value, len(t.Elems))
 		for k, x := range t.Elems {
 			outs[k] = l.value(l.target(x), nil)
 			l.define(outs[k].Name, binding{arg: program.Arg{Value: outs[k]}})

@@ -306,7 +306,7 @@ func isFrame(text, file string, line int) bool {
 // stack is the source of a traced operation: its Python stack.
 func (s *debugSources) stack(ids []rangeValue) (*origin, error) {
 	length := 0
-	frames := s.d.frameList.Cut(len(ids))[:0]
+	frames := make([]*program.Frame, 0, len(ids))
 	for _, id := range ids {
 		if id.kind == rangeInt && uint(id.a) < uint(len(s.frames)) && s.frames[id.a] != nil { // known
 			length += int(s.table[id.a].b)

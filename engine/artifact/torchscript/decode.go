@@ -24,7 +24,6 @@ import (
 	"unsafe"
 
 	"github.com/memspec/memspec/engine/internal/python"
-	"github.com/memspec/memspec/engine/internal/slab"
 	"github.com/memspec/memspec/engine/program"
 )
 
@@ -94,10 +93,6 @@ type decoder struct {
 	late       []lateConstant
 	fixed      map[string]any // literals of classes that nothing changes, by text
 
-	items  slab.Of[any] // of literals in code
-	lists  slab.Of[program.ListLit]
-	tuples slab.Of[program.TupleLit]
-
 	outline python.Parser // one file at a time
 	small   python.Parser // annotations and values, forgotten at once
 
@@ -112,7 +107,6 @@ type decoder struct {
 	debugged     *sourceFile            // whose records were read last
 	recordsKnown bool                   // prog.Records is known
 	debugBuf     []byte
-	frameList    slab.Of[*program.Frame]
 	ops          map[string]string // operators' names, as printed to ours
 }
 

@@ -166,7 +166,7 @@ func (l *lowerer) container(x python.Expr, op string, elems []python.Expr, flags
 	for _, e := range elems {
 		l.args.push(l.nested(e))
 	}
-	return l.nodeArgs(op, x.Bounds().Start, flags, l.args.take(m, &l.argSlab)), nil
+	return l.nodeArgs(op, x.Bounds().Start, flags, l.args.take(m)), nil
 }
 
 // immutable says whether a literal holds no list or dict.
@@ -192,7 +192,7 @@ func (l *lowerer) dict(x *python.Dict, flags program.NodeFlags) *program.Node {
 		l.args.push(k)
 		l.args.push(v)
 	}
-	return l.nodeArgs("prim::DictConstruct", x.Start, flags, l.args.take(m, &l.argSlab))
+	return l.nodeArgs("prim::DictConstruct", x.Start, flags, l.args.take(m))
 }
 
 func (l *lowerer) unary(x *python.Unary, name string, flags program.NodeFlags) program.Arg {
@@ -283,9 +283,9 @@ func (l *lowerer) choose(x python.Expr, test, then, els python.Expr) program.Arg
 	var blocks [2]*program.Block
 	for i, side := range []python.Expr{then, els} {
 		m := l.nodes.mark()
-		out := l.argSlab.Cut(1)
+		out := make([]program.Arg, 1)
 		out[0] = l.nested(side)
-		blocks[i] = l.blockSlab.Put(program.Block{Nodes: l.nodes.take(m, &l.nodeList), Outs: out})
+		blocks[i] = &program.Block{Nodes: l.nodes.take(m), Outs: out}
 	}
 	n := l.node("prim::If", x.Bounds().Start, program.Nested, cond)
 	n.Blocks = l.blocks(blocks[0], blocks[1])

@@ -1,10 +1,10 @@
 package torchscript
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/memspec/memspec/engine/internal/python"
-	"github.com/memspec/memspec/engine/internal/slab"
 	"github.com/memspec/memspec/engine/program"
 )
 
@@ -15,7 +15,7 @@ type lowerer struct {
 	d      *decoder
 	file   *sourceFile
 	fn     *program.Func
-	parser python.Parser // bodies, forgotten when they are lowered
+	parser python.Parser // of bodies
 	scope
 	nodes   list[*program.Node]
 	args    list[program.Arg]
@@ -27,15 +27,6 @@ type lowerer struct {
 	inner   int               // forked functions around
 	forks   bool              // it has forked functions, which are called after it
 
-	nodeSlab      slab.Of[program.Node]
-	operationSlab slab.Of[program.Operation]
-	valueSlab     slab.Of[program.Value]
-	blockSlab     slab.Of[program.Block]
-	argSlab       slab.Of[program.Arg]
-	outSlab       slab.Of[*program.Value]
-	nodeList      slab.Of[*program.Node]
-	blockList     slab.Of[*program.Block]
-	typeList      slab.Of[*program.Type]
 }
 
 // list gathers items of nested lists on one stack.
@@ -45,9 +36,8 @@ func (l *list[T]) push(v T)  { l.stack = append(l.stack, v) }
 func (l *list[T]) mark() int { return len(l.stack) }
 
 // take copies what was pushed since mark to a separate slice.
-func (l *list[T]) take(mark int, s *slab.Of[T]) []T {
-	out := s.Cut(len(l.stack) - mark)
-	copy(out, l.stack[mark:])
+func (l *list[T]) take(mark int) []T {
+	out := slices.Clone(l.stack[mark:])
 	l.stack = l.stack[:mark]
 	return out
 }
@@ -89,7 +79,7 @@ func (b *body) lower(fn *program.Func) (g *program.Graph, err error) {
 	l.parser.Use(&b.file.File)
 	stmts, err := l.parser.Body(&b.def)
 	l.check(err)
-	g = &program.Graph{Params: l.outSlab.Cut(len(fn.Params))}
+	g = &program.Graph{Params: make([]*program.Value, len(fn.Params))}
 	for i, p := range fn.Params {
 		v := l.value(p.Name, p.Type)
 		g.Params[i] = v
@@ -103,7 +93,6 @@ func (b *body) lower(fn *program.Func) (g *program.Graph, err error) {
 }
 
 func (l *lowerer) reset() {
-	l.parser.Reset()
 	l.scope.reset()
 	l.nodes.stack, l.outList.stack = l.nodes.stack[:0], l.outList.stack[:0]
 	l.args.stack, l.args2.stack = l.args.stack[:0], l.args2.stack[:0]
@@ -118,7 +107,7 @@ func (l *lowerer) function(stmts []python.Stmt, end python.Pos) *program.Block {
 		l.begin(int(l.line))
 		l.node("prim::Return", end, 0, program.Arg{})
 	}
-	return l.blockSlab.Put(program.Block{Nodes: l.nodes.take(m, &l.nodeList)})
+	return &program.Block{Nodes: l.nodes.take(m)}
 }
 
 // stmts lowers statements in order and says whether one returns. Raising does not count: PyTorch
@@ -234,7 +223,7 @@ func (l *lowerer) assign(s *python.Assign) {
 	}
 	if s.Unpack {
 		v := l.nested(s.Value)
-		outs := l.outSlab.Cut(len(s.Targets))
+		outs := make([]*program.Value, len(s.Targets))
 		l.names(s, outs)
 		l.nodeOuts("prim::TupleUnpack", s.Start, outs, 0, v)
 		return
@@ -247,7 +236,7 @@ func (l *lowerer) assign(s *python.Assign) {
 	if n == nil {
 		l.failf(s.Start, "got %q for %d names, want an operator", l.file.Text(s.Value.Bounds()), len(s.Targets))
 	}
-	n.Outs = l.outSlab.Cut(len(s.Targets))
+	n.Outs = make([]*program.Value, len(s.Targets))
 	l.names(s, n.Outs)
 }
 
@@ -317,9 +306,9 @@ func (l *lowerer) assert(s *python.Assert) {
 		msg = l.nested(s.Msg)
 	}
 	l.node("prim::RaiseException", s.Start, 0, msg).Text = "AssertionError"
-	fails := l.blockSlab.Put(program.Block{Nodes: l.nodes.take(m, &l.nodeList)})
+	fails := &program.Block{Nodes: l.nodes.take(m)}
 	n := l.node("prim::If", s.Start, 0, cond)
-	n.Blocks = l.blocks(l.blockSlab.Put(program.Block{}), fails)
+	n.Blocks = l.blocks(&program.Block{}, fails)
 }
 
 // withStmt lowers to Enter, the body and Exit in the same block: PyTorch's graph has it so.
@@ -354,7 +343,7 @@ func (l *lowerer) forkDef(s *python.FuncDef) {
 	stmt := l.stmt
 	g := &program.Graph{Body: l.function(s.Body, s.End)}
 	ids, captured := l.leaveFunction(outer)
-	args := l.argSlab.Cut(len(captured))
+	args := make([]program.Arg, len(captured))
 	for i, c := range captured {
 		g.Params = append(g.Params, c.param)
 		fn.Params = append(fn.Params, program.Param{Name: c.param.Name, Type: c.param.Type})
@@ -371,24 +360,24 @@ func (l *lowerer) forkDef(s *python.FuncDef) {
 // value makes a value.
 func (l *lowerer) value(name string, t *program.Type) *program.Value {
 	l.ids++
-	return l.valueSlab.Put(program.Value{ID: l.ids - 1, Name: name, Type: t})
+	return &program.Value{ID: l.ids - 1, Name: name, Type: t}
 }
 
 func (l *lowerer) outs(v *program.Value) []*program.Value {
-	o := l.outSlab.Cut(1)
+	o := make([]*program.Value, 1)
 	o[0] = v
 	return o
 }
 
 func (l *lowerer) blocks(bs ...*program.Block) []*program.Block {
-	o := l.blockList.Cut(len(bs))
+	o := make([]*program.Block, len(bs))
 	copy(o, bs)
 	return o
 }
 
 // node adds an operation without results.
 func (l *lowerer) node(op string, at python.Pos, flags program.NodeFlags, args ...program.Arg) *program.Node {
-	a := l.argSlab.Cut(len(args))
+	a := make([]program.Arg, len(args))
 	copy(a, args)
 	return l.nodeArgs(op, at, flags, a)
 }
@@ -398,8 +387,8 @@ func (l *lowerer) nodeOuts(op string, at python.Pos, outs []*program.Value, flag
 }
 
 func (l *lowerer) nodeArgs(op string, at python.Pos, flags program.NodeFlags, args []program.Arg) *program.Node {
-	of := l.operationSlab.Put(program.Operation{Op: op, Where: program.Where{Line: l.line, Stmt: l.stmt - 1}, Flags: flags | l.in, Means: upgrade(op, l.d.version)})
-	n := l.nodeSlab.Put(program.Node{Operation: of, Args: args})
+	of := &program.Operation{Op: op, Where: program.Where{Line: l.line, Stmt: l.stmt - 1}, Flags: flags | l.in, Means: upgrade(op, l.d.version)}
+	n := &program.Node{Operation: of, Args: args}
 	l.locate(n, at)
 	l.nodes.push(n)
 	return n

@@ -8,7 +8,6 @@ import (
 
 	"github.com/memspec/memspec/engine/internal/pickle"
 	"github.com/memspec/memspec/engine/internal/ptzip"
-	"github.com/memspec/memspec/engine/internal/slab"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/tensor"
 )
@@ -65,13 +64,6 @@ type unpickler struct {
 	records   map[string]int             // storage numbers
 	sizes     ptzip.Sizes
 	depth     int
-	states    slab.Of[program.State]
-	objects   slab.Of[program.Object]
-	storages  slab.Of[storage]
-	values    slab.Of[any]
-	ints      slab.Of[int64]
-
-	orderedDicts slab.Of[pickle.Dict] // each tensor has one, for its hooks
 }
 
 // maxPickle bounds what the values of a record take, in bytes.
@@ -196,7 +188,7 @@ func (u *unpickler) newObject(cls any, _ []any) (any, error) {
 	if c.Kind != program.PlainClass && c.Kind != program.ModuleClass {
 		return nil, fmt.Errorf("got an object of %s, want a module or a plain class", name)
 	}
-	return u.objects.Put(program.Object{Class: c}), nil
+	return &program.Object{Class: c}, nil
 }
 
 // build fills an object: with a dict by attribute, or, where its class has __setstate__, with what
@@ -209,7 +201,7 @@ func (u *unpickler) build(obj, state any) (any, error) {
 		return o, err
 	case *program.Object:
 		c := o.Class
-		o.Attrs = u.values.Cut(len(c.Attrs))
+		o.Attrs = make([]any, len(c.Attrs))
 		for i := range c.Attrs {
 			o.Attrs[i] = c.Attrs[i].Default
 		}
@@ -333,7 +325,7 @@ func (u *unpickler) call(fn builder, args []any) (any, error) {
 		}
 		return nil, errors.New("got a complex number without two parts")
 	case orderedDict:
-		return u.orderedDicts.Put(pickle.Dict{}), nil
+		return &pickle.Dict{}, nil
 	}
 	return nil, errors.New("got a tensor from a table that data.pkl does not have")
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/memspec/memspec/engine/internal/python"
-	"github.com/memspec/memspec/engine/internal/slab"
 	"github.com/memspec/memspec/engine/program"
 )
 
@@ -48,7 +47,6 @@ func (d *decoder) readSource() error {
 		}
 		d.files = append(d.files, sourceFile{File: python.File{Name: name, Source: src}, module: moduleName(name)})
 		f := &d.files[len(d.files)-1]
-		d.outline.Reset()
 		if err := d.outline.Outline(&f.File); err != nil {
 			return err
 		}
@@ -74,13 +72,7 @@ func moduleName(record string) string {
 
 // sources builds the classes and functions of all files.
 type sources struct {
-	d       *decoder
-	classes slab.Of[program.Class]
-	funcs   slab.Of[program.Func]
-	bodies  slab.Of[body]
-	params  slab.Of[program.Param]
-	attrs   slab.Of[program.Attr]
-	pointer slab.Of[*program.Func]
+	d *decoder
 }
 
 // body is what lowering a function starts from.
@@ -130,7 +122,7 @@ func (s *sources) class(f *sourceFile, def *python.ClassDef) error {
 	if s.d.classes[name] != nil {
 		return f.Errorf(def.Start, "got a second class %s, want one of a name", name)
 	}
-	c := s.classes.Put(program.Class{Name: name, Kind: classKind(def.Base)})
+	c := &program.Class{Name: name, Kind: classKind(def.Base)}
 	s.d.classes[name] = c
 	if c.Kind == program.PlainClass && def.Base != "" {
 		return f.Errorf(def.Start, "got class %s of %s, want Module, NamedTuple, Enum or Interface", def.Name, def.Base)
@@ -141,7 +133,7 @@ func (s *sources) class(f *sourceFile, def *python.ClassDef) error {
 			methods++
 		}
 	}
-	c.Attrs = s.attrs.Cut(len(def.Body) - methods)[:0]
+	c.Attrs = make([]program.Attr, 0, len(def.Body)-methods)
 	for _, st := range def.Body {
 		switch st := st.(type) {
 		case *python.Assign:
@@ -153,7 +145,7 @@ func (s *sources) class(f *sourceFile, def *python.ClassDef) error {
 			return f.Errorf(st.Bounds().Start, "got a statement in a class, want an attribute or a method")
 		}
 	}
-	c.Methods = s.pointer.Cut(methods)[:0]
+	c.Methods = make([]*program.Func, 0, methods)
 	for _, st := range def.Body {
 		if m, ok := st.(*python.FuncDef); ok {
 			fn, err := s.function(f, m, c)
@@ -250,7 +242,6 @@ func (s *sources) classList(f *sourceFile, c *program.Class, name string, value 
 		return nil
 	}
 	s.d.small.Use(&f.File)
-	s.d.small.Reset()
 	x, err := s.d.small.Expr(value)
 	if err != nil {
 		return err
@@ -272,14 +263,14 @@ func (s *sources) classList(f *sourceFile, c *program.Class, name string, value 
 // function makes a Func without a body.
 func (s *sources) function(f *sourceFile, def *python.FuncDef, c *program.Class) (*program.Func, error) {
 	f.funcs++
-	fn := s.funcs.Put(program.Func{Method: def.Name, Class: c, Record: f.Name, Line: def.Line})
+	fn := &program.Func{Method: def.Name, Class: c, Record: f.Name, Line: def.Line}
 	if c != nil {
 		fn.Module = c.Kind == program.ModuleClass && def.Name == "forward"
 		fn.Name = c.Name + "." + def.Name
 	} else {
 		fn.Name = f.module + "." + def.Name
 	}
-	fn.Params = s.params.Cut(len(def.Params))
+	fn.Params = make([]program.Param, len(def.Params))
 	for i, q := range def.Params {
 		p := &fn.Params[i]
 		p.Name = q.Name
@@ -302,7 +293,7 @@ func (s *sources) function(f *sourceFile, def *python.FuncDef, c *program.Class)
 			return nil, err
 		}
 	}
-	b := s.bodies.Put(body{s.d, f, *def})
+	b := &body{s.d, f, *def}
 	b.def.Params, b.def.Result = nil, nil
 	return program.NewFunc(fn, b.lower), nil
 }

@@ -73,7 +73,7 @@ func (u *unpickler) storage(id any) (any, error) {
 	if numel > math.MaxInt64/16 {
 		return nil, fmt.Errorf("got a storage of %d elements, want less", numel)
 	}
-	s := u.storages.Put(storage{record: u.folder + key, dtype: dtype, device: deviceKind(device), nbytes: numel * item})
+	s := &storage{record: u.folder + key, dtype: dtype, device: deviceKind(device), nbytes: numel * item}
 	n, known := u.records[s.record]
 	if !known {
 		n = len(u.records)
@@ -173,7 +173,7 @@ func (u *unpickler) metaTensor(args []any) (any, error) {
 }
 
 func (u *unpickler) state(s program.State) *program.State {
-	p := u.states.Put(s)
+	p := &s
 	if u.constants {
 		p.Class = tensor.Constant
 	}
@@ -186,7 +186,7 @@ func (u *unpickler) dims(v any) ([]int64, error) {
 	if !ok {
 		return nil, fmt.Errorf("got %T as sizes, want a tuple", v)
 	}
-	dims := u.ints.Cut(len(t))
+	dims := make([]int64, len(t))
 	for i, x := range t {
 		n, ok := x.(int64)
 		if !ok || n < 0 {

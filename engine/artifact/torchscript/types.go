@@ -24,7 +24,6 @@ func (d *decoder) typeOf(f *python.File, x python.Expr) (*program.Type, error) {
 			return t, nil
 		}
 		d.small.Use(f)
-		d.small.Reset()
 		var err error
 		if x, err = d.small.Expr(x); err != nil {
 			return nil, err

@@ -6,7 +6,7 @@ import (
 	"github.com/memspec/memspec/engine/exec/lifetime/stacks"
 	"github.com/memspec/memspec/engine/exec/torchscript/locals"
 	"github.com/memspec/memspec/engine/exec/torchscript/passes"
-	"github.com/memspec/memspec/engine/internal/slab"
+	"github.com/memspec/memspec/engine/internal/zeroed"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/program"
 )
@@ -22,17 +22,9 @@ type compiler struct {
 
 	fromHost bool // tracing wrote the host into the code
 
-	layout     layout
-	apply      func(*lifetime.Range) // of layout
-	uses       lifetime.LastUses
-	laidOut    slab.Of[code]
-	insts      slab.Of[inst]
-	blocks     slab.Of[block]
-	blockLists slab.Of[*block]
-	flags      slab.Of[bool]
-	ids        slab.Of[int]
-	overloads  slab.Of[overload]
-	kinds      slab.Of[kind]
+	layout layout
+	apply  func(*lifetime.Range) // of layout
+	uses   lifetime.LastUses
 }
 
 // recipe is a function and when its values go.
@@ -72,7 +64,7 @@ func (m *compiler) ready(fn *program.Func, self *program.Object, e ends) (*code,
 		return nil, err
 	}
 	if c := m.first[layoutOf{g, e}]; c != nil {
-		own := m.laidOut.New()
+		own := new(code)
 		*own = *c
 		own.fn = fn
 		m.made[recipe{fn, e}] = own
@@ -142,10 +134,10 @@ type overload struct {
 
 // compile lays out g; a value goes by the rule of PyTorch's interpreter.
 func (m *compiler) compile(fn *program.Func, g *program.Graph, inlined *passes.Graph) *code {
-	c := m.laidOut.New()
+	c := new(code)
 	*c = code{fn: fn, graph: g, pytorch: fn.Library()}
 	l := &m.layout
-	*l = layout{m: m, code: c, inlined: inlined, owner: m.ids.Cut(g.NumValues), insts: l.insts[:0]}
+	*l = layout{m: m, code: c, inlined: inlined, owner: make([]int, g.NumValues), insts: l.insts[:0]}
 	c.body = l.block(g.Body)
 	c.count, c.owner = len(l.insts), l.owner
 	for _, p := range g.Params {
@@ -166,8 +158,8 @@ type layout struct {
 }
 
 func (l *layout) block(b *program.Block) *block {
-	out := l.m.blocks.New()
-	*out = block{src: b, id: l.blocks, insts: l.m.insts.Cut(len(b.Nodes))}
+	out := new(block)
+	*out = block{src: b, id: l.blocks, insts: make([]inst, len(b.Nodes))}
 	l.blocks++
 	for _, p := range b.Params {
 		l.owner[p.ID] = out.id
@@ -176,7 +168,7 @@ func (l *layout) block(b *program.Block) *block {
 	for _, n := range b.Nodes {
 		args += len(n.Args)
 	}
-	moves := l.m.flags.Cut(args)
+	moves := make([]bool, args)
 	for i, n := range b.Nodes {
 		in := &out.insts[i]
 		in.node, in.num = n, int32(len(l.insts))
@@ -188,7 +180,7 @@ func (l *layout) block(b *program.Block) *block {
 		for _, v := range n.Outs {
 			l.owner[v.ID] = out.id
 		}
-		in.blocks = l.m.blockLists.Cut(len(n.Blocks))
+		in.blocks = make([]*block, len(n.Blocks))
 		for i, sub := range n.Blocks {
 			in.blocks[i] = l.block(sub)
 		}
@@ -198,7 +190,7 @@ func (l *layout) block(b *program.Block) *block {
 
 // byNumber is room for count instructions by number, good until the next layout.
 func (l *layout) byNumber(count int) []*inst {
-	l.insts = slab.Extend(l.insts[:0], count)
+	l.insts = zeroed.Extend(l.insts[:0], count)
 	return l.insts
 }
 
@@ -210,7 +202,7 @@ func (l *layout) apply(r *lifetime.Range) {
 	case lifetime.After:
 		in := l.insts[r.To]
 		if in.drop == nil {
-			in.drop = l.m.ids.Cut(1)[:0]
+			in.drop = make([]int, 0, 1)
 		}
 		in.drop = append(in.drop, r.Value.ID)
 	case lifetime.AtEntry:

@@ -341,13 +341,13 @@ func (m *interp) resolve(in *inst, args []any, kw ops.Kw) (*ops.Bound, []any, er
 	}
 	o := in.overload
 	if o == nil {
-		o = m.overloads.New()
+		o = new(overload)
 		in.overload = o
 	}
 	o.bound, o.kinds = bound, o.kinds[:0]
 	if len(args) == len(bound.Schema.Args) && unchanged(args, full) {
 		if cap(o.kinds) < len(args) {
-			o.kinds = m.compiler.kinds.Cut(len(args))[:0]
+			o.kinds = make([]kind, 0, len(args))
 		}
 		for _, v := range args {
 			o.kinds = append(o.kinds, kindOf(v))

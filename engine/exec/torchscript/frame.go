@@ -5,7 +5,7 @@ import (
 
 	"github.com/memspec/memspec/engine/exec"
 	"github.com/memspec/memspec/engine/exec/torchscript/locals"
-	"github.com/memspec/memspec/engine/internal/slab"
+	"github.com/memspec/memspec/engine/internal/zeroed"
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/program"
@@ -103,7 +103,7 @@ func (m *interp) call(fn *program.Func, args []any, module *Object) (any, error)
 func (m *interp) enter(c *code, args []any, module *Object) (any, error) {
 	n := c.graph.NumValues
 	base := len(m.regs)
-	m.regs, m.set = slab.Extend(m.regs, n), slab.Extend(m.set, n)
+	m.regs, m.set = zeroed.Extend(m.regs, n), zeroed.Extend(m.set, n)
 	f := m.newFrame()
 	from := m.callerOf(c)
 	*f = frame{code: c, regs: m.regs[base : base+n : base+n], set: m.set[base : base+n : base+n], parent: m.frame, module: module,
@@ -237,10 +237,10 @@ func (m *interp) object(lit *program.Object) *Object {
 	if o := m.objects[lit]; o != nil {
 		return o
 	}
-	o := m.instances.New()
+	o := new(Object)
 	*o = Object{Class: lit.Class, FQN: lit.FQN, lit: lit, Module: lit.Class.Kind == program.ModuleClass, refs: 1}
 	n := max(len(lit.Attrs), len(lit.Class.Attrs))
-	o.attrs, o.filled = m.values.Cut(n), m.filled.Cut(n)
+	o.attrs, o.filled = make([]any, n), make([]bool, n)
 	m.objects[lit] = o
 	if lit.HasState {
 		m.setState(o, lit.State)
@@ -314,7 +314,7 @@ func (m *interp) literal(v any) any {
 	case program.Device:
 		return ops.Device(v)
 	case *program.ListLit:
-		l := m.lists.New()
+		l := new(ops.List)
 		*l = ops.List{Items: m.literals(v.Items), Elem: exec.ElemKind(v.Elem)}
 		return l
 	case *program.TupleLit:
@@ -334,7 +334,7 @@ func (m *interp) literal(v any) any {
 }
 
 func (m *interp) literals(vs []any) []any {
-	out := m.values.Cut(len(vs))
+	out := make([]any, len(vs))
 	for i, v := range vs {
 		out[i] = m.literal(v)
 		m.Hold(out[i])
@@ -355,7 +355,7 @@ func nameTuple(t *ops.Tuple, c *program.Class) {
 // stack may move: what was handed out stays.
 func (m *interp) pushArgs(n int) []any {
 	base := len(m.argStack)
-	m.argStack = slab.Extend(m.argStack, n)
+	m.argStack = zeroed.Extend(m.argStack, n)
 	return m.argStack[base : base+n : base+n]
 }
 

@@ -84,9 +84,9 @@ func (m *interp) sitesOf(c *code, from *inst, module *Object) []int32 {
 			return module.sites[i].sites
 		}
 	}
-	s := codeSites{c, from, m.numbers.Cut(c.count)}
+	s := codeSites{c, from, make([]int32, c.count)}
 	if module.sites == nil {
-		module.sites = m.siteLists.Cut(2)[:0]
+		module.sites = make([]codeSites, 0, 2)
 	}
 	module.sites = append(module.sites, s)
 	return s.sites

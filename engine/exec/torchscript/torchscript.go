@@ -8,9 +8,7 @@ import (
 
 	"github.com/memspec/memspec/engine/exec"
 	"github.com/memspec/memspec/engine/exec/torchscript/passes"
-	"github.com/memspec/memspec/engine/internal/slab"
 	"github.com/memspec/memspec/engine/note"
-	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/program"
 )
 
@@ -60,12 +58,6 @@ type interp struct {
 
 	whole *code // the inlined program, where the runtime inlines
 
-	instances slab.Of[Object]
-	values    slab.Of[any]
-	filled    slab.Of[bool]
-	numbers   slab.Of[int32]
-	siteLists slab.Of[codeSites]
-	lists     slab.Of[ops.List]
 }
 
 // Params are forward's, except the module itself.

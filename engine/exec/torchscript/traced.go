@@ -27,14 +27,14 @@ func (m *compiler) followStacks(c *code, self *program.Object, e ends) error {
 // replace puts ranges in the place of those that the last uses gave their values.
 func (m *compiler) replace(c *code, ranges []lifetime.Range) {
 	c.fromStacks = ranges
-	known, escapes := m.flags.Cut(c.graph.NumValues), 0
+	known, escapes := make([]bool, c.graph.NumValues), 0
 	for i := range ranges {
 		known[ranges[i].Value.ID] = true
 		if ranges[i].End == lifetime.Escapes {
 			escapes++
 		}
 	}
-	c.escapes = m.ids.Cut(escapes)[:0]
+	c.escapes = make([]int, 0, escapes)
 	insts := m.layout.byNumber(c.count)
 	for i := range c.body.insts {
 		in := &c.body.insts[i]
@@ -54,7 +54,7 @@ func (m *compiler) replace(c *code, ranges []lifetime.Range) {
 		}
 		in := insts[r.To]
 		if in.drop == nil {
-			in.drop = m.ids.Cut(2)[:0]
+			in.drop = make([]int, 0, 2)
 		}
 		in.drop = append(in.drop, r.Value.ID)
 	}

@@ -18,7 +18,6 @@ func benchmark(b *testing.B, read func(*Parser, *File) error) {
 	var p Parser
 	for b.Loop() {
 		for _, src := range files {
-			p.Reset()
 			if err := read(&p, &File{Name: "f.py", Source: src}); err != nil {
 				b.Fatal(err)
 			}

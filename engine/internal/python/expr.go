@@ -27,8 +27,7 @@ func (p *Parser) exprOrTuple() Expr {
 // tuple reads what follows the first member of a tuple without parentheses: one of expressions, or
 // a subscript's, whose members may be slices.
 func (p *Parser) tuple(at Pos, first Expr, subscript bool) Expr {
-	m := p.exprList.mark()
-	p.exprList.push(first)
+	items := []Expr{first}
 	trailing := false
 	for p.tok == comma {
 		p.next()
@@ -40,12 +39,12 @@ func (p *Parser) tuple(at Pos, first Expr, subscript bool) Expr {
 		switch {
 		case trailing:
 		case subscript:
-			p.exprList.push(p.oneIndex())
+			items = append(items, p.oneIndex())
 		default:
-			p.exprList.push(p.expr())
+			items = append(items, p.expr())
 		}
 	}
-	return p.tuples.new(Tuple{Span: Span{at, p.prevEnd}, Elems: p.exprList.take(m), Trailing: trailing})
+	return &Tuple{Span: Span{at, p.prevEnd}, Elems: items, Trailing: trailing}
 }
 
 // expression = or [ "if" or "else" expression ].
@@ -57,7 +56,7 @@ func (p *Parser) expr() Expr {
 		test := p.infix(0)
 		p.want(kwElse)
 		y := p.expr()
-		x = p.conds.new(Cond{Span: Span{x.Bounds().Start, p.prevEnd}, Then: x, Test: test, Else: y})
+		x = &Cond{Span: Span{x.Bounds().Start, p.prevEnd}, Then: x, Test: test, Else: y}
 	}
 	p.depth--
 	return x
@@ -145,7 +144,7 @@ func (p *Parser) infix(low int) Expr {
 		p.enter()
 		y := p.infix(bind)
 		p.depth--
-		x = p.binaries.new(Binary{Span: Span{x.Bounds().Start, p.prevEnd}, Op: op, X: x, Y: y})
+		x = &Binary{Span: Span{x.Bounds().Start, p.prevEnd}, Op: op, X: x, Y: y}
 	}
 	return x
 }
@@ -158,7 +157,7 @@ func (p *Parser) unary() Expr {
 		return p.postfix()
 	}
 	p.enter()
-	u := p.unaries.new(Unary{Span: Span{Start: p.start}, Op: tokenNames[p.tok]})
+	u := &Unary{Span: Span{Start: p.start}, Op: tokenNames[p.tok]}
 	bind := bindUnary
 	if p.tok == kwNot {
 		bind = bindNot
@@ -185,14 +184,14 @@ func (p *Parser) postfix() Expr {
 			}
 			p.next()
 			name := p.ident()
-			x = p.attrs.new(Attr{Span: Span{at, p.prevEnd}, X: x, Name: name})
+			x = &Attr{Span: Span{at, p.prevEnd}, X: x, Name: name}
 		case lparen:
 			x = p.call(at, x)
 		case lbrack:
 			p.next()
 			index := p.index()
 			p.want(rbrack)
-			x = p.subs.new(Subscript{Span: Span{at, p.prevEnd}, X: x, Index: index})
+			x = &Subscript{Span: Span{at, p.prevEnd}, X: x, Index: index}
 		default:
 			return x
 		}
@@ -201,14 +200,14 @@ func (p *Parser) postfix() Expr {
 
 // call = "(" [ argument { "," argument } [ "," ] ] ")"; argument = [ name "=" ] expression.
 func (p *Parser) call(at Pos, fn Expr) Expr {
-	c := p.calls.new(Call{Fn: fn, Open: p.start})
+	c := &Call{Fn: fn, Open: p.start}
 	if p.lenient {
 		p.skipArguments()
 		c.Span = Span{at, p.prevEnd}
 		return c
 	}
 	p.next()
-	m := p.argList.mark()
+	var items []Arg
 	for p.tok != rparen {
 		from := p.start
 		a := Arg{Value: p.expr()}
@@ -220,7 +219,7 @@ func (p *Parser) call(at Pos, fn Expr) Expr {
 			p.next()
 			a = Arg{Name: n.Text, Value: p.expr()}
 		}
-		p.argList.push(a)
+		items = append(items, a)
 		c.Trailing = false
 		if p.tok != comma {
 			break
@@ -228,7 +227,7 @@ func (p *Parser) call(at Pos, fn Expr) Expr {
 		c.Trailing = true
 		p.next()
 	}
-	c.Args = p.argList.take(m)
+	c.Args = items
 	p.want(rparen)
 	c.Span = Span{at, p.prevEnd}
 	return c
@@ -276,17 +275,17 @@ func (p *Parser) oneIndex() Expr {
 		}
 		return parts[0]
 	}
-	return p.slices.new(Slice{Span: Span{at, p.prevEnd}, Lo: parts[0], Hi: parts[1], Step: parts[2]})
+	return &Slice{Span: Span{at, p.prevEnd}, Lo: parts[0], Hi: parts[1], Step: parts[2]}
 }
 
 func (p *Parser) primary() Expr {
 	switch p.tok {
 	case name:
-		x := p.names.new(Name{Span: Span{p.start, p.end}, Text: p.src[p.start:p.end]})
+		x := &Name{Span: Span{p.start, p.end}, Text: p.src[p.start:p.end]}
 		p.next()
 		return x
 	case number:
-		x := p.numbers.new(Number{Span: Span{p.start, p.end}, Text: p.src[p.start:p.end]})
+		x := &Number{Span: Span{p.start, p.end}, Text: p.src[p.start:p.end]}
 		p.next()
 		return x
 	case str:
@@ -298,7 +297,7 @@ func (p *Parser) primary() Expr {
 		p.next()
 		elems, trailing := p.elems(rbrack)
 		p.want(rbrack)
-		return p.lists.new(List{Span: Span{at, p.prevEnd}, Elems: elems, Trailing: trailing})
+		return &List{Span: Span{at, p.prevEnd}, Elems: elems, Trailing: trailing}
 	case lbrace:
 		return p.dict()
 	}
@@ -308,9 +307,9 @@ func (p *Parser) primary() Expr {
 
 // elems reads expressions between commas up to a closing bracket.
 func (p *Parser) elems(end token) (list []Expr, trailing bool) {
-	m := p.exprList.mark()
+	var items []Expr
 	for p.tok != end {
-		p.exprList.push(p.expr())
+		items = append(items, p.expr())
 		trailing = false
 		if p.tok != comma {
 			break
@@ -318,7 +317,7 @@ func (p *Parser) elems(end token) (list []Expr, trailing bool) {
 		trailing = true
 		p.next()
 	}
-	return p.exprList.take(m), trailing
+	return items, trailing
 }
 
 // paren = "(" expression ")" | "(" [ expression "," { expression "," } [ expression ] ] ")".
@@ -329,47 +328,36 @@ func (p *Parser) paren() Expr {
 		x := p.expr()
 		if p.tok == rparen {
 			p.next()
-			return p.parens.new(Paren{Span: Span{at, p.prevEnd}, X: x})
+			return &Paren{Span: Span{at, p.prevEnd}, X: x}
 		}
-		m := p.exprList.mark()
-		p.exprList.push(x)
+		items := []Expr{x}
 		p.want(comma)
 		rest, trailing := p.elems(rparen)
 		for _, y := range rest {
-			p.exprList.push(y)
+			items = append(items, y)
 		}
-		elems := p.exprList.take(m)
+		elems := items
 		p.want(rparen)
-		return p.tuples.new(Tuple{Span: Span{at, p.prevEnd}, Elems: elems, Parens: true, Trailing: trailing || len(rest) == 0})
+		return &Tuple{Span: Span{at, p.prevEnd}, Elems: elems, Parens: true, Trailing: trailing || len(rest) == 0}
 	}
 	p.next()
-	return p.tuples.new(Tuple{Span: Span{at, p.prevEnd}, Parens: true})
+	return &Tuple{Span: Span{at, p.prevEnd}, Parens: true}
 }
 
 // dict = "{" [ expression ":" expression { "," expression ":" expression } [ "," ] ] "}".
 func (p *Parser) dict() Expr {
 	at := p.start
 	p.next()
-	m := p.exprList.mark()
+	d := &Dict{}
 	for p.tok != rbrace {
-		p.exprList.push(p.expr())
+		d.Keys = append(d.Keys, p.expr())
 		p.want(colon)
-		p.exprList.push(p.expr())
+		d.Values = append(d.Values, p.expr())
 		if p.tok != comma {
 			break
 		}
 		p.next()
 	}
-	pairs := p.exprList.take(m)
-	d := p.dicts.new(Dict{})
-	for i := 0; i < len(pairs); i += 2 {
-		p.exprList.push(pairs[i])
-	}
-	d.Keys = p.exprList.take(m)
-	for i := 0; i < len(pairs); i += 2 {
-		p.exprList.push(pairs[i+1])
-	}
-	d.Values = p.exprList.take(m)
 	p.want(rbrace)
 	d.Span = Span{at, p.prevEnd}
 	return d
@@ -384,7 +372,7 @@ func (p *Parser) stringLit() Expr {
 		value += p.stringValue()
 		p.next()
 	}
-	return p.strings.new(String{Span: Span{at, p.prevEnd}, Value: value})
+	return &String{Span: Span{at, p.prevEnd}, Value: value}
 }
 
 // stringValue resolves the escapes of the current literal. PyTorch writes octal for every byte that is not printable

@@ -29,18 +29,18 @@ func (p *Parser) Outline(f *File) (err error) {
 	}
 	p.begin(0, Pos(len(f.Source)), 1, 0)
 	p.next()
-	m := p.stmtList.mark()
+	var items []Stmt
 	for p.tok != eof {
 		switch p.tok {
 		case kwClass:
-			p.stmtList.push(p.outlineClass())
+			items = append(items, p.outlineClass())
 		case kwDef:
-			p.stmtList.push(p.outlineDef())
+			items = append(items, p.outlineDef())
 		default:
-			p.stmtList.push(p.fileStmt())
+			items = append(items, p.fileStmt())
 		}
 	}
-	f.Body = p.stmtList.take(m)
+	f.Body = items
 	return nil
 }
 
@@ -48,18 +48,18 @@ func (p *Parser) outlineClass() Stmt {
 	d := p.classHead()
 	p.want(newline)
 	p.want(indent)
-	m := p.stmtList.mark()
+	var items []Stmt
 	for p.tok != dedent && p.tok != eof {
 		switch p.tok {
 		case kwDef:
-			p.stmtList.push(p.outlineDef())
+			items = append(items, p.outlineDef())
 		case name:
-			p.stmtList.push(p.outlineAssign())
+			items = append(items, p.outlineAssign())
 		default:
-			p.stmtList.push(p.stmt())
+			items = append(items, p.stmt())
 		}
 	}
-	d.Body = p.stmtList.take(m)
+	d.Body = items
 	p.want(dedent)
 	d.End = p.prevEnd
 	return d
@@ -70,10 +70,9 @@ func (p *Parser) outlineAssign() Stmt {
 	if s := p.outlineDeclaration(); s != nil {
 		return s
 	}
-	s := p.assigns.new(Assign{Span: Span{Start: p.start}, Line: p.line})
-	m := p.exprList.mark()
-	p.exprList.push(p.postfix())
-	s.Targets = p.exprList.take(m)
+	s := &Assign{Span: Span{Start: p.start}, Line: p.line}
+	items := []Expr{p.postfix()}
+	s.Targets = items
 	p.target(s.Targets[0])
 	if p.tok == colon {
 		s.Tight = p.start == p.prevEnd
@@ -106,11 +105,10 @@ func (p *Parser) outlineDeclaration() Stmt {
 	}
 	p.count(2) // the colon and the type
 	end := Pos(from + n)
-	x := p.names.new(Name{Span: Span{p.start, p.end}, Text: src[p.start:p.end]})
-	m := p.exprList.mark()
-	p.exprList.push(x)
-	s := p.assigns.new(Assign{Span: Span{p.start, end}, Line: p.line, Targets: p.exprList.take(m)})
-	s.Type = p.raws.new(Raw{Span: Span{Pos(from + 3), end}, Text: src[from+3 : end]})
+	x := &Name{Span: Span{p.start, p.end}, Text: src[p.start:p.end]}
+	items := []Expr{x}
+	s := &Assign{Span: Span{p.start, end}, Line: p.line, Targets: items}
+	s.Type = &Raw{Span: Span{Pos(from + 3), end}, Text: src[from+3 : end]}
 	p.tok, p.bol, p.off, p.end = newline, true, int(end)+1, end+1
 	p.line++
 	p.next()
@@ -128,11 +126,11 @@ var plain = func() (t [256]uint8) {
 }()
 
 func (p *Parser) outlineDef() Stmt {
-	d := p.funcs.new(FuncDef{Span: Span{Start: p.start}, Line: p.line})
+	d := &FuncDef{Span: Span{Start: p.start}, Line: p.line}
 	p.next()
 	d.Name = p.ident()
 	p.want(lparen)
-	m := p.parList.mark()
+	var items []Param
 	for p.tok != rparen {
 		q := Param{Name: p.ident()}
 		if p.tok == colon {
@@ -143,13 +141,13 @@ func (p *Parser) outlineDef() Stmt {
 			p.next()
 			q.Default = p.raw(",)")
 		}
-		p.parList.push(q)
+		items = append(items, q)
 		if p.tok != comma {
 			break
 		}
 		p.next()
 	}
-	d.Params = p.parList.take(m)
+	d.Params = items
 	p.want(rparen)
 	if p.tok == arrow {
 		p.next()
@@ -235,7 +233,7 @@ loop:
 	if end == int(p.start) {
 		p.failf(p.start, "got %s, want expression", p.got())
 	}
-	x := p.raws.new(Raw{Span: Span{p.start, Pos(end)}, Text: src[p.start:end]})
+	x := &Raw{Span: Span{p.start, Pos(end)}, Text: src[p.start:end]}
 	p.tok, p.off, p.end = name, i, Pos(end)
 	p.next()
 	return x

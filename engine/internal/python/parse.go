@@ -9,7 +9,6 @@ const maxDepth = 200
 type Parser struct {
 	file *File
 	src  string // the file's source, up to the end of what is being read
-	arena
 
 	off     int // of the next byte
 	line    int // of it
@@ -53,11 +52,8 @@ func NewParser(fileName, src string) *Parser {
 	return p
 }
 
-// Use makes p read another file. Trees it made before must not be used any more, unless p is Reset never.
+// Use makes p read another file.
 func (p *Parser) Use(f *File) { p.file = f }
-
-// Reset takes back every tree p made: their memory is used again.
-func (p *Parser) Reset() { p.arena.reset() }
 
 // begin sets the scanner on [from, to) of the file, whose first line has the given number, inside a
 // block of the given indentation.
@@ -68,10 +64,6 @@ func (p *Parser) begin(from, to Pos, line int, base int32) {
 	p.bol, p.nesting, p.dedents, p.depth = true, 0, 0, 0
 	p.indents = append(p.indents[:0], base)
 	p.floor = base
-	p.arena.exprList.stack = p.arena.exprList.stack[:0]
-	p.arena.argList.stack = p.arena.argList.stack[:0]
-	p.arena.stmtList.stack = p.arena.stmtList.stack[:0]
-	p.arena.parList.stack = p.arena.parList.stack[:0]
 }
 
 func (p *Parser) all() (err error) {
@@ -81,11 +73,11 @@ func (p *Parser) all() (err error) {
 	}
 	p.begin(0, Pos(len(p.file.Source)), 1, 0)
 	p.next()
-	m := p.stmtList.mark()
+	var items []Stmt
 	for p.tok != eof {
-		p.stmtList.push(p.fileStmt())
+		items = append(items, p.fileStmt())
 	}
-	p.file.Body = p.stmtList.take(m)
+	p.file.Body = items
 	return nil
 }
 
@@ -228,11 +220,11 @@ func (p *Parser) classHead() *ClassDef {
 
 // def = "def" name "(" [ param { "," param } [ "," ] ] ")" [ "->" expression ] ":" block.
 func (p *Parser) funcDef() Stmt {
-	d := p.funcs.new(FuncDef{Span: Span{Start: p.start}, Line: p.line})
+	d := &FuncDef{Span: Span{Start: p.start}, Line: p.line}
 	p.next()
 	d.Name = p.ident()
 	p.want(lparen)
-	m := p.parList.mark()
+	var items []Param
 	for p.tok != rparen {
 		q := Param{Name: p.ident()}
 		if p.tok == colon {
@@ -243,13 +235,13 @@ func (p *Parser) funcDef() Stmt {
 			p.next()
 			q.Default = p.expr()
 		}
-		p.parList.push(q)
+		items = append(items, q)
 		if p.tok != comma {
 			break
 		}
 		p.next()
 	}
-	d.Params = p.parList.take(m)
+	d.Params = items
 	p.want(rparen)
 	if p.tok == arrow {
 		p.next()
@@ -273,11 +265,11 @@ func (p *Parser) block() []Stmt {
 }
 
 func (p *Parser) stmts() []Stmt {
-	m := p.stmtList.mark()
+	var items []Stmt
 	for p.tok != dedent && p.tok != eof {
-		p.stmtList.push(p.stmt())
+		items = append(items, p.stmt())
 	}
-	return p.stmtList.take(m)
+	return items
 }
 
 func (p *Parser) stmt() Stmt {
@@ -316,7 +308,7 @@ func (p *Parser) stmt() Stmt {
 		return s
 	case kwReturn:
 		p.next()
-		s := p.returns.new(Return{Span: Span{Start: at}, Line: line})
+		s := &Return{Span: Span{Start: at}, Line: line}
 		if p.tok != newline {
 			s.Value = p.exprOrTuple()
 		}
@@ -346,7 +338,7 @@ func (p *Parser) stmt() Stmt {
 		p.want(newline)
 		return s
 	case kwPass, kwBreak, kwContinue:
-		s := p.simples.new(Simple{Span: Span{at, p.end}, Line: line, Word: tokenNames[p.tok]})
+		s := &Simple{Span: Span{at, p.end}, Line: line, Word: tokenNames[p.tok]}
 		p.next()
 		p.want(newline)
 		return s
@@ -360,16 +352,15 @@ func (p *Parser) stmt() Stmt {
 // if = "if" expression ":" block [ elif | "else" ":" block ].
 func (p *Parser) ifStmt() Stmt {
 	p.enter()
-	s := p.ifs.new(If{Span: Span{Start: p.start}, Line: p.line})
+	s := &If{Span: Span{Start: p.start}, Line: p.line}
 	p.next()
 	s.Cond = p.expr()
 	p.want(colon)
 	s.Then = p.block()
 	switch p.tok {
 	case kwElif:
-		m := p.stmtList.mark()
-		p.stmtList.push(p.ifStmt())
-		s.Else = p.stmtList.take(m)
+		items := []Stmt{p.ifStmt()}
+		s.Else = items
 	case kwElse:
 		p.next()
 		p.want(colon)
@@ -382,28 +373,28 @@ func (p *Parser) ifStmt() Stmt {
 
 // simpleStmt = targets "=" values | target ":" type [ "=" value ] | expression.
 func (p *Parser) simpleStmt(at Pos, line int) Stmt {
-	m := p.exprList.mark()
+	var items []Expr
 	x := p.expr()
 	switch p.tok {
 	case newline:
 		p.next()
-		return p.effects.new(ExprStmt{Span: Span{at, x.Bounds().End}, Line: line, X: x})
+		return &ExprStmt{Span: Span{at, x.Bounds().End}, Line: line, X: x}
 	case assign, comma:
 	case colon:
 		return p.annotated(x, line)
 	default:
 		p.failf(p.start, "got %s, want newline", p.got())
 	}
-	p.exprList.push(x)
+	items = append(items, x)
 	unpack := false
 	for p.tok == comma {
 		p.next()
 		if unpack = p.tok == assign; unpack {
 			break
 		}
-		p.exprList.push(p.expr())
+		items = append(items, p.expr())
 	}
-	s := p.assigns.new(Assign{Span: Span{Start: at}, Line: line, Targets: p.exprList.take(m), Unpack: unpack})
+	s := &Assign{Span: Span{Start: at}, Line: line, Targets: items, Unpack: unpack}
 	p.want(assign)
 	s.Value = p.exprOrTuple()
 	s.End = p.prevEnd
@@ -418,9 +409,8 @@ func (p *Parser) annotated(x Expr, line int) Stmt {
 	p.target(x)
 	tight := p.start == p.prevEnd
 	p.next()
-	m := p.exprList.mark()
-	p.exprList.push(x)
-	s := p.assigns.new(Assign{Span: Span{Start: x.Bounds().Start}, Line: line, Targets: p.exprList.take(m), Tight: tight})
+	items := []Expr{x}
+	s := &Assign{Span: Span{Start: x.Bounds().Start}, Line: line, Targets: items, Tight: tight}
 	s.Type = p.expr()
 	if p.tok == assign {
 		p.next()
@@ -447,12 +437,12 @@ func (p *Parser) target(x Expr) {
 // targets reads what a for statement assigns to.
 func (p *Parser) targets(end token) Expr {
 	at := p.start
-	m := p.exprList.mark()
+	var items []Expr
 	trailing := false
 	for {
 		x := p.postfix()
 		p.target(x)
-		p.exprList.push(x)
+		items = append(items, x)
 		if p.tok != comma {
 			break
 		}
@@ -461,9 +451,9 @@ func (p *Parser) targets(end token) Expr {
 			break
 		}
 	}
-	list := p.exprList.take(m)
+	list := items
 	if len(list) == 1 && !trailing {
 		return list[0]
 	}
-	return p.tuples.new(Tuple{Span: Span{at, p.prevEnd}, Elems: list, Trailing: trailing})
+	return &Tuple{Span: Span{at, p.prevEnd}, Elems: list, Trailing: trailing}
 }

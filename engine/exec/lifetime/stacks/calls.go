@@ -44,7 +44,7 @@ func common(a, b *position) int {
 // callsOf rebuilds the calls around each node: neighbours share one where file and function agree,
 // and the lines of all its callers do.
 func (p *Program) callsOf(frames [][]*program.Frame) []position {
-	at := p.positions.Cut(len(frames))
+	at := make([]position, len(frames))
 	var prev []*program.Frame
 	var open []*call
 	for i, f := range frames {
@@ -64,10 +64,10 @@ func (p *Program) callsOf(frames [][]*program.Frame) []position {
 		}
 		if shared < len(f) || shared < len(open) {
 			was := open[:shared]
-			open = p.opened.Cut(len(f))
+			open = make([]*call, len(f))
 			copy(open, was)
 			for d := shared; d < len(f); d++ {
-				open[d] = p.calls.New()
+				open[d] = new(call)
 				open[d].depth = d
 			}
 		}

@@ -85,7 +85,7 @@ func (t *function) joinsSeveral() bool {
 // findContainers finds lists: values without names that one statement makes and a later one joins. They end together.
 func (t *function) findContainers() map[int][]int {
 	var out map[int][]int
-	t.ends = t.p.numbers.Cut(len(t.uses))
+	t.ends = make([]int, len(t.uses))
 	for id, us := range t.uses {
 		if len(us) > 0 {
 			t.ends[id] = us[len(us)-1]

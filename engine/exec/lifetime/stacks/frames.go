@@ -22,7 +22,7 @@ func (p *Program) groupsOf(t *program.Stack) [][]*program.Frame {
 			calls++
 		}
 	}
-	groups := p.stacks.Cut(calls)[:0]
+	groups := make([][]*program.Frame, 0, calls)
 	from := len(p.frames)
 	for _, f := range t.Frames {
 		if callsModule(f) {
@@ -48,7 +48,7 @@ func callsModule(f *program.Frame) bool {
 // framesOf are the frames of each node, nil where nothing records. A call of a submodule has no own
 // record: the first operator inside it says where it was called.
 func (p *Program) framesOf(nodes []*program.Node, objects []*program.Object) [][]*program.Frame {
-	frames := p.stacks.Cut(len(nodes))
+	frames := make([][]*program.Frame, len(nodes))
 	for i, n := range nodes {
 		switch {
 		case n.Op == "prim::CallMethod":

@@ -46,8 +46,8 @@ func (p *Program) Most(fn *program.Func, self *program.Object) (*Held, error) {
 			}
 		}
 	}
-	h := p.held.New()
-	*h = Held{Ranges: t.inOrder(ends), Until: p.numbers.Cut(t.last() + 1)}
+	h := new(Held)
+	*h = Held{Ranges: t.inOrder(ends), Until: make([]int, t.last()+1)}
 	for i := range h.Until {
 		h.Until[i] = Stays
 	}
@@ -155,13 +155,13 @@ type line struct {
 
 // lineRuns numbers the executions of lines.
 func (t *function) lineRuns() *lineRuns {
-	out := &lineRuns{at: t.p.lists.Cut(len(t.nodes))}
-	out.next, out.last = t.p.numbers.Cut(len(t.nodes))[:0], t.p.numbers.Cut(len(t.nodes))[:0]
+	out := &lineRuns{at: make([][]int, len(t.nodes))}
+	out.next, out.last = make([]int, 0, len(t.nodes)), make([]int, 0, len(t.nodes))
 	var latest few[line, int]   // execution
 	lines, open := t.p.lines, 0 // the execution that each call is in, and how many calls are
 	for i, f := range t.frames {
 		calls := t.at[i].calls
-		out.at[i] = t.p.numbers.Cut(len(f))
+		out.at[i] = make([]int, len(f))
 		for d := range f {
 			var inner *call
 			fn := called{}

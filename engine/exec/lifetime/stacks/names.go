@@ -105,7 +105,7 @@ func (t *function) bind() {
 			continue
 		}
 		if t.first == nil {
-			t.first, t.next = t.p.numbers.Cut(len(t.names)), t.p.numbers.Cut(len(t.names))
+			t.first, t.next = make([]int, len(t.names)), make([]int, len(t.names))
 		}
 		if before, ok := last.get(*n); ok {
 			t.first[id], t.next[before] = t.first[before], id+1
@@ -140,7 +140,7 @@ func (p *Program) userNames(g *program.Graph, first bool) []string {
 		p.counts = map[string]int{}
 	}
 	clear(p.counts)
-	b := counters{out: p.texts.Cut(g.NumValues), next: p.counts, first: first}
+	b := counters{out: make([]string, g.NumValues), next: p.counts, first: first}
 	for _, p := range g.Params {
 		b.add(p)
 	}

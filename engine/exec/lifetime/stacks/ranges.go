@@ -108,7 +108,7 @@ func (t *function) inOrder(ends []end) []lifetime.Range {
 		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.sub, b.sub))
 	})
 	t.p.ends = ends
-	out := t.p.ranges.Cut(len(ends))
+	out := make([]lifetime.Range, len(ends))
 	for i, e := range ends {
 		out[i] = lifetime.Range{Value: t.value(e.value), From: t.num[t.def[e.value]], To: t.num[e.node], End: lifetime.After, Why: e.why}
 		if e.escapes {

@@ -22,7 +22,6 @@ package stacks
 
 import (
 	"github.com/memspec/memspec/engine/exec/lifetime"
-	"github.com/memspec/memspec/engine/internal/slab"
 	"github.com/memspec/memspec/engine/program"
 )
 
@@ -37,24 +36,10 @@ type Program struct {
 	frames    []*program.Frame                     // of all groups, in one piece
 	depth     int
 
-	counts    map[string]int // of userNames
-	times     map[int]int    // of the scope under way
-	ends      []end          // of the ranges under way
-	lines     []*lineRun     // by depth, of the lines under way: each is used again for the next execution
-	numbers   slab.Of[int]
-	values    slab.Of[numeric]
-	lists     slab.Of[[]int]
-	texts     slab.Of[string]
-	modules   slab.Of[*program.Object]
-	known     slab.Of[name]
-	stacks    slab.Of[[]*program.Frame]
-	calls     slab.Of[call]
-	opened    slab.Of[*call]
-	positions slab.Of[position]
-	parts     slab.Of[*statement]
-	stmts     slab.Of[statement]
-	held      slab.Of[Held]
-	ranges    slab.Of[lifetime.Range]
+	counts map[string]int // of userNames
+	times  map[int]int    // of the scope under way
+	ends   []end          // of the ranges under way
+	lines  []*lineRun     // by depth, of the lines under way: each is used again for the next execution
 }
 
 // New is what the stacks of p report.
@@ -145,8 +130,8 @@ func (p *Program) function(fn *program.Func, self *program.Object) (*function, e
 
 func (p *Program) newFunction(g *program.Graph) *function {
 	n, nodes := g.NumValues, g.Body.Nodes
-	t := &function{p: p, nodes: nodes, def: p.numbers.Cut(n), uses: p.lists.Cut(n), number: p.values.Cut(n), names: p.known.Cut(n),
-		list: p.modules.Cut(len(nodes)), callee: p.modules.Cut(len(nodes)), num: p.numbers.Cut(len(nodes))}
+	t := &function{p: p, nodes: nodes, def: make([]int, n), uses: make([][]int, n), number: make([]numeric, n), names: make([]name, n),
+		list: make([]*program.Object, len(nodes)), callee: make([]*program.Object, len(nodes)), num: make([]int, len(nodes))}
 	for i := range t.def {
 		t.def[i] = lifetime.Param
 	}
@@ -154,12 +139,12 @@ func (p *Program) newFunction(g *program.Graph) *function {
 		t.num[i] = at
 		at += 1 + inside(nodes[i])
 	}
-	uses := p.numbers.Cut(n) // by value
+	uses := make([]int, n) // by value
 	for _, n := range nodes {
 		eachUse(n, func(v *program.Value) { uses[v.ID]++ })
 	}
 	for id, k := range uses {
-		t.uses[id] = p.numbers.Cut(k)[:0]
+		t.uses[id] = make([]int, 0, k)
 	}
 	for i, n := range nodes {
 		for _, v := range n.Outs {
@@ -184,7 +169,7 @@ func inside(n *program.Node) int {
 
 // objects are the modules that values of g are, by value, self being the first parameter.
 func (p *Program) objects(g *program.Graph, self *program.Object) []*program.Object {
-	out := p.modules.Cut(g.NumValues)
+	out := make([]*program.Object, g.NumValues)
 	if len(g.Params) > 0 {
 		out[g.Params[0].ID] = self
 	}

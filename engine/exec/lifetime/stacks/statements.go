@@ -29,13 +29,13 @@ func statements(t *function) {
 			continue
 		}
 		at := &t.at[i]
-		at.stmts = t.p.parts.Cut(len(f))
+		at.stmts = make([]*statement, len(f))
 		for d := range f {
 			if d < len(prev.calls) && prev.calls[d] == at.calls[d] {
 				at.stmts[d] = p.goesOn(i, prev.stmts[d].whole(), f[d].Line)
 			}
 			if at.stmts[d] == nil {
-				at.stmts[d] = t.p.stmts.New()
+				at.stmts[d] = new(statement)
 				*at.stmts[d] = statement{line: f[d].Line, depth: d, first: i}
 			}
 			at.stmts[d].last = i

@@ -16,7 +16,7 @@ import (
 	"strings"
 
 	"github.com/memspec/memspec/engine/internal/pysource"
-	"github.com/memspec/memspec/engine/internal/slab"
+	"github.com/memspec/memspec/engine/internal/zeroed"
 	"github.com/memspec/memspec/engine/program"
 )
 
@@ -50,14 +50,10 @@ func (n *Names) HostNumber(node int) bool { return n.fill[node] }
 
 // Reader reads the names of the functions of one program. The zero Reader is ready.
 type Reader struct {
-	texts   map[*program.SourceText]*pysource.Source // functions of many classes share theirs
-	exprs   map[string]pysource.Expr                 // by text, nil for one that does not parse: statements run once a call
-	work    reading                                  // used again
-	numbers slab.Of[int32]
-	flags   slab.Of[bool]
-	binds   slab.Of[[]int32]
-	names   slab.Of[string]
-	scopes  []*Scope // to be used again
+	texts  map[*program.SourceText]*pysource.Source // functions of many classes share theirs
+	exprs  map[string]pysource.Expr                 // by text, nil for one that does not parse: statements run once a call
+	work   reading                                  // used again
+	scopes []*Scope                                 // to be used again
 }
 
 // reading is a function whose names are being read.
@@ -93,10 +89,10 @@ const (
 // Read reads the names of a function of count nodes.
 func (r *Reader) Read(g *program.Graph, count int) *Names {
 	w := &r.work
-	w.uses, w.defs = slab.Extend(w.uses[:0], g.NumValues), slab.Extend(w.defs[:0], g.NumValues)
-	w.nodes, w.next, w.first = slab.Extend(w.nodes[:0], count)[:0], slab.Extend(w.next[:0], count), w.first[:0]
+	w.uses, w.defs = zeroed.Extend(w.uses[:0], g.NumValues), zeroed.Extend(w.defs[:0], g.NumValues)
+	w.nodes, w.next, w.first = zeroed.Extend(w.nodes[:0], count)[:0], zeroed.Extend(w.next[:0], count), w.first[:0]
 	n := &Names{
-		text: g.Source, stmt: r.numbers.Cut(count), header: r.numbers.Cut(count), fill: r.flags.Cut(count), bind: r.binds.Cut(g.NumValues),
+		text: g.Source, stmt: make([]int32, count), header: make([]int32, count), fill: make([]bool, count), bind: make([][]int32, g.NumValues),
 	}
 	w.Names = n
 	locals := len(g.Params)
@@ -104,7 +100,7 @@ func (r *Reader) Read(g *program.Graph, count int) *Names {
 		n.src = r.source(n.text)
 		locals += len(n.src.Locals)
 	}
-	n.locals = r.names.Cut(locals)[:0]
+	n.locals = make([]string, 0, locals)
 	for _, p := range g.Params {
 		n.local(p.Name)
 	}
@@ -119,7 +115,7 @@ func (r *Reader) Read(g *program.Graph, count int) *Names {
 	for _, name := range n.src.Locals {
 		n.local(name)
 	}
-	n.placed = r.flags.Cut(len(n.src.Stmts))
+	n.placed = make([]bool, len(n.src.Stmts))
 	w.place()
 	w.consume(g.Body, 0)
 	for i := range w.nodes {

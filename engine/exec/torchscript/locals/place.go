@@ -5,7 +5,7 @@ import (
 
 	"github.com/memspec/memspec/engine/internal/pysource"
 	"github.com/memspec/memspec/engine/internal/python"
-	"github.com/memspec/memspec/engine/internal/slab"
+	"github.com/memspec/memspec/engine/internal/zeroed"
 	"github.com/memspec/memspec/engine/program"
 )
 
@@ -60,7 +60,7 @@ func (r *reading) findNeighbours() {
 	for i := len(r.nodes) - 1; i >= 0; i-- {
 		s := int(r.nodes[i].Where.Stmt)
 		if s >= len(r.first) {
-			r.first = slab.Extend(r.first, s+1-len(r.first))
+			r.first = zeroed.Extend(r.first, s+1-len(r.first))
 		}
 		r.next[i], r.first[s] = r.first[s], int32(i+1)
 	}

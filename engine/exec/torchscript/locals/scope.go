@@ -1,7 +1,7 @@
 package locals
 
 import (
-	"github.com/memspec/memspec/engine/internal/slab"
+	"github.com/memspec/memspec/engine/internal/zeroed"
 	"github.com/memspec/memspec/engine/program"
 )
 
@@ -46,7 +46,7 @@ func (r *Reader) Enter(n *Names, run Run, args []any) *Scope {
 		s = &Scope{reader: r}
 	}
 	s.Names, s.run, s.at, s.left = n, run, position{stmt: -1}, false
-	s.held, s.set = slab.Extend(s.held[:0], len(n.locals)), slab.Extend(s.set[:0], len(n.locals))
+	s.held, s.set = zeroed.Extend(s.held[:0], len(n.locals)), zeroed.Extend(s.set[:0], len(n.locals))
 	for i, v := range args {
 		run.Hold(v)
 		s.held[i], s.set[i] = v, true

@@ -3,7 +3,7 @@ package passes
 import (
 	"strings"
 
-	"github.com/memspec/memspec/engine/internal/slab"
+	"github.com/memspec/memspec/engine/internal/zeroed"
 	"github.com/memspec/memspec/engine/program"
 )
 
@@ -26,7 +26,7 @@ const wild int32 = 0
 
 // aliases looks through the whole graph as it stands; good until the next call.
 func (g *Graph) aliases() *aliases {
-	g.parent, g.flags = slab.Extend(g.parent[:0], g.NumValues+1), slab.Extend(g.flags[:0], 5*g.NumValues+3)
+	g.parent, g.flags = zeroed.Extend(g.parent[:0], g.NumValues+1), zeroed.Extend(g.flags[:0], 5*g.NumValues+3)
 	a, flags := &aliases{g: g, parent: g.parent}, g.flags
 	a.written, flags = flags[:g.NumValues+1], flags[g.NumValues+1:]
 	a.escapes, flags = flags[:g.NumValues+1], flags[g.NumValues+1:]

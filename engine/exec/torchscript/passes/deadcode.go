@@ -1,13 +1,13 @@
 package passes
 
 import (
-	"github.com/memspec/memspec/engine/internal/slab"
+	"github.com/memspec/memspec/engine/internal/zeroed"
 	"github.com/memspec/memspec/engine/program"
 )
 
 // eliminateDeadCode removes nodes whose results no one uses (passes/dead_code_elimination.cpp).
 func (g *Graph) eliminateDeadCode() {
-	g.used = slab.Extend(g.used[:0], g.NumValues)
+	g.used = zeroed.Extend(g.used[:0], g.NumValues)
 	g.eliminateIn(g.Body, g.used)
 }
 

@@ -2,7 +2,7 @@ package passes
 
 import (
 	"github.com/memspec/memspec/engine/exec"
-	"github.com/memspec/memspec/engine/internal/slab"
+	"github.com/memspec/memspec/engine/internal/zeroed"
 	"github.com/memspec/memspec/engine/program"
 )
 
@@ -81,28 +81,20 @@ type inliner struct {
 	possible  map[*program.Func]bool   // whether a function can be inlined
 	written   map[*program.Func][]bool // the parameters that a function may write
 
-	nodes    slab.Of[program.Node]
-	values   slab.Of[program.Value]
-	args     slab.Of[program.Arg]
-	outs     slab.Of[*program.Value]
-	blocks   slab.Of[program.Block]
-	lists    slab.Of[*program.Block]
-	contents slab.Of[*program.Node]
-	at       slab.Of[Call]
-	envs     []program.Arg // of the functions under way, a stack
-	given    []program.Arg // to the functions under way, a stack
+	envs  []program.Arg // of the functions under way, a stack
+	given []program.Arg // to the functions under way, a stack
 }
 
 // node makes a node that comes from a call.
 func (in *inliner) node(at *Call) *program.Node {
-	n := in.nodes.New()
+	n := new(program.Node)
 	n.ID = len(in.calls)
 	in.calls = append(in.calls, at)
 	return n
 }
 
 func (in *inliner) value(v *program.Value) *program.Value {
-	n := in.values.New()
+	n := new(program.Value)
 	n.ID, n.Name, n.Type = in.numValues, v.Name, v.Type
 	in.numValues++
 	return n
@@ -144,7 +136,7 @@ func (in *inliner) fn(fn *program.Func, args []program.Arg, at *Call, out *progr
 		return program.Arg{}, err
 	}
 	base := len(in.envs)
-	in.envs = slab.Extend(in.envs, g.NumValues)
+	in.envs = zeroed.Extend(in.envs, g.NumValues)
 	env := in.envs[base : base+g.NumValues : base+g.NumValues]
 	defer func() { in.envs = in.envs[:base] }()
 	for i, p := range g.Params {
@@ -171,7 +163,7 @@ func mapped(a *program.Arg, env []program.Arg) program.Arg {
 }
 
 func (in *inliner) mapped(args []program.Arg, env []program.Arg) []program.Arg {
-	out := in.args.Cut(len(args))
+	out := make([]program.Arg, len(args))
 	for i := range args {
 		out[i] = mapped(&args[i], env)
 	}
@@ -193,10 +185,10 @@ func (in *inliner) block(nodes []*program.Node, env []program.Arg, at *Call, out
 		}
 		c := in.node(at)
 		c.Operation, c.Args = n.Operation, in.mapped(n.Args, env)
-		c.Blocks = in.lists.Cut(len(n.Blocks))
+		c.Blocks = make([]*program.Block, len(n.Blocks))
 		for i, b := range n.Blocks {
-			nb := in.blocks.New()
-			nb.Params, nb.Nodes = in.outs.Cut(len(b.Params)), in.contents.Cut(len(b.Nodes))[:0]
+			nb := new(program.Block)
+			nb.Params, nb.Nodes = make([]*program.Value, len(b.Params)), make([]*program.Node, 0, len(b.Nodes))
 			for i, p := range b.Params {
 				nb.Params[i] = in.value(p)
 				env[p.ID] = program.Arg{Value: nb.Params[i]}
@@ -207,7 +199,7 @@ func (in *inliner) block(nodes []*program.Node, env []program.Arg, at *Call, out
 			nb.Outs = in.mapped(b.Outs, env)
 			c.Blocks[i] = nb
 		}
-		c.Outs = in.outs.Cut(len(n.Outs))
+		c.Outs = make([]*program.Value, len(n.Outs))
 		for i, o := range n.Outs {
 			c.Outs[i] = in.value(o)
 			env[o.ID] = program.Arg{Value: c.Outs[i]}
@@ -268,7 +260,7 @@ func (in *inliner) call(n *program.Node, env []program.Arg, at *Call, out *progr
 	}
 	in.literals(fn, args, at, out)
 	in.depth++
-	c := in.at.New()
+	c := new(Call)
 	*c = Call{Func: fn, Module: module, Parent: at, Node: n}
 	result, err := in.fn(fn, args, c, out)
 	in.depth--
@@ -285,7 +277,7 @@ func (in *inliner) call(n *program.Node, env []program.Arg, at *Call, out *progr
 // staticArgs fits a call's arguments to fn's parameters, on the stack of arguments.
 func (in *inliner) staticArgs(fn *program.Func, args, env []program.Arg) ([]program.Arg, bool) {
 	base := len(in.given)
-	in.given = slab.Extend(in.given, len(fn.Params))
+	in.given = zeroed.Extend(in.given, len(fn.Params))
 	out := in.given[base : base+len(fn.Params) : base+len(fn.Params)]
 	const missing = "\x00"
 	for j := range out {

@@ -4,7 +4,7 @@ import (
 	"iter"
 	"strings"
 
-	"github.com/memspec/memspec/engine/internal/slab"
+	"github.com/memspec/memspec/engine/internal/zeroed"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/program"
 )
@@ -25,7 +25,7 @@ type operator struct {
 // effects is what is known of a node's operator, looked up once a node.
 func (g *Graph) effects(n *program.Node) *operator {
 	if n.ID >= len(g.operator) {
-		g.operator = slab.Extend(g.operator, n.ID+1-len(g.operator))
+		g.operator = zeroed.Extend(g.operator, n.ID+1-len(g.operator))
 	}
 	at := &g.operator[n.ID]
 	if *at == 0 {

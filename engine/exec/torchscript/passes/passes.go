@@ -14,7 +14,7 @@
 package passes
 
 import (
-	"github.com/memspec/memspec/engine/internal/slab"
+	"github.com/memspec/memspec/engine/internal/zeroed"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/program"
 )
@@ -114,14 +114,14 @@ func (g *Graph) replace(v *program.Value, by program.Arg) {
 	by.Name = ""
 	g.by = append(g.by, by)
 	if v.ID >= len(g.replaced) {
-		g.replaced = slab.Extend(g.replaced, v.ID+1-len(g.replaced))
+		g.replaced = zeroed.Extend(g.replaced, v.ID+1-len(g.replaced))
 	}
 	g.replaced[v.ID] = int32(len(g.by))
 }
 
 // definers are the values' nodes, by value; good until the next call.
 func (g *Graph) definers() []*program.Node {
-	g.defs = slab.Extend(g.defs[:0], g.NumValues)
+	g.defs = zeroed.Extend(g.defs[:0], g.NumValues)
 	defineAll(g.Body, g.defs)
 	return g.defs
 }
