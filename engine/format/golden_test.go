@@ -2,16 +2,16 @@ package format_test
 
 import (
 	"bytes"
-	"compress/gzip"
-	"encoding/binary"
 	"fmt"
-	"io"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -105,115 +105,31 @@ func printPickle(b *bytes.Buffer, v any, depth int) {
 	}
 }
 
-// A field is one of a protocol buffer: a number, or bytes.
-type field struct {
-	number int
-	value  uint64
-	bytes  []byte
-}
-
-// fields reads a protocol buffer without knowing what it means.
-func fields(t testing.TB, b []byte) []field {
-	var out []field
-	for len(b) > 0 {
-		key, n := binary.Uvarint(b)
-		require.Positive(t, n)
-		b = b[n:]
-		v, n := binary.Uvarint(b)
-		require.Positive(t, n)
-		b = b[n:]
-		f := field{number: int(key >> 3), value: v}
-		switch key & 7 {
-		case 0:
-		case 2:
-			require.LessOrEqual(t, v, uint64(len(b)))
-			f.bytes, b = b[:v], b[v:]
-		default:
-			t.Fatalf("got wire type %d", key&7)
-		}
-		out = append(out, f)
-	}
-	return out
-}
-
-func packed(t testing.TB, b []byte) []uint64 {
-	var out []uint64
-	for len(b) > 0 {
-		v, n := binary.Uvarint(b)
-		require.Positive(t, n)
-		out, b = append(out, v), b[n:]
-	}
-	return out
-}
-
 // readableProfile prints a profile: its types, comments, and a line a sample with its stack from the outermost in.
 func readableProfile(t testing.TB, data []byte) []byte {
-	z, err := gzip.NewReader(bytes.NewReader(data))
+	p, err := profile.ParseData(data)
 	require.NoError(t, err)
-	raw, err := io.ReadAll(z)
-	require.NoError(t, err)
-	top := fields(t, raw)
-	var texts []string
-	one := func(b []byte) map[int]uint64 {
-		m := map[int]uint64{}
-		for _, f := range fields(t, b) {
-			m[f.number] = f.value
-		}
-		return m
-	}
-	functions, locations := map[uint64]string{}, map[uint64]string{}
-	for _, f := range top {
-		if f.number == 6 {
-			texts = append(texts, string(f.bytes))
-		}
-	}
-	for _, f := range top {
-		if f.number == 5 {
-			m := one(f.bytes)
-			functions[m[1]] = strings.TrimSpace(texts[m[2]] + " " + texts[m[4]])
-		}
-	}
-	for _, f := range top {
-		if f.number == 4 {
-			for _, line := range fields(t, f.bytes) {
-				if line.number == 4 {
-					m := one(line.bytes)
-					locations[one(f.bytes)[1]] = fmt.Sprintf("%s:%d", functions[m[1]], m[2])
-				}
-			}
-		}
-	}
+	require.NoError(t, p.CheckValid())
 	var b bytes.Buffer
-	for _, f := range top {
-		switch f.number {
-		case 1:
-			m := one(f.bytes)
-			fmt.Fprintf(&b, "type %s %s\n", texts[m[1]], texts[m[2]])
-		case 13:
-			for _, c := range packed(t, f.bytes) {
-				fmt.Fprintf(&b, "comment %s\n", texts[c])
-			}
-		case 14:
-			fmt.Fprintf(&b, "default %s\n", texts[f.value])
-		case 2:
-			var stack, labels []string
-			var values []uint64
-			for _, s := range fields(t, f.bytes) {
-				switch s.number {
-				case 1:
-					for _, l := range packed(t, s.bytes) {
-						stack = append([]string{locations[l]}, stack...)
-					}
-				case 2:
-					values = packed(t, s.bytes)
-				case 3:
-					m := one(s.bytes)
-					labels = append(labels, texts[m[1]]+"="+texts[m[2]])
-				}
-			}
-			fmt.Fprintf(&b, "sample %v %s [%s]\n", values, strings.Join(stack, ";"), strings.Join(labels, " "))
-		}
+	for _, v := range p.SampleType {
+		fmt.Fprintf(&b, "type %s %s\n", v.Type, v.Unit)
 	}
+	for _, s := range p.Sample {
+		var stack, labels []string
+		for _, l := range slices.Backward(s.Location) {
+			line := l.Line[0]
+			name := strings.TrimSpace(line.Function.Name + " " + line.Function.Filename)
+			stack = append(stack, fmt.Sprintf("%s:%d", name, line.Line))
+		}
+		for _, key := range slices.Sorted(maps.Keys(s.Label)) {
+			labels = append(labels, key+"="+s.Label[key][0])
+		}
+		fmt.Fprintf(&b, "sample %v %s [%s]\n", s.Value, strings.Join(stack, ";"), strings.Join(labels, " "))
+	}
+	for _, c := range p.Comments {
+		fmt.Fprintf(&b, "comment %s\n", c)
+	}
+	fmt.Fprintf(&b, "default %s\n", p.DefaultSampleType)
 	return b.Bytes()
 }
 
@@ -224,35 +140,19 @@ func TestProfilesAreShort(t *testing.T) {
 		if c.Timeline == nil {
 			continue
 		}
-		z, err := gzip.NewReader(bytes.NewReader(write(t, named(t, "pprof"), format.Options{}, c)))
+		p, err := profile.ParseData(write(t, named(t, "pprof"), format.Options{}, c))
 		require.NoError(t, err)
-		raw, err := io.ReadAll(z)
-		require.NoError(t, err)
-		stacks, functions, count := map[string]bool{}, map[[3]uint64]bool{}, uint64(0)
-		for _, f := range fields(t, raw) {
-			switch f.number {
-			case 2:
-				var stack string
-				for _, part := range fields(t, f.bytes) {
-					switch part.number {
-					case 1:
-						stack = fmt.Sprint(packed(t, part.bytes))
-					case 2:
-						count += packed(t, part.bytes)[0]
-					}
-				}
-				assert.False(t, stacks[stack], "%s: two samples of the stack %s", c.Name, stack)
-				stacks[stack] = true
-			case 5:
-				var key [3]uint64 // name and file
-				for _, part := range fields(t, f.bytes) {
-					if part.number == 2 || part.number == 4 {
-						key[part.number/2] = part.value
-					}
-				}
-				assert.False(t, functions[key], "%s: two functions %v", c.Name, key)
-				functions[key] = true
-			}
+		stacks, functions, count := map[string]bool{}, map[[2]string]bool{}, int64(0)
+		for _, s := range p.Sample {
+			stack := fmt.Sprint(s.Location)
+			assert.False(t, stacks[stack], "%s: two samples of the stack %s", c.Name, stack)
+			stacks[stack] = true
+			count += s.Value[0]
+		}
+		for _, f := range p.Function {
+			key := [2]string{f.Name, f.Filename}
+			assert.False(t, functions[key], "%s: two functions %v", c.Name, key)
+			functions[key] = true
 		}
 		assert.EqualValues(t, len(c.Timeline.Held(c.Timeline.Peaks.Allocated.Event)), count, c.Name)
 	}

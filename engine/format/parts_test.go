@@ -124,15 +124,6 @@ func TestRunsThatChanged(t *testing.T) {
 	}
 }
 
-// TestVarint: seven bits a byte, the lowest first, as the encoding of protocol buffers has it.
-func TestVarint(t *testing.T) {
-	for v, want := range map[uint64]string{0: "\x00", 1: "\x01", 127: "\x7f", 128: "\x80\x01", 300: "\xac\x02", 16383: "\xff\x7f", 16384: "\x80\x80\x01", 1<<64 - 1: "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"} {
-		var m message
-		m.varint(v)
-		assert.Equal(t, want, string(m), v)
-	}
-}
-
 // TestPhaseName: a pass has the report's name where the report knows it, else its number.
 func TestPhaseName(t *testing.T) {
 	tr := &trace.Trace{Sites: []trace.Site{{}, {Phase: trace.Backward}}}

@@ -6,66 +6,56 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/pprof/profile"
+
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/trace"
-	"github.com/memspec/memspec/engine/units"
 )
 
-// pprof writes who holds the allocated peak as a profile (github.com/google/pprof,
-// proto/profile.proto, gzipped): a sample a place and category, with what was requested and what
-// the allocator counts. A stack is the modules from the outermost in, then the operator at the
-// model's own line; what nobody made by an operator (parameters, inputs) ends in its name. Labels
-// report category, phase and pass.
+// pprof writes who holds the allocated peak as a profile (github.com/google/pprof, gzipped): a
+// sample a place and category, with what was requested and what the allocator counts. A stack is
+// the modules from the outermost in, then the operator at the model's own line; what nobody made by
+// an operator (parameters, inputs) ends in its name. Labels report category, phase and pass.
 type pprof struct {
-	w       io.Writer
-	o       Options
-	strings []string
-	index   map[string]int64
-	funcs   []pprofFunc
-	byFunc  map[pprofFunc]int64
-	samples []*pprofSample
-	bySite  map[trace.Site]*pprofSample
-	comment []string
+	w         io.Writer
+	o         Options
+	p         profile.Profile
+	functions map[pprofFunc]*profile.Function
+	locations map[pprofLine]*profile.Location
+	samples   map[trace.Site]*profile.Sample
 }
 
-// pprofFunc is a function of the profile, and with its line a location.
-type pprofFunc struct {
-	name, file string
-	line       int
-}
+// pprofFunc is a function of the profile.
+type pprofFunc struct{ name, file string }
 
-type pprofSample struct {
-	stack     []int64 // locations, the leaf first
-	requested units.Bytes
-	allocated units.Bytes
-	count     int64
-	site      trace.Site
+// pprofLine is a location: a line of a function.
+type pprofLine struct {
+	pprofFunc
+	line int
 }
 
 func newPprof(w io.Writer, o Options) Writer {
-	return &pprof{w: w, o: o, strings: []string{""}, index: map[string]int64{"": 0}, byFunc: map[pprofFunc]int64{}, bySite: map[trace.Site]*pprofSample{}}
+	types := []*profile.ValueType{{Type: "storages", Unit: "count"}, {Type: "requested", Unit: "bytes"}, {Type: "allocated", Unit: "bytes"}}
+	return &pprof{
+		w: w, o: o, p: profile.Profile{SampleType: types, DefaultSampleType: "allocated"},
+		functions: map[pprofFunc]*profile.Function{}, locations: map[pprofLine]*profile.Location{}, samples: map[trace.Site]*profile.Sample{},
+	}
 }
 
-func (p *pprof) string(s string) int64 {
-	s = oneLine(s)
-	i, ok := p.index[s]
-	if !ok {
-		i = int64(len(p.strings))
-		p.index[s] = i
-		p.strings = append(p.strings, s)
+// location returns the profile's location of a line, made where there is none.
+func (p *pprof) location(l pprofLine) *profile.Location {
+	l.name, l.file = oneLine(l.name), oneLine(l.file)
+	if at := p.locations[l]; at != nil {
+		return at
 	}
-	return i
-}
-
-// location is the number of a function's location, from 1.
-func (p *pprof) location(f pprofFunc) int64 {
-	i, ok := p.byFunc[f]
-	if !ok {
-		p.funcs = append(p.funcs, f)
-		i = int64(len(p.funcs))
-		p.byFunc[f] = i
+	f := p.functions[l.pprofFunc]
+	if f == nil {
+		f = &profile.Function{ID: uint64(len(p.p.Function) + 1), Name: l.name, SystemName: l.name, Filename: l.file}
+		p.functions[l.pprofFunc], p.p.Function = f, append(p.p.Function, f)
 	}
-	return i
+	at := &profile.Location{ID: uint64(len(p.p.Location) + 1), Line: []profile.Line{{Function: f, Line: int64(l.line)}}}
+	p.locations[l], p.p.Location = at, append(p.p.Location, at)
+	return at
 }
 
 func (p *pprof) Case(c *Case) error {
@@ -73,124 +63,48 @@ func (p *pprof) Case(c *Case) error {
 		return nil
 	}
 	for _, h := range heldAt(c.Timeline, c.Timeline.Peaks.Allocated.Event) {
-		s := p.bySite[h.Site]
+		s := p.samples[h.Site]
 		if s == nil {
-			s = &pprofSample{stack: p.stack(h.Site), site: h.Site}
-			p.bySite[h.Site] = s
-			p.samples = append(p.samples, s)
+			s = &profile.Sample{Location: p.stack(h.Site), Value: make([]int64, 3), Label: map[string][]string{
+				"category": {oneLine(h.Site.Category.String())}, "phase": {oneLine(h.Site.Phase.String())},
+			}}
+			p.samples[h.Site], p.p.Sample = s, append(p.p.Sample, s)
 		}
-		s.requested += h.Requested
-		s.allocated += h.Size
-		s.count++
+		s.Value[0]++
+		s.Value[1] += int64(h.Requested)
+		s.Value[2] += int64(h.Size)
 	}
-	p.comment = append(p.comment, "held at the allocated peak of "+c.title())
+	p.comment("held at the allocated peak of " + c.title())
 	if r := c.Report; r != nil {
-		p.comment = append(p.comment, strings.Join(append([]string{r.Artifact, r.Runtime, r.Mode, "torch " + r.Torch}, r.Inputs...), ", "), report.Headline(r))
+		p.comment(strings.Join(append([]string{r.Artifact, r.Runtime, r.Mode, "torch " + r.Torch}, r.Inputs...), ", "))
+		p.comment(report.Headline(r))
 	}
 	return nil
 }
 
-func (p *pprof) stack(s trace.Site) []int64 {
-	var out []int64
+func (p *pprof) comment(text string) { p.p.Comments = append(p.p.Comments, oneLine(text)) }
+
+// stack lists the locations of a site, the operator first.
+func (p *pprof) stack(s trace.Site) []*profile.Location {
+	var out []*profile.Location
 	for _, m := range modulePaths(s.Module) {
-		out = append(out, p.location(pprofFunc{name: m}))
+		out = append(out, p.location(pprofLine{pprofFunc{name: m}, 0}))
 	}
 	leaf := s.Op
 	if leaf == "" {
 		leaf = "(" + s.Category.String() + ")"
 	}
 	file, _ := p.o.Paths.Source(s.File)
-	out = append(out, p.location(pprofFunc{leaf, file, s.Line}))
+	out = append(out, p.location(pprofLine{pprofFunc{leaf, file}, s.Line}))
 	slices.Reverse(out)
 	return out
 }
 
-// The numbers of profile.proto's fields.
-const (
-	profileSampleType = 1
-	profileSample     = 2
-	profileLocation   = 4
-	profileFunction   = 5
-	profileStrings    = 6
-	profileComment    = 13
-	profileDefault    = 14
-	sampleLocation    = 1
-	sampleValue       = 2
-	sampleLabel       = 3
-	labelKey          = 1
-	labelText         = 2
-	locationID        = 1
-	locationLine      = 4
-	lineFunction      = 1
-	lineNumber        = 2
-	functionID        = 1
-	functionName      = 2
-	functionSystem    = 3
-	functionFile      = 4
-	valueType         = 1
-	valueUnit         = 2
-)
-
+// End writes the profile. Profile.Write would drop the error of the last write.
 func (p *pprof) End(*Summary) error {
-	var m message
-	for _, t := range [][2]string{{"storages", "count"}, {"requested", "bytes"}, {"allocated", "bytes"}} {
-		var v message
-		v.int(valueType, p.string(t[0]))
-		v.int(valueUnit, p.string(t[1]))
-		m.bytes(profileSampleType, v)
-	}
-	for _, s := range p.samples {
-		m.bytes(profileSample, p.sample(s))
-	}
-	functions := map[pprofFunc]int64{} // by name and file: a function has several lines
-	var defined message
-	for i, f := range p.funcs {
-		key := pprofFunc{name: f.name, file: f.file}
-		id, ok := functions[key]
-		if !ok {
-			id = int64(len(functions) + 1)
-			functions[key] = id
-			var d message
-			d.int(functionID, id)
-			d.int(functionName, p.string(f.name))
-			d.int(functionSystem, p.string(f.name))
-			d.int(functionFile, p.string(f.file))
-			defined.bytes(profileFunction, d)
-		}
-		var line, l message
-		line.int(lineFunction, id)
-		line.int(lineNumber, int64(f.line))
-		l.int(locationID, int64(i+1))
-		l.bytes(locationLine, line)
-		m.bytes(profileLocation, l)
-	}
-	m = append(m, defined...)
-	var comments []int64
-	for _, c := range p.comment {
-		comments = append(comments, p.string(c))
-	}
-	byDefault := p.string("allocated")
-	for _, s := range p.strings {
-		m.bytes(profileStrings, []byte(s))
-	}
-	m.ints(profileComment, comments)
-	m.int(profileDefault, byDefault)
 	z := gzip.NewWriter(p.w) // its header has no time and no name
-	if _, err := z.Write(m); err != nil {
+	if err := p.p.WriteUncompressed(z); err != nil {
 		return err
 	}
 	return z.Close()
-}
-
-func (p *pprof) sample(s *pprofSample) message {
-	var m message
-	m.ints(sampleLocation, s.stack)
-	m.ints(sampleValue, []int64{s.count, int64(s.requested), int64(s.allocated)})
-	for _, l := range [][2]string{{"category", s.site.Category.String()}, {"phase", s.site.Phase.String()}} {
-		var label message
-		label.int(labelKey, p.string(l[0]))
-		label.int(labelText, p.string(l[1]))
-		m.bytes(sampleLabel, label)
-	}
-	return m
 }
