@@ -19,7 +19,7 @@ type Effects struct {
 
 // Effects joins the overloads of name that take n arguments, those with an out argument left out.
 func (t *Table) Effects(name string, n int) Effects {
-	first := t.first(name)
+	first := t.first[name]
 	e := Effects{Known: first != nil, Lists: true, Tensors: true, NeverNil: true, Immutable: true}
 	var kept, split, other bool // what overloads give whose first argument is a tensor
 	for r := first; r != nil; r = r.next {

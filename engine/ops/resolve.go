@@ -15,7 +15,7 @@ import (
 // (a tensor for a number, an int for a float), each in the order of the rows. It returns the
 // arguments in the schema's order with defaults filled in.
 func (t *Table) Resolve(name string, pos []any, kw Kw) (*Bound, []any, error) {
-	first := t.first(name)
+	first := t.first[name]
 	if first == nil {
 		return nil, nil, &MissingError{Op: name}
 	}

@@ -3,8 +3,6 @@ package ops
 import (
 	"errors"
 	"fmt"
-	"hash/maphash"
-	"math/bits"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -141,18 +139,10 @@ func (r *row) get() (*Bound, error) {
 }
 
 // Table holds rules by name. Overloads of one name keep the order of their rows, which is the order Resolve tries them.
-//
-// It is a separate hash table kind, because making it is a part of every command's start: a slot is
-// the number of a name's first row and one more, 0 where it is free, and who finds another's name
-// there goes on to the next slot.
 type Table struct {
 	rows  []row
-	slots []uint16
-	seed  maphash.Seed
+	first map[string]*row // by name
 }
-
-// maxRows is as many as a slot can number.
-const maxRows = 1<<16 - 1
 
 // NewTable indexes the rows of groups; it refuses two rows of one key and a row with none or
 // several of Out, Body and Host.
@@ -163,10 +153,7 @@ func NewTable(groups ...[]Rule) (*Table, error) {
 			n += 1 + strings.Count(g[i].For, " ")
 		}
 	}
-	if n > maxRows {
-		return nil, fmt.Errorf("ops: got %d rules, want at most %d", n, maxRows)
-	}
-	t := &Table{rows: make([]row, 0, n), slots: make([]uint16, 1<<bits.Len(uint(2*n))), seed: maphash.MakeSeed()}
+	t := &Table{rows: make([]row, 0, n), first: make(map[string]*row, n)} // rows stay where they are
 	var errs []error
 	for _, g := range groups {
 		for i := range g {
@@ -177,22 +164,22 @@ func NewTable(groups ...[]Rule) (*Table, error) {
 			key := schema.KeyOf(rule.Schema)
 			for of := range rule.overloads {
 				t.rows = append(t.rows, row{rule: rule, of: of, key: fill(key, of)})
-				errs = append(errs, t.link(len(t.rows)))
+				errs = append(errs, t.link(&t.rows[len(t.rows)-1]))
 			}
 		}
 	}
 	return t, errors.Join(errs...)
 }
 
-// link makes the nth row found by its name, behind those of that name; it refuses a second one of its key.
-func (t *Table) link(n int) error {
-	r := &t.rows[n-1]
-	slot := t.slot(schema.NameOf(r.key))
-	if *slot == 0 {
-		*slot = uint16(n)
+// link makes a row found by its name, behind those of that name; it refuses a second one of its key.
+func (t *Table) link(r *row) error {
+	name := schema.NameOf(r.key)
+	last := t.first[name]
+	if last == nil {
+		t.first[name] = r
 		return nil
 	}
-	for last := &t.rows[*slot-1]; ; last = last.next {
+	for ; ; last = last.next {
 		if last.key == r.key {
 			return fmt.Errorf("ops: got two rules for %s, want one", r.key)
 		}
@@ -201,30 +188,6 @@ func (t *Table) link(n int) error {
 			return nil
 		}
 	}
-}
-
-// slot is where the number of a name's first row stands, or would stand. Half of the slots are
-// free, so that there is one.
-func (t *Table) slot(name string) *uint16 {
-	for h := maphash.String(t.seed, name); ; h++ {
-		s := &t.slots[h&uint64(len(t.slots)-1)]
-		if *s == 0 || t.rows[*s-1].named(name) {
-			return s
-		}
-	}
-}
-
-func (r *row) named(name string) bool {
-	rest, ok := strings.CutPrefix(r.key, name)
-	return ok && (rest == "" || rest[0] == '.')
-}
-
-// first is the first overload of a name, nil where it has none.
-func (t *Table) first(name string) *row {
-	if s := *t.slot(name); s > 0 {
-		return &t.rows[s-1]
-	}
-	return nil
 }
 
 func count(bs ...bool) (n int) {
@@ -239,7 +202,7 @@ func count(bs ...bool) (n int) {
 // Lookup finds the overload of a key such as "aten::add.Tensor".
 func (t *Table) Lookup(key string) (*Bound, bool) {
 	name, _, _ := strings.Cut(key, ".")
-	for r := t.first(name); r != nil; r = r.next {
+	for r := t.first[name]; r != nil; r = r.next {
 		if r.key == key {
 			b, err := r.get()
 			return b, err == nil
@@ -249,7 +212,7 @@ func (t *Table) Lookup(key string) (*Bound, bool) {
 }
 
 // Has says whether any overload of name has a rule.
-func (t *Table) Has(name string) bool { return t.first(name) != nil }
+func (t *Table) Has(name string) bool { return t.first[name] != nil }
 
 // Keys lists every key, sorted.
 func (t *Table) Keys() []string {
@@ -263,7 +226,7 @@ func (t *Table) Keys() []string {
 
 // Overloads lists the keys of a name's overloads in the order in which Resolve tries them.
 func (t *Table) Overloads(name string) (keys []string) {
-	for r := t.first(name); r != nil; r = r.next {
+	for r := t.first[name]; r != nil; r = r.next {
 		keys = append(keys, r.key)
 	}
 	return keys

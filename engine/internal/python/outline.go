@@ -126,34 +126,7 @@ var plain = func() (t [256]uint8) {
 }()
 
 func (p *Parser) outlineDef() Stmt {
-	d := &FuncDef{Span: Span{Start: p.start}, Line: p.line}
-	p.next()
-	d.Name = p.ident()
-	p.want(lparen)
-	var items []Param
-	for p.tok != rparen {
-		q := Param{Name: p.ident()}
-		if p.tok == colon {
-			p.next()
-			q.Type = p.raw("=,)")
-		}
-		if p.tok == assign {
-			p.next()
-			q.Default = p.raw(",)")
-		}
-		items = append(items, q)
-		if p.tok != comma {
-			break
-		}
-		p.next()
-	}
-	d.Params = items
-	p.want(rparen)
-	if p.tok == arrow {
-		p.next()
-		d.Result = p.raw(":")
-	}
-	p.want(colon)
+	d := p.signature(p.raw)
 	if p.tok != newline {
 		p.failf(p.start, "got %s, want newline", p.got())
 	}

@@ -220,36 +220,40 @@ func (p *Parser) classHead() *ClassDef {
 
 // def = "def" name "(" [ param { "," param } [ "," ] ] ")" [ "->" expression ] ":" block.
 func (p *Parser) funcDef() Stmt {
+	d := p.signature(func(string) Expr { return p.expr() })
+	d.Body = p.block()
+	d.End = p.prevEnd
+	return d
+}
+
+// signature reads a def up to its colon; part reads a type or a default, which ends before one of the bytes of end.
+func (p *Parser) signature(part func(end string) Expr) *FuncDef {
 	d := &FuncDef{Span: Span{Start: p.start}, Line: p.line}
 	p.next()
 	d.Name = p.ident()
 	p.want(lparen)
-	var items []Param
 	for p.tok != rparen {
 		q := Param{Name: p.ident()}
 		if p.tok == colon {
 			p.next()
-			q.Type = p.expr()
+			q.Type = part("=,)")
 		}
 		if p.tok == assign {
 			p.next()
-			q.Default = p.expr()
+			q.Default = part(",)")
 		}
-		items = append(items, q)
+		d.Params = append(d.Params, q)
 		if p.tok != comma {
 			break
 		}
 		p.next()
 	}
-	d.Params = items
 	p.want(rparen)
 	if p.tok == arrow {
 		p.next()
-		d.Result = p.expr()
+		d.Result = part(":")
 	}
 	p.want(colon)
-	d.Body = p.block()
-	d.End = p.prevEnd
 	return d
 }
 
