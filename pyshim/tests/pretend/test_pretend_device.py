@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from memshim import pretend
-from memshim.pretend import activate, device, support
+from memshim.pretend import activate, build, device, support
 
 EDGE = {"name": "edge-8gb", "memory": "8GiB", "compute_capability": 8.7, "sms": 16, "context": "300MiB"}
 
@@ -123,6 +123,12 @@ def test_a_card_that_this_pytorch_has_no_kernels_for():
     assert support.kernels_for(89, [75, 80, 86, 90]) == 86, "the newest of its generation that is not newer"
     assert support.kernels_for(75, [70, 75, 80]) == 75
     assert support.kernels_for(103, [90, 100]) == 100
+
+
+def test_linkers_find_the_driver():
+    """Triton links with it by -lcuda or by -l:libcuda.so.1, as its release does."""
+    folder = build.library()
+    assert (folder / "libcuda.so").resolve() == (folder / "libcuda.so.1").resolve()
 
 
 def test_what_a_program_sees(play):

@@ -15,6 +15,7 @@ from memshim import private
 SOURCES = Path(__file__).resolve().parent / "native"
 PREBUILT = Path(__file__).resolve().parent / "lib"
 LIBRARY, NVML = "libcuda.so.1", "libnvidia-ml.so.1"  # the names under which everybody loads the driver and NVML
+LINKED = "libcuda.so"  # under which Triton before 3.3 (PyTorch 2.6) links with it, in TRITON_LIBCUDA_PATH
 
 FLAGS = ["-std=gnu11", "-D_GNU_SOURCE", "-O2", "-fPIC", "-fvisibility=hidden", "-pthread"]
 WARNINGS = """
@@ -71,8 +72,9 @@ def private_folder(path: Path) -> Path:
 
 
 def compile_into(folder: Path, extra: list[str] | None = None) -> None:
-    """Both libraries. They have the sonames of the driver and of NVML, so that whoever loads these
-    gets them, once they are loaded. The second is empty except its name, and needs the first."""
+    """Both libraries, and the driver's name for linkers. They have the sonames of the driver and of
+    NVML, so that whoever loads these gets them, once they are loaded. The second is empty except its
+    name, and needs the first."""
     cc, out = compiler(), folder / LIBRARY
     units = [str(f) for f in sources() if f.suffix == ".c"]
     commands = [
@@ -99,6 +101,8 @@ def compile_into(folder: Path, extra: list[str] | None = None) -> None:
                 f"the pretend GPU does not compile: {' '.join(command[:1])} ended with "
                 f"{p.returncode}\n{(p.stderr or p.stdout).strip()}"
             )
+    (folder / LINKED).unlink(missing_ok=True)
+    (folder / LINKED).symlink_to(LIBRARY)
 
 
 def library() -> Path:
