@@ -55,6 +55,9 @@ func check(ctx context.Context, c spec.Case) (verdict.Verdict, error) {
 
 // run opens what a case names and runs it.
 func run(ctx context.Context, c spec.Case) (*Run, error) {
+	if c.EveryRank() {
+		return nil, fmt.Errorf("%s: got a case of several ranks, want suite.Judge for it, or one of them (OfRank)", c.Name)
+	}
 	path, err := origin.Find(&c)
 	if err != nil {
 		return nil, err

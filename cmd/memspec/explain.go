@@ -43,9 +43,13 @@ on a terminal.`,
 	out := cli.NewOutputs(cmd, format.Timelines)
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "every row, not only the largest")
 	plot := cmd.Flags().Bool("plot", false, "draw the memory over the run, with budgets and the device as lines (default: where the output is a terminal)")
+	rank := cmd.Flags().Int("rank", 0, "of a case with ranks:, this `RANK` in the place of the one that takes the most")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		cases, err := explainCases(cmd, f, *patterns, args)
 		if err != nil {
+			return err
+		}
+		if cases, err = ofRank(cmd, cases, *rank); err != nil {
 			return err
 		}
 		if err := out.Open(len(cases)); err != nil {
@@ -83,6 +87,21 @@ on a terminal.`,
 		return cli.ExitWith(code)
 	}
 	return cmd
+}
+
+// ofRank is cases for one of their ranks, where --rank names one.
+func ofRank(cmd *cobra.Command, cases []spec.Case, rank int) ([]spec.Case, error) {
+	if !cmd.Flags().Changed("rank") {
+		return cases, nil
+	}
+	out := make([]spec.Case, len(cases))
+	for i := range cases {
+		if !cases[i].EveryRank() {
+			return nil, fmt.Errorf("--rank: got %s, want a case with ranks:", cases[i].Name)
+		}
+		out[i] = cases[i].OfRank(rank)
+	}
+	return out, nil
 }
 
 func explainCases(cmd *cobra.Command, f *cli.RunFlags, patterns, args []string) ([]spec.Case, error) {

@@ -13,9 +13,13 @@ type Uncaptured struct {
 	Case    *spec.Case
 	Path    string // where the recording is looked for
 	Command string // that makes it
+	Other   bool   // there is one, and the list of the case's ranks is of another
 }
 
 func (e *Uncaptured) Error() string {
+	if e.Other {
+		return "got a recording of another run than its list of ranks (" + e.Path + "), want all of one, which this makes: " + e.Command
+	}
 	return "got no recording of it (" + e.Path + "), want the one that this makes: " + e.Command
 }
 

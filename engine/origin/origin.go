@@ -4,6 +4,7 @@
 package origin
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -103,7 +104,7 @@ func modelName(path string) string {
 
 // CaptureCommand is the command that records a case which has no artifact.
 func CaptureCommand(c *spec.Case) string {
-	if c.Program != nil && c.Pos.File == "" {
+	if c.Program != nil && c.Pos.File == "" && c.Program.Ranks == nil {
 		return layout.ShellCommand(c.Program.RunWords("--on", c.Platform.Device.Name, "--record", c.Captured()))
 	}
 	words := []string{"python", "-m", "memshim", "capture"}
@@ -114,7 +115,7 @@ func CaptureCommand(c *spec.Case) string {
 			words = append(words, "--on", on)
 		}
 	} else {
-		words = append(words, c.Source)
+		words = append(words, cmp.Or(c.Source, "memspec.yaml"))
 	}
 	return layout.ShellCommand(words)
 }

@@ -7,7 +7,9 @@
 package report
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/trace"
@@ -99,7 +101,39 @@ type Run struct {
 	Device    string   `json:"device"`
 	Torch     string   `json:"torch"`
 	AllocConf string   `json:"alloc_conf"`
-	Inputs    []string `json:"inputs"` // in the grammar of --input, dims bound
+	Inputs    []string `json:"inputs"`         // in the grammar of --input, dims bound
+	Rank      *Rank    `json:"rank,omitempty"` // of a program of several ranks; else nil
+}
+
+// On is "on t4, eager": the device and the runtime, which decide a peak as much as the model does.
+func (r *Run) On() string {
+	on := "on " + r.Device + ", " + r.Runtime
+	if r.Rank != nil {
+		on += ", " + r.Rank.String()
+	}
+	return on
+}
+
+// Rank is one of a program's ranks.
+type Rank struct {
+	Rank      int    `json:"rank"`
+	WorldSize int    `json:"world_size"`
+	Place     string `json:"place,omitempty"` // in the program's meshes: dp 0 of 2, stage 1
+	Run       []int  `json:"run"`             // the ranks that ran; this one takes the most, or is the one that was chosen
+	Unlike    int    `json:"unlike"`          // ranks that take otherwise and did not run: the figures are then an estimate
+}
+
+// String is "rank 64 of 512 (stage 1; 8 ranks run)".
+func (r *Rank) String() string {
+	var of []string
+	if r.Place != "" {
+		of = append(of, r.Place)
+	}
+	of = append(of, fmt.Sprintf("%d of %d ranks run", len(r.Run), r.WorldSize))
+	if r.Unlike > 0 {
+		of = append(of, fmt.Sprintf("%d that differ did not", r.Unlike))
+	}
+	return fmt.Sprintf("rank %d (%s)", r.Rank, strings.Join(of, "; "))
 }
 
 // Sizes are one moment's or one peak's bytes, in PyTorch's words.

@@ -79,9 +79,6 @@ func writeText(w io.Writer, r *Report, rows int) error {
 // Head is what ran, and how: "m.pt on t4, eager".
 func (r *Run) Head() string { return r.Artifact + " " + r.On() }
 
-// On is "on t4, eager": the device and the runtime, which decide a peak as much as the model does.
-func (r *Run) On() string { return "on " + r.Device + ", " + r.Runtime }
-
 // howText is "eager, inference"; of a run that does not record, one word.
 func (r *Run) howText() string {
 	if r.Runtime == r.Mode {

@@ -12,11 +12,15 @@ import (
 // have no artifact.
 const CaptureFolder = ".memspec"
 
+// RanksSuffix names the file beside the recordings of ranks that lists them (engine/recording/FORMAT.md).
+const RanksSuffix = ".ranks.json"
+
 // captureVersion is in every key: a change of what the key is made of finds no older file.
 const captureVersion = 1
 
 // Captured is the path of the recording that a case with a program, or with a source and without an
-// artifact, is predicted from, whether it is there or not; "" of others. Its name holds a key of what the run
+// artifact, is predicted from, whether it is there or not; "" of others. Of a case of several ranks it is the
+// file that lists their recordings. Its name holds a key of what the run
 // depends on and the recording does not record itself (engine/recording/FORMAT.md).
 func (c *Case) Captured() string {
 	if c.Artifact != "" || c.Source == "" && c.Program == nil {
@@ -26,7 +30,14 @@ func (c *Case) Captured() string {
 	if name == "" { // a case that was written in Go
 		name = "case"
 	}
-	return filepath.Join(c.Dir, CaptureFolder, name+"-"+c.captureKey()+".rec")
+	path := filepath.Join(c.Dir, CaptureFolder, name+"-"+c.captureKey())
+	switch {
+	case c.EveryRank():
+		return path + RanksSuffix
+	case c.Rank != nil:
+		return fmt.Sprintf("%s.rank%d.rec", path, *c.Rank)
+	}
+	return path + ".rec"
 }
 
 // captureKey is 16 hexadecimal digits. Not in it are what a replay can choose: allocator settings,

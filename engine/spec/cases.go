@@ -310,6 +310,7 @@ func (d *document) build(c *Case, m modelDecl, s settings) {
 	}
 	if c.Program != nil {
 		c.Program.settle()
+		d.checkRanks(c.Program, s.ranks)
 	}
 	assign(&c.Source, m.settings.source)
 	c.Artifact, c.Workspace = d.path(m.settings.artifact), d.path(&c.Workspace)

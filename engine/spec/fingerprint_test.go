@@ -48,7 +48,8 @@ models:
 	c.Operators = []custom.Operator{{Schema: "my::op(Tensor x) -> Tensor", Results: []string{"x"}, Workspace: "1024"}}
 	c.Fits = []spec.Fit{{Dim: spec.Dim{Name: "B", Value: 4}}}
 	c.Regression = []spec.Regression{{Metric: report.Reserved, Percent: big.NewRat(2, 1), Text: "2%"}}
-	c.Program = &spec.Program{File: "train.py", Module: "train", Args: []string{"--batch"}, Env: []spec.Variable{{Name: "WIDTH", Value: "2"}}, Cwd: "d"}
+	c.Program = &spec.Program{File: "train.py", Module: "train", Args: []string{"--batch"}, Env: []spec.Variable{{Name: "WIDTH", Value: "2"}}, Cwd: "d",
+		Steps: 2, Ranks: &spec.Ranks{WorldSize: 8, NProcPerNode: 4, Run: []string{"0"}}}
 	c.Baseline, c.Workspace = "memspec.baseline.json", "memspec.workspace.json"
 	c.Platform.Workspace = &profile.Profile{}
 	return c
@@ -74,14 +75,14 @@ func TestWriteSaidSeesEveryField(t *testing.T) {
 // case's settings but what a replay can choose, what judges it, and what is known of a device
 // besides its name, capability and multiprocessors (those of a program: TestCapturedOfAProgram).
 func TestCapturedSeesWhatTheRecordingLacks(t *testing.T) {
-	capturedSees(t, false, `^(Model|Source|Dir|Mode|Runtime|Grad|DType|Inputs|Program\..*|Assume|Assume\.(Line|Size|Values)|Training.*|Artifact`+
+	capturedSees(t, false, `^(Model|Source|Rank|Dir|Mode|Runtime|Grad|DType|Inputs|Program\..*|Assume|Assume\.(Line|Size|Values)|Training.*|Artifact`+
 		`|Platform\.(Autocast|TF32Matmul|TF32CuDNN|Benchmark|Deterministic|CuDNNv7|Attention|CublasWorkspace.*|Torch\..*|Device\.(Name|ComputeCapability.*|SMs)))$`)
 }
 
 // A program itself decides how it runs. It may catch that memory runs out, so that of its device
 // the memory counts.
 func TestCapturedOfAProgram(t *testing.T) {
-	capturedSees(t, true, `^(Model|Dir|Program|Program\..*|Assume|Assume\.(Line|Size|Values)|Artifact`+
+	capturedSees(t, true, `^(Model|Rank|Dir|Program|Program\..*|Assume|Assume\.(Line|Size|Values)|Artifact`+
 		`|Platform\.(Deterministic|CublasWorkspace.*|Torch\..*|Device\.(Name|ComputeCapability.*|SMs|Memory)))$`)
 }
 

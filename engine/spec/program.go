@@ -20,6 +20,8 @@ type Program struct {
 	Args   []string   // the model's, then the case's
 	Env    []Variable // sorted by name
 	Cwd    string     // as written, relative to Dir of the case; "" for Dir itself
+	Steps  int        // of an optimizer, after which the run ends; 0: it runs to its end
+	Ranks  *Ranks     // nil where it is one process
 }
 
 // Variable is a variable of the environment that a case sets, or removes.
@@ -43,6 +45,8 @@ func programRules() []keyRule {
 		{"env", inModel | inCase, func(r *reader, s *settings, e entry, _ string) { r.env(s, e) }},
 		{"cwd", inModel | inCase, field(func(r *reader, e entry) *string { return r.words(e, "a folder") },
 			ofProgram(func(p *Program) *string { return &p.Cwd }))},
+		{"steps", inModel | inCase, field(count(1, 1<<20), ofProgram(func(p *Program) *int { return &p.Steps }))},
+		{"ranks", inModel | inCase, func(r *reader, s *settings, e entry, _ string) { r.ranks(s, e) }},
 	}
 }
 
@@ -58,11 +62,11 @@ func ofProgram[T any](of func(*Program) *T) func(*Case) *T {
 
 // besideProgram are the keys that a model or a case with a program may have: those of the program
 // itself, where it runs, what a replay of its recording can choose, and what judges it.
-var besideProgram = []string{"program", "module", "args", "env", "cwd", "name", "cases", "device", "torch", "alloc_conf", "cublas_workspace",
+var besideProgram = []string{"program", "module", "args", "env", "cwd", "steps", "ranks", "name", "cases", "device", "torch", "alloc_conf", "cublas_workspace",
 	"memory_fraction", "assume", "depends", "budget", "regression", "level", "judge", "allow"}
 
 // programKeys are the keys that only a program has.
-var programKeys = []string{"args", "env", "cwd"}
+var programKeys = []string{"args", "env", "cwd", "steps", "ranks"}
 
 // isProgram says whether the settings name a program, and by which key.
 func (s *settings) isProgram() (key string, ok bool) {
@@ -214,6 +218,10 @@ func (p *Program) Environ(environ []string) []string {
 func (p *Program) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "program %q module %q cwd %q args %q", p.File, p.Module, p.Cwd, p.Args)
+	if p.Steps > 0 {
+		fmt.Fprintf(&b, " steps %d", p.Steps)
+	}
+	b.WriteString(p.Ranks.text())
 	for _, v := range p.Env {
 		fmt.Fprintf(&b, " env %q %q %t", v.Name, v.Value, v.Unset)
 	}
@@ -225,13 +233,15 @@ type ProgramJSON struct {
 	Words []string           `json:"words"` // as memshim run takes them after --
 	Cwd   string             `json:"cwd"`   // a path as Dir is
 	Env   map[string]*string `json:"env"`   // null removes a variable
+	Steps int                `json:"steps"` // 0: to its end
+	Ranks *RanksJSON         `json:"ranks"` // null: one process
 }
 
 func (c *Case) programJSON() *ProgramJSON {
 	if c.Program == nil {
 		return nil
 	}
-	j := &ProgramJSON{Words: c.Program.Command(), Cwd: c.inDir(c.Program.Cwd), Env: map[string]*string{}}
+	j := &ProgramJSON{Words: c.Program.Command(), Cwd: c.inDir(c.Program.Cwd), Env: map[string]*string{}, Steps: c.Program.Steps, Ranks: c.Program.Ranks.json()}
 	for _, v := range c.Program.Env {
 		j.Env[v.Name] = &v.Value
 		if v.Unset {

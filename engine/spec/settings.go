@@ -35,8 +35,9 @@ type settings struct {
 	regression []budgetDecl
 	dims       []dimDecl
 
-	written []entry  // every key of the model and of the case, in that order
-	args    []string // of a program: the model's, then the case's
+	written []entry    // every key of the model and of the case, in that order
+	args    []string   // of a program: the model's, then the case's
+	ranks   *yaml.Node // the key, where a model or a case has it
 
 	deviceSaid, budgetSaid bool // the key was written, even if what it holds is wrong
 
@@ -185,6 +186,7 @@ func (s settings) over(lower settings) settings {
 	out.deviceSaid, out.budgetSaid = s.deviceSaid || lower.deviceSaid, s.budgetSaid || lower.budgetSaid
 	set(&out.devices, s.devices)
 	set(&out.torch, s.torch)
+	set(&out.ranks, s.ranks)
 	set(&out.level, s.level)
 	set(&out.assume, s.assume)
 	set(&out.inputs, s.inputs)

@@ -65,6 +65,7 @@ type Case struct {
 	Artifact   string   // a path that can be opened; empty where Source alone is given
 	Source     string   // how to build the live model: models/zoo.py:resnet50, the path relative to Dir, or package.module:resnet50
 	Program    *Program // what runs in the place of a model; nil where Artifact or Source does
+	Rank       *int     // the one of the program's ranks that is meant; nil for all that ran
 	Dir        string   // the directory of memspec.yaml
 	Platform   platform.Platform
 	Runtime    Runtime

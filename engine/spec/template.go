@@ -109,7 +109,7 @@ func (c *Case) again(s settings, dims []Dim) (Case, error) {
 	d := *c.made.document
 	r := *d.reader
 	r.errs, d.reader = nil, &r
-	out := Case{Name: c.Name, Model: c.Model, Dir: c.Dir, Pos: c.Pos, Dims: slices.Clone(c.Dims), written: c.written,
+	out := Case{Name: c.Name, Model: c.Model, Rank: c.Rank, Dir: c.Dir, Pos: c.Pos, Dims: slices.Clone(c.Dims), written: c.written,
 		made: &template{c.made.document, c.made.model, s, c.made.naming}}
 	for i := range out.Dims {
 		for _, changed := range dims {

@@ -43,11 +43,7 @@ func Failed(c spec.Case, err error) *Result {
 
 // judge runs a case and compares it with its budgets, the values of its fits: and its baseline.
 func (ms *Models) judge(ctx context.Context, c spec.Case) *Result {
-	run, err := ms.Run(ctx, c)
-	if err != nil {
-		return Failed(c, err)
-	}
-	r := judged(ctx, run)
+	r := ms.judgeBudgets(ctx, c)
 	if r.Err != nil {
 		return r
 	}
@@ -68,6 +64,25 @@ func (ms *Models) judge(ctx context.Context, c spec.Case) *Result {
 	}
 	r.Compare(b.Report(c.Name), filepath.Base(c.Baseline))
 	return r
+}
+
+// judgeBudgets runs a case and compares it with its budgets.
+func (ms *Models) judgeBudgets(ctx context.Context, c spec.Case) *Result {
+	if c.EveryRank() {
+		return ms.judgeRanks(ctx, c)
+	}
+	if c.Rank != nil {
+		list, err := ofOneRank(&c)
+		if err != nil {
+			return Failed(c, err)
+		}
+		return ms.judgeRank(ctx, c, list)
+	}
+	run, err := ms.run(ctx, c)
+	if err != nil {
+		return Failed(c, err)
+	}
+	return judged(ctx, run)
 }
 
 // judged compares a run with its case's budgets.

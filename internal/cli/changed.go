@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/memspec/memspec/engine/artifact"
+	"github.com/memspec/memspec/engine/origin"
 	"github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/spec"
 )
@@ -128,7 +129,8 @@ func fileOf(k *spec.Case) string {
 // touched says whether a file that a case depends on has changed.
 func (c *Commit) touched(k *spec.Case, changed map[string]bool) bool {
 	source, _ := k.SourceFile()
-	files := []string{k.Artifact, fileOf(k), k.Artifact + ".inputs.json", k.Workspace, k.Baseline, source, k.Captured()}
+	files := []string{k.Artifact, fileOf(k), k.Artifact + ".inputs.json", k.Workspace, k.Baseline, source}
+	files = append(files, origin.Files(k)...)
 	for _, file := range append(files, madeOf(k)...) {
 		if file == "" || file == ".inputs.json" {
 			continue
@@ -147,17 +149,15 @@ func (c *Commit) touched(k *spec.Case, changed map[string]bool) bool {
 // madeOf returns the files that a case's recording was made from; none where it has no recording,
 // or one that cannot be read: the check says so.
 func madeOf(k *spec.Case) []string {
-	recorded := k.Captured()
-	if recorded == "" {
-		return nil
-	}
-	r, err := recording.Read(recorded)
-	if err != nil || r.Made == nil {
-		return nil
-	}
 	var out []string
-	for _, f := range r.Made.Data() {
-		out = append(out, filepath.Join(filepath.Dir(recorded), filepath.FromSlash(f.Path)))
+	for _, recorded := range origin.Files(k) {
+		r, err := recording.Read(recorded)
+		if err != nil || r.Made == nil {
+			continue
+		}
+		for _, f := range r.Made.Data() {
+			out = append(out, filepath.Join(filepath.Dir(recorded), filepath.FromSlash(f.Path)))
+		}
 	}
 	return out
 }

@@ -166,17 +166,26 @@ func (c *Commit) cases(ctx context.Context, below, folder string) ([]spec.Case, 
 	copied := map[string]bool{}
 	for i := range cases {
 		cases[i].Baseline, cases[i].Regression, cases[i].Fits = "", nil, nil
-		for _, file := range []string{cases[i].Artifact, fileOf(&cases[i]), cases[i].Captured(), cases[i].Workspace} {
-			rel, err := filepath.Rel(folder, file)
-			if file == "" || err != nil || copied[file] {
-				continue
-			}
-			copied[file] = true
-			for _, suffix := range []string{"", ".inputs.json"} {
-				if _, err := c.copyFile(ctx, filepath.ToSlash(rel)+suffix, folder); err != nil {
-					return nil, err
+		copyAll := func(files ...string) error {
+			for _, file := range files {
+				rel, err := filepath.Rel(folder, file)
+				if file == "" || err != nil || copied[file] {
+					continue
+				}
+				copied[file] = true
+				for _, suffix := range []string{"", ".inputs.json"} {
+					if _, err := c.copyFile(ctx, filepath.ToSlash(rel)+suffix, folder); err != nil {
+						return err
+					}
 				}
 			}
+			return nil
+		}
+		if err := copyAll(cases[i].Artifact, fileOf(&cases[i]), cases[i].Captured(), cases[i].Workspace); err != nil {
+			return nil, err
+		}
+		if err := copyAll(origin.Files(&cases[i])...); err != nil { // of ranks: the list names them
+			return nil, err
 		}
 	}
 	return cases, nil

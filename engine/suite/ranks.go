@@ -1,0 +1,101 @@
+package suite
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/origin"
+	"github.com/memspec/memspec/engine/regular"
+	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/verdict"
+)
+
+// judgeRanks compares each rank that ran with the case's budgets. The result is the worst rank's:
+// of the worst outcome, then the one that comes nearest to a budget, then of the most reserved, then
+// the first.
+func (ms *Models) judgeRanks(ctx context.Context, c spec.Case) *Result {
+	list, err := origin.ReadRanks(&c)
+	if err != nil {
+		return Failed(c, err)
+	}
+	var worst *Result
+	for _, rank := range list.Ranks {
+		r := ms.judgeRank(ctx, c.OfRank(rank.Rank), list)
+		if r.Err != nil {
+			return Failed(c, fmt.Errorf("rank %d: %w", rank.Rank, r.Err))
+		}
+		if worst == nil || worse(r, worst) {
+			worst = r
+		}
+	}
+	worst.Case.Rank = nil // whatever is asked of the case further is asked of all
+	return worst
+}
+
+// judgeRank judges one rank of a case. Its recording is read for that alone.
+func (ms *Models) judgeRank(ctx context.Context, c spec.Case, list *origin.Ranks) *Result {
+	run, err := ms.run(ctx, c)
+	ms.byPath.Drop(origin.Path(&c))
+	if err != nil {
+		return Failed(c, err)
+	}
+	describeRank(run, list)
+	return judged(ctx, run)
+}
+
+// describeRank says in a run's report which rank it is of which that ran. Where others differ and
+// did not run, its figures are an estimate.
+func describeRank(run *engine.Run, list *origin.Ranks) {
+	of := &report.Rank{Rank: *run.Case.Rank, WorldSize: list.WorldSize, Unlike: list.Unlike()}
+	for _, r := range list.Ranks {
+		of.Run = append(of.Run, r.Rank)
+		if r.Rank == of.Rank {
+			of.Place = r.Place
+		}
+	}
+	run.Report.Rank = of
+	if of.Unlike > 0 && run.Report.Quality == report.Exact {
+		run.Report.Quality = report.Estimated
+	}
+}
+
+// ofOneRank is a case's list of ranks, where the case is of one of several; an error where that one
+// did not run.
+func ofOneRank(c *spec.Case) (*origin.Ranks, error) {
+	all := *c
+	all.Rank = nil
+	list, err := origin.ReadRanks(&all)
+	if err != nil {
+		return nil, err
+	}
+	var ran []int
+	for _, r := range list.Ranks {
+		ran = append(ran, r.Rank)
+	}
+	if !slices.Contains(ran, *c.Rank) {
+		return nil, regular.Plain(fmt.Errorf("%s: got rank %d, want one that ran: %v", c.Name, *c.Rank, ran))
+	}
+	return list, nil
+}
+
+func worse(a, b *Result) bool {
+	if a.Verdict.Outcome != b.Verdict.Outcome {
+		return verdict.Worst(a.Verdict.Outcome, b.Verdict.Outcome) == a.Verdict.Outcome
+	}
+	return cmp.Or(cmp.Compare(used(a), used(b)), cmp.Compare(a.Report.Peak.Reserved, b.Report.Peak.Reserved)) > 0
+}
+
+// used is the largest share of a budget that a result takes.
+func used(r *Result) float64 {
+	most := 0.0
+	for _, f := range r.Verdict.Findings {
+		if f.Known && f.Limit > 0 {
+			most = max(most, float64(f.Predicted)/float64(f.Limit))
+		}
+	}
+	return most
+}
