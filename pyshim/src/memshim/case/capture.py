@@ -22,7 +22,7 @@ from typing import Any
 
 from memshim import binary, progress, sizes
 from memshim.allocator import recording
-from memshim.case import inputs, memspec_yaml, pickles, process
+from memshim.case import inputs, memspec_yaml, pickles, process, program_case
 from memshim.case.build import BuildError
 from memshim.case.errors import TIMEOUT, UNSURE, USAGE, MeasureError, NoGPU
 from memshim.case.step import parse_optimizer
@@ -225,7 +225,8 @@ def _of_source(a: argparse.Namespace) -> int:
 
 
 def _up_to_date(output: str) -> str:
-    return f"{output} is up to date ({sizes.show(os.path.getsize(output))}); --fresh runs it again"
+    size = sum(map(os.path.getsize, program_case.files(output)))
+    return f"{output} is up to date ({sizes.show(size)}); --fresh runs it again"
 
 
 def _captured(
@@ -274,6 +275,13 @@ def up_to_date(file: str, case: dict[str, Any]) -> bool:
     PyTorch and Python, and by memshim as it is. Of an archive, whose weights are no text, none is.
     """
     try:
+        return all(_up_to_date_file(one, case) for one in program_case.files(file))
+    except UNREADABLE:
+        return False
+
+
+def _up_to_date_file(file: str, case: dict[str, Any]) -> bool:
+    try:
         told = recording.header(file)["made"]
         return (
             _of_the_source(told, file, case)
@@ -304,10 +312,13 @@ def _changed() -> float:
 
 
 def fresh(file: str, case: dict[str, Any]) -> bool:
-    """Whether a recording is there, and what it was made from is as it was."""
+    """Whether a recording is there, or those of all ranks, and what it was made from is as it was."""
     try:
-        return not provenance.differences(
-            file, recording.header(file)["made"] | {"parameters": []}, None, case["dir"], Depends.of(case)
+        return not any(
+            provenance.differences(
+                one, recording.header(one)["made"] | {"parameters": []}, None, case["dir"], Depends.of(case)
+            )
+            for one in program_case.files(file)
         )
     except UNREADABLE:
         return False

@@ -3,6 +3,7 @@ recording."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -13,9 +14,11 @@ from typing import Any, NamedTuple
 
 from memshim.allocator import recording
 from memshim.case.errors import CaseError, ModelError
+from memshim.files import write_whole
 from memshim.origin.dependencies import Depends
 from memshim.pretend.device import Device, of_case
 
+RANKS = ".ranks.json"  # the file that lists the recordings of a case's ranks (engine/recording/FORMAT.md)
 OF_CASE = "--of-case"  # of memshim run: a file with a case, as memspec cases states it
 LINES = 3  # of the program's last words, where it fails
 
@@ -98,15 +101,99 @@ def capture(case: dict[str, Any], path: str, timeout: float) -> int:
             OF_CASE,
             str(at / "case.json"),
         ]
-        command += ["--check-values", "--record", str(at / "out.rec"), "--json", str(at / "report.json"), "--"]
+        command += [*options(program), "--record", str(at / "out.rec"), "--json", str(at / "report.json"), "--"]
         said = _run([*command, *words(case)], program["cwd"], at / "said", timeout)
+        report = _report(at / "report.json")
+        if program["ranks"] and report:
+            ranks = _of_ranks(at)
+            if any(map(_cut_short, report["ranks"])) or any(r["rank"] not in ranks for r in report["ranks"]):
+                raise _failed_rank(report, ranks, said)
+            return _keep_ranks(report, ranks, path)
         found = sorted(at.glob("out*.rec"))
-        if len(found) == 1:
+        if len(found) == 1 and not program["ranks"]:
             data = found[0].read_bytes()
             recording.write(data, path)
             return len(data)
-        report = at / "report.json"
-        raise _failed(json.loads(report.read_text(encoding="utf-8")) if report.exists() else None, len(found), said)
+        raise _failed(report, len(found), said)
+
+
+def options(program: dict[str, Any]) -> list[str]:
+    """How memshim run runs a case's program. Ranks run with the values of one mode."""
+    steps = ["--steps", str(program["steps"])] if program["steps"] else []
+    if not (ranks := program["ranks"]):
+        return [*steps, "--check-values"]
+    node = ["--nproc-per-node", str(ranks["nproc_per_node"])] if ranks["nproc_per_node"] else []
+    which = ["--rank", ",".join(ranks["run"])] if ranks["run"] else []
+    return [*steps, "--world-size", str(ranks["world_size"]), *node, *which]
+
+
+def files(path: str) -> list[str]:
+    """The recordings of a case: its one, or those of the ranks that its list has. Errors: OSError,
+    ValueError, KeyError."""
+    if not path.endswith(RANKS):
+        return [path]
+    found = json.loads(Path(path).read_text(encoding="utf-8"))["ranks"]
+    return [_file_of(path, r["rank"]) for r in found]
+
+
+def _file_of(path: str, rank: int) -> str:
+    return f"{path.removesuffix(RANKS)}.rank{rank}.rec"
+
+
+def _report(path: Path) -> dict[str, Any] | None:
+    if not path.exists():
+        return None
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def _of_ranks(at: Path) -> dict[int, Path]:
+    """The recordings that memshim run left, by rank."""
+    return {int(f.name.removeprefix("out.rank").removesuffix(".rec")): f for f in at.glob("out.rank*.rec")}
+
+
+def _keep_ranks(report: dict[str, Any], found: dict[int, Path], path: str) -> int:
+    """Keep the recordings of ranks, and then their list; the bytes of all."""
+    rows, size = [], 0
+    for r in report["ranks"]:
+        data = found[r["rank"]].read_bytes()
+        recording.write(data, _file_of(path, r["rank"]))
+        rows.append({"rank": r["rank"], "place": place(r), "sha256": hashlib.sha256(data).hexdigest()})
+        size += len(data)
+    told = {"world_size": report["world_size"], "ranks": rows, "not_run": report["not_run"]}
+    write_whole(path, (json.dumps(told, indent=1) + "\n").encode())
+    stem = Path(path.removesuffix(RANKS))
+    for old in stem.parent.glob(f"{stem.name}.rank*.rec"):
+        if str(old) not in {_file_of(path, r["rank"]) for r in rows}:
+            old.unlink()  # of ranks that an earlier run had
+    return size
+
+
+def place(row: dict[str, Any]) -> str:
+    """dp 0 of 2, tp 1 of 2, stage 3."""
+    dims = [f"{d['name']} {d['index']} of {d['size']}" for d in row["place"] if d["size"] > 1]
+    stages = row["stages"]
+    return ", ".join([*dims, *([f"stage{'s'[: len(stages) > 1]} {' and '.join(map(str, stages))}"] if stages else [])])
+
+
+def _cut_short(row: dict[str, Any]) -> bool:
+    """Whether a rank failed for another reason than memory: its recording is of a part of the run."""
+    return not row["out_of_memory"] and bool(row["exit"] or any(p["failed"] for p in row["processes"]))
+
+
+def _failed_rank(report: dict[str, Any], found: dict[int, Path], said: list[str]) -> ModelError:
+    """Why there is not a recording of each rank."""
+    bad = next(filter(_cut_short, report["ranks"]), None)
+    if bad is not None:
+        own = _own(said)
+        return ModelError(f"rank {bad['rank']} ended with {bad['exit']}" + (f": {own[-1]}" if own else ""))
+    lost = next(r["rank"] for r in report["ranks"] if r["rank"] not in found)
+    return ModelError(f"rank {lost} took nothing of the pretend GPU")
+
+
+def _own(said: list[str]) -> list[str]:
+    """The program's last words."""
+    return [line for line in said if not line.startswith(("memshim", "  "))][-LINES:]
 
 
 def _run(command: list[str], folder: str, said: Path, timeout: float) -> list[str]:
@@ -127,7 +214,7 @@ def _run(command: list[str], folder: str, said: Path, timeout: float) -> list[st
 
 def _failed(report: dict[str, Any] | None, recordings: int, said: list[str]) -> ModelError | CaseError:
     """Why there is not one recording."""
-    own = [line for line in said if not line.startswith(("memshim", "  "))][-LINES:]
+    own = _own(said)
     if report is None:
         told = [line.removeprefix("memshim run: ") for line in said if line.startswith("memshim run: ")]
         return CaseError(told[-1] if told else " ".join(own) or "memshim run left no report")
@@ -144,4 +231,4 @@ def _failed(report: dict[str, Any] | None, recordings: int, said: list[str]) -> 
     return ModelError("the program took nothing of the pretend GPU")
 
 
-__all__ = ["OF_CASE", "ProgramCase", "capture", "read", "variables", "words"]
+__all__ = ["OF_CASE", "ProgramCase", "capture", "files", "options", "place", "read", "variables", "words"]
