@@ -10,7 +10,7 @@ import pytest
 from captured import decode
 
 from memshim import binary
-from memshim.program import command, other_values, process_reports
+from memshim.program import command, other_values, process_reports, report
 
 pytest.importorskip("torch")
 MIB = 1 << 20
@@ -418,20 +418,20 @@ def test_a_total_is_the_range_of_the_devices_row():
     assert p["devices"][0]["total_range"]["high"] > p["devices"][0]["total"], (
         "a card is known by its name where the program reordered them"
     )
-    found = command.report(0, [p], ["x"], ["rtx-3060"])
-    assert found["fits"] is True and ": fits: total 201.8 MiB to 361.1 MiB of 11.72 GiB\n" in command.text(found, "x")
-    assert "total 201.8 MiB to 361.1 MiB (of it 199.8 MiB to 359.1 MiB outside of" in command.text(found, "x")
+    found = report.report(0, [p], ["x"], ["rtx-3060"])
+    assert found["fits"] is True and ": fits: total 201.8 MiB to 361.1 MiB of 11.72 GiB\n" in report.text(found, "x")
+    assert "total 201.8 MiB to 361.1 MiB (of it 199.8 MiB to 359.1 MiB outside of" in report.text(found, "x")
 
 
 def test_a_total_that_may_be_more_than_the_card():
     card = command.pretend.find("rtx-3060")
     p = of_device("rtx-3060", reserved=card.memory - card.context - MIB)
     process_reports.ranges([p], [card])
-    found = command.report(0, [p], ["x"], ["rtx-3060"])
-    assert found["fits"] is None and command.undecided(found), "at its least it fits, at its most it does not"
+    found = report.report(0, [p], ["x"], ["rtx-3060"])
+    assert found["fits"] is None and report.undecided(found), "at its least it fits, at its most it does not"
     assert (
         ": may not fit, as what the driver takes is not known: total 11.72 GiB to 11.88 GiB of 11.72 GiB"
-        in command.text(found, "x")
+        in report.text(found, "x")
     )
     found["ends"] = [{"fits": None, "failed": False}]
     assert other_values.verdict(found | {"fits": True}) is None, "so it is where other values take more"

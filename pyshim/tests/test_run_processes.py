@@ -13,7 +13,7 @@ import pretended
 import pytest
 
 from memshim import files
-from memshim.program import command, launch, process_reports
+from memshim.program import launch, process_reports, report
 
 pytest.importorskip("torch")
 MIB = 1 << 20
@@ -156,10 +156,10 @@ def test_a_program_without_an_answer_is_not_undecided(tmp_path):
         "failed": False,
     }
     other = one | {"pid": 2, "failed": True, "code": 1}
-    assert command.report(0, [one], ["a.py"], ["t4"])["fits"] is None and "undecided" not in command.text(
-        command.report(0, [one], ["a.py"], ["t4"]), "a.py"
+    assert report.report(0, [one], ["a.py"], ["t4"])["fits"] is None and "undecided" not in report.text(
+        report.report(0, [one], ["a.py"], ["t4"]), "a.py"
     )
-    said = command.text(command.report(0, [one, other], ["a.py"], ["t4"]), "a.py").splitlines()
+    said = report.text(report.report(0, [one, other], ["a.py"], ["t4"]), "a.py").splitlines()
     assert said[-1] == "memshim: undecided: process 2 of a.py (a.py) ended with 1"
 
 

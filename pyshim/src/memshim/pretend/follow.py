@@ -28,7 +28,7 @@ def start() -> None:
     """torch is imported."""
     if os.environ.get(REPORT):
         atexit.register(write_report)
-    from memshim.pretend import compiles, convolutions, ending, gradients, timing, writes
+    from memshim.pretend import absent, compiles, convolutions, ending, gradients, process_groups, timing, writes
 
     # it is: no answer depends on what an earlier process found
     warnings.filterwarnings("ignore", "dynamo_pgo force disabled")
@@ -36,6 +36,8 @@ def start() -> None:
     convolutions.watch()
     gradients.watch()
     writes.watch(After)
+    process_groups.watch()
+    absent.watch()
     for module, act in {**timing.AFTER, "torch._inductor.utils": compiles.watch}.items():
         After(module, act)
     if os.environ.get(VALUES) != "0":

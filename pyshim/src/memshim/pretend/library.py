@@ -51,6 +51,12 @@ class Library:
         self.track.argtypes, self.track.restype = [ctypes.c_int, size], None
         self.answer = lib.memspec_pretend_answer
         self.answer.argtypes, self.answer.restype = [ctypes.c_uint64], None
+        self.split = lib.memspec_pretend_split
+        self.split.argtypes, self.split.restype = [ctypes.c_int, ctypes.c_int], None
+        self.expect = lib.memspec_pretend_expect
+        self.expect.argtypes, self.expect.restype = [ctypes.c_char_p, size, size], None
+        self.expect_end = lib.memspec_pretend_expect_end
+        self.expect_end.restype = None
         self.answers_end = lib.memspec_pretend_answers_end
         self._note = lib.memspec_pretend_note
         self._note.argtypes = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import os
 import signal
 import subprocess
@@ -23,13 +24,6 @@ def run(words: list[str], environ: dict[str, str], quiet: bool = False) -> tuple
     than nothing for a signal. quiet: without its standard streams."""
     prctl = _prctl()
     prctl(PR_SET_CHILD_SUBREAPER, 1)  # processes whose parent has ended become this one's children
-    parent = os.getpid()
-
-    def end_with_parent() -> None:
-        prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM))
-        if os.getppid() != parent:
-            os.kill(os.getpid(), signal.SIGTERM)
-
     quietly = subprocess.DEVNULL if quiet else None
     p = subprocess.Popen(
         words,
@@ -37,7 +31,7 @@ def run(words: list[str], environ: dict[str, str], quiet: bool = False) -> tuple
         stdin=quietly,
         stdout=quietly,
         stderr=quietly,
-        preexec_fn=end_with_parent if sys.platform == "linux" else None,
+        preexec_fn=functools.partial(end_with_parent, os.getpid()) if sys.platform == "linux" else None,
     )
 
     def forward(number: int, frame: Any) -> None:
@@ -55,6 +49,13 @@ def run(words: list[str], environ: dict[str, str], quiet: bool = False) -> tuple
             signal.signal(n, handler)
         prctl(PR_SET_CHILD_SUBREAPER, 0)
     return p.pid, statuses
+
+
+def end_with_parent(parent: int) -> None:
+    """This process, a child of parent, ends when that one does."""
+    _prctl()(PR_SET_PDEATHSIG, int(signal.SIGTERM))
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _prctl() -> Callable[[int, int], Any]:

@@ -227,9 +227,15 @@ class Observer:
 
     def __init__(self, wanted: dict[str, Any]):
         from memshim.attribution.forward_lines import Lines
+        from memshim.pretend import absent
+        from memshim.program.places import Places
 
         self._wanted, self._pid = wanted, os.getpid()
         self._folder, self._top, self._record = wanted["folder"], wanted["top"], wanted["record"] or ""
+        self._parent, self._limit = wanted.get("parent", 0), wanted.get("steps", 0)
+        self._steps: dict[int, int] = {}  # of each optimizer that stepped
+        rank = absent.current()
+        self._places = Places(rank.rank, rank.world_size) if rank else None
         self._file = ""  # of this process's figures, as the library keeps them
         main = getattr(sys.modules.get("__main__"), "__file__", None)
         self._main = os.path.abspath(main) if main else ""  # while it is known: Python forgets it before the end
@@ -248,6 +254,7 @@ class Observer:
 
         from memshim.case.compiled_iterations import Compiling
         from memshim.gpu import queries
+        from memshim.pretend.absent import launchers
 
         self._lines.__enter__()
         # of the lines that we keep for the backward: reported nowhere else
@@ -256,6 +263,10 @@ class Observer:
         self._compiling = Compiling()
         if self._record:
             queries.begin()
+        if self._places:
+            self._places.watch()
+        elif torch.distributed.is_available():
+            launchers.refuse_waiting(self._parent)
         torch.cuda._lazy_call(self._started)
         self._keep_figures()
         atexit.register(self._end)
@@ -301,6 +312,11 @@ class Observer:
             for d in self.devices:
                 d.step()
             self._compiling.restart()
+        if self._places:
+            self._places.stepped(optimizer)
+        self._steps[id(optimizer)] = self._steps.get(id(optimizer), 0) + 1
+        if self._limit and min(self._steps.values()) >= self._limit:
+            raise SystemExit(0)
 
     def _end(self) -> None:
         if os.getpid() != self._pid:  # a fork's, or it is done
@@ -351,6 +367,7 @@ class Observer:
             },
             "files": guard.listed() if (guard := writes.guard()) else [],
             "kept_back": writes.uploads,
+            **({"rank": self._places.as_json()} if self._places else {}),
         }
         made = self._made() if self._record and devices else None
         for d in self.devices:

@@ -1,0 +1,125 @@
+"""Where a rank lies among the others: its index in each dimension of the program's meshes, and the
+ranks along those dimensions in which memory differs.
+
+Runs in the program's process. Nothing is asked of other ranks: a mesh, a pipeline's stage and a
+sharded parameter say what each rank has.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from memshim.pretend.after_import import once_imported
+
+STAGE, UNEVEN, EXPERTS, ZERO = "pipeline stage", "uneven shards", "experts", "ZeroRedundancyOptimizer"
+
+
+class Places:
+    """Of this process."""
+
+    def __init__(self, rank: int, world_size: int) -> None:
+        self.rank, self.world_size = rank, world_size
+        self.meshes: list[Any] = []
+        self.stages: list[int] = []
+        self.groups: dict[str, list[list[int]]] = {}  # why memory differs: ranks, one of each kind
+        self.optimizers: set[int] = set()
+
+    def watch(self) -> None:
+        """torch is imported."""
+        once_imported("torch.distributed.device_mesh", self._watch_meshes)
+        once_imported("torch.distributed.pipelining.stage", self._watch_stages)
+
+    def differ(self, why: str, ranks: list[int]) -> None:
+        if len(ranks) > 1 and ranks not in self.groups.setdefault(why, []):
+            self.groups[why].append(ranks)
+
+    def _watch_meshes(self) -> None:
+        from torch.distributed.device_mesh import DeviceMesh
+
+        _after(DeviceMesh, "__init__", lambda mesh: self.meshes.append(mesh))
+
+    def _watch_stages(self) -> None:
+        import torch.distributed as dist
+        from torch.distributed.pipelining import stage
+
+        def made(one: Any) -> None:
+            self.stages.append(one.stage_index)
+            self.differ(STAGE, dist.get_process_group_ranks(one.group))
+
+        _after(stage._PipelineStageBase, "__init__", made)
+
+    def stepped(self, optimizer: Any) -> None:
+        """An optimizer has stepped: the shards that it has say which ranks have others."""
+        if id(optimizer) in self.optimizers:
+            return
+        self.optimizers.add(id(optimizer))
+        import torch.distributed as dist
+
+        if type(optimizer).__name__ == "ZeroRedundancyOptimizer":
+            self.differ(ZERO, dist.get_process_group_ranks(optimizer.process_group))
+        uneven: dict[tuple[Any, int], list[int]] = {}  # of a mesh's dimension, the sizes that are sharded there
+        for p in (p for g in optimizer.param_groups for p in g["params"]):
+            for at, placement in enumerate(getattr(p, "placements", ())):
+                mesh = p.device_mesh
+                if placement.is_shard() and p.shape[placement.dim] % mesh.size(at):
+                    uneven.setdefault((mesh, at), []).append(p.shape[placement.dim])
+        for (mesh, at), sizes in uneven.items():
+            ranks = dist.get_process_group_ranks(mesh.get_group(at))
+            self.differ(UNEVEN, [ranks[i] for i in first_of_each(sizes, len(ranks))])
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "rank": self.rank,
+            "world_size": self.world_size,
+            "place": self.place(),
+            "stages": sorted(set(self.stages)),
+            "differ": [{"why": why, "ranks": ranks} for why, found in self.groups.items() for ranks in found],
+        }
+
+    def place(self) -> list[dict[str, Any]]:
+        """Each dimension of the mesh that says most of this rank: its name, the index, the size."""
+        found: list[dict[str, Any]] = []
+        for mesh in self.meshes:
+            shape, ranks = list(mesh.mesh.shape), mesh.mesh.reshape(-1).tolist()
+            if self.rank not in ranks:
+                continue
+            at, place = ranks.index(self.rank), []
+            for size in reversed(shape):
+                place.append((at % size, size))
+                at //= size
+            names = mesh.mesh_dim_names or [f"dimension {i}" for i in range(len(shape))]
+            place.reverse()
+            its = [{"name": n, "index": i, "size": s} for n, (i, s) in zip(names, place, strict=True)]
+            if _says(its) > _says(found):
+                found = its
+        return found
+
+
+def first_of_each(sizes: list[int], ranks: int) -> list[int]:
+    """The first rank of those that have the same shards: dimensions of these sizes, each cut into
+    chunks of an equal size, of which the last are smaller or empty (torch.chunk)."""
+    seen: dict[tuple[int, ...], int] = {}
+    for i in range(ranks):
+        seen.setdefault(tuple(min(max(n - i * -(-n // ranks), 0), -(-n // ranks)) for n in sizes), i)
+    return list(seen.values())
+
+
+def _says(place: list[dict[str, Any]]) -> tuple[int, int]:
+    ranks = 1
+    for d in place:
+        ranks *= d["size"]
+    return ranks, sum(d["size"] > 1 for d in place)
+
+
+def _after(of: Any, name: str, act: Any) -> None:
+    """Call act with the object after the method."""
+    method = getattr(of, name)
+
+    @functools.wraps(method)
+    def called(self: Any, *args: Any, **kwargs: Any) -> Any:
+        out = method(self, *args, **kwargs)
+        act(self)
+        return out
+
+    setattr(of, name, called)

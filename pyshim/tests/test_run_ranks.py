@@ -1,0 +1,197 @@
+"""python -m memshim run --world-size: one rank of many in one process."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pretended
+import pytest
+
+from memshim.program import command, places, ranks
+from memshim.program.ranks import Wanted
+
+pytest.importorskip("torch")
+
+
+def run(*arguments, **kw):
+    if why := pretended.missing():
+        pytest.skip(why)
+    return subprocess.run(
+        [sys.executable, "-m", "memshim", "run", "--on", "t4", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        **kw,
+    )
+
+
+PIPELINE = """
+import os, sys, torch, torch.distributed as dist
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.pipelining import PipelineStage, Schedule1F1B
+from torch.distributed.fsdp import fully_shard
+
+rank, local = int(os.environ["RANK"]), int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(local)
+mesh = init_device_mesh("cuda", (2, 2), mesh_dim_names=("pp", "dp"))
+assert (mesh["pp"].size(), mesh["dp"].get_local_rank()) == (2, rank % 2)
+at = mesh["pp"].get_local_rank()
+model = torch.nn.Sequential(*[torch.nn.Linear(256, 256) for _ in range(1 + at)]).cuda()
+fully_shard(model, mesh=mesh["dp"])
+stage = PipelineStage(model, at, 2, torch.device("cuda"), group=mesh.get_group("pp"))
+schedule = Schedule1F1B(stage, n_microbatches=2, loss_fn=lambda out, target: (out - target).square().mean())
+optimizer = torch.optim.AdamW(model.parameters())
+for i in range(9):
+    x = torch.randn(8, 256, device="cuda")
+    schedule.step(*[x][at:], **({"target": x} if at else {}))
+    if i == 0:
+        sent = ["all", rank] if rank == 0 else [None, None]
+        dist.broadcast_object_list(sent, src=0)
+        part, every = [None], [None] * 4
+        dist.scatter_object_list(part, [f"part {r}" for r in range(4)] if rank == 0 else None, src=0)
+        dist.all_gather_object(every, "mine")
+        dist.monitored_barrier(dist.new_group(backend="gloo"))
+        print(rank, local, sent, part, every, flush=True)
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+
+
+def test_a_pipeline_of_shards(tmp_path):
+    """The default ranks are one of each stage; what rank 0 sent arrives, groups have their sizes, and the
+    program ends after its steps."""
+    (tmp_path / "train.py").write_text(PIPELINE)
+    arguments = (
+        "--world-size",
+        "4",
+        "--nproc-per-node",
+        "2",
+        "--steps",
+        "3",
+        "--json",
+        "out.json",
+        "--record",
+        "o.rec",
+    )
+    p = run(*arguments, "--", "train.py", cwd=tmp_path)
+    assert p.returncode == 0, p.stderr
+    assert p.stdout.splitlines() == [
+        f"{r} {r % 2} ['all', 0] ['part {r}'] ['mine', 'mine', 'mine', 'mine']" for r in (0, 2)
+    ]
+    found = json.loads((tmp_path / "out.json").read_text())
+    assert [r["rank"] for r in found["ranks"]] == [0, 2] and found["not_run"] == []
+    assert [[(d["name"], d["index"], d["size"]) for d in r["place"]] for r in found["ranks"]] == [
+        [("pp", 0, 2), ("dp", 0, 2)],
+        [("pp", 1, 2), ("dp", 0, 2)],
+    ]
+    assert [len(r["processes"][0]["devices"][0]["iterations"]) for r in found["ranks"]] == [3, 3]
+    assert (found["worst"], found["fits"], found["exit"]) == (2, True, 0)
+    assert found["ranks"][1]["allocated"] > found["ranks"][0]["allocated"]
+    assert "\n     2  pp 1 of 2, dp 0 of 2, stage 1  " in p.stderr and "2 of 4 ranks run" in p.stderr
+    assert sorted(f.name for f in tmp_path.glob("*.rec")) == ["o.rank0.rec", "o.rank2.rec"]
+
+
+SPAWN = """
+import torch
+
+def rank(i):
+    pass
+
+if __name__ == "__main__":
+    torch.multiprocessing.spawn(rank, nprocs=2)
+"""
+
+
+@pytest.mark.parametrize(
+    "program, launcher",
+    [
+        (("spawn.py",), "torch.multiprocessing.spawn"),
+        (("torchrun", "--nproc-per-node", "2", "spawn.py"), "torchrun"),
+        (("-m", "torch.distributed.run", "spawn.py"), "torchrun"),
+        (("accelerate", "launch", "spawn.py"), "accelerate launch"),
+    ],
+)
+def test_a_launcher_inside_is_refused(tmp_path, program, launcher):
+    (tmp_path / "spawn.py").write_text(SPAWN)
+    p = run("--world-size", "2", "--", *program, cwd=tmp_path)
+    assert p.returncode == 2
+    assert p.stderr.splitlines()[-1] == (
+        f"memshim run: got {launcher}, which starts ranks, under --world-size, want it without: "
+        f"memshim run --on t4 --count 2 -- {' '.join(program)}"
+    )
+
+
+def test_a_schedulers_variables_without_a_launcher(tmp_path):
+    """One process that would wait for others which nobody starts ends with an error."""
+    (tmp_path / "train.py").write_text("import torch.distributed as dist\ndist.init_process_group('nccl')\n")
+    scheduled = {"RANK": "0", "WORLD_SIZE": "8", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29511"}
+    p = run("--", "train.py", cwd=tmp_path, env=os.environ | scheduled)
+    assert p.returncode == 1 and "want memshim run --world-size 8 -- …" in p.stderr
+
+
+def test_an_object_that_no_run_has_sent(tmp_path):
+    (tmp_path / "train.py").write_text(
+        "import torch.distributed as dist\ndist.init_process_group('gloo')\ndist.broadcast_object_list([None], 0)\n"
+    )
+    p = run("--world-size", "4", "--rank", "2", "--", "train.py", cwd=tmp_path)
+    assert p.returncode == 1
+    said = "/train.py:3: rank 2 waits in broadcast_object_list for an object of rank 0, which no run has sent: "
+    assert f"{said}want --rank 0,2" in p.stderr
+
+
+@pytest.mark.parametrize(
+    "said, numbers",
+    [
+        ("", None),
+        ("stages", None),
+        ("0,last", [0, 7]),
+        ("3, first", [0, 3]),
+        ("all", list(range(8))),
+        ("stages,5", [5]),
+    ],
+)
+def test_ranks_by_name(said, numbers):
+    assert Wanted(8, 8, said).numbers() == numbers
+
+
+@pytest.mark.parametrize("said", ["8", "-1", "some"])
+def test_a_rank_that_does_not_exist(said):
+    with pytest.raises(ranks.Unusable, match=f"got --rank {said}, want numbers from 0 to 7, first, last"):
+        Wanted(8, 8, said).numbers()
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        (("--rank", "1"), "got --rank without --world-size, want both"),
+        (("--world-size", "6", "--nproc-per-node", "4"), "got --world-size 6 and 4 ranks a node"),
+        (("--world-size", "4", "--sandbox"), "got --sandbox with --world-size, want one of them"),
+        (("--world-size", "4", "--jobs", "0"), "got --jobs 0, want 1 or more"),
+    ],
+)
+def test_worlds_that_cannot_be(arguments, said, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.py").touch()
+    assert command.main(["--on", "t4", *arguments, "--", "a.py"]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_which_ranks_differ():
+    """Stages in order; of a long group the first ones and the last; stages alone where only they are
+    wanted."""
+    stages = {"why": places.STAGE, "ranks": [0, 8, 16]}
+    many = {"why": places.ZERO, "ranks": list(range(64))}
+    assert ranks.of_interest([0], [stages], False) == [0, 8, 16]
+    assert ranks.of_interest([0], [many], False) == [*range(15), 63]
+    assert ranks.of_interest([0], [many, stages], True) == [0, 8, 16]
+    assert ranks.missing([many], dict.fromkeys([*range(15), 63])) == [
+        {"why": places.ZERO, "ranks": list(range(15, 63))}
+    ]
+
+
+def test_shards_of_uneven_size():
+    """torch.chunk: the last chunks are smaller or empty, and one rank of each size is enough."""
+    assert places.first_of_each([10], 4) == [0, 3]  # 3 3 3 1
+    assert places.first_of_each([5], 4) == [0, 2, 3]  # 2 2 1 0
+    assert places.first_of_each([8], 4) == [0]
