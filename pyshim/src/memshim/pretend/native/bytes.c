@@ -14,7 +14,6 @@
 
 /* Copies of more bytes are not made: they would cost host memory. */
 static size_t copy_limit = (size_t)1 << 20;
-enum value { UNKNOWN, KNOWN, CHOSEN }; /* as ../values/memory.py has them */
 static bool tracking; /* somebody says which bytes operators write; else nothing is known */
 
 /* ---- sets of bytes: disjoint spans in the order of addresses ---- */
@@ -187,12 +186,14 @@ API void memspec_pretend_wrote(void *p, size_t n, int value) {
 	unlock_memory();
 }
 
-API void memspec_pretend_chose(void *p, size_t n) { /* what lies there is chosen as it is */
+void bytes_chosen(void *p, size_t n) {
 	if (!n || !address_is_device(p)) return;
 	lock_memory();
 	mark(p, (char *)p + n, CHOSEN);
 	unlock_memory();
 }
+
+API void memspec_pretend_chose(void *p, size_t n) { bytes_chosen(p, n); }
 
 void bytes_unknown(const void *p, size_t n) {
 	lock_memory();
@@ -227,10 +228,14 @@ static bool is_managed(const void *p) {
 	return range_find(p, &r) && r.kind == MANAGED;
 }
 
+enum value bytes_value(const void *p, size_t n) {
+	return !address_is_device(p) || memspec_pretend_known(p, n) == 1 ? KNOWN : memspec_pretend_chosen(p, n) == 1 ? CHOSEN : UNKNOWN;
+}
+
 void bytes_copy(void *dst, const void *src, size_t n) {
 	if (!n) return;
 	bool from_device = address_is_device(src), to_device = address_is_device(dst);
-	enum value value = !from_device || memspec_pretend_known(src, n) == 1 ? KNOWN : memspec_pretend_chosen(src, n) == 1 ? CHOSEN : UNKNOWN;
+	enum value value = bytes_value(src, n);
 	if (from_device && !to_device && value != KNOWN && !is_managed(dst)) { /* into managed memory it is no read: kernels work there too */
 		if (answer(dst, n)) return; /* who answers has noted it */
 		reads.count++;

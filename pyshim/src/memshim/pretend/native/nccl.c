@@ -1,14 +1,17 @@
 /* NCCL: communicators without partners. A collective is over at once, and what other ranks would have sent is not known. PyTorch's allocator sees
    what it sees on real cards; what NCCL takes of the device for itself is not known, and noted. */
-#include "pretend.h"
+#include "exchange.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 struct ncclComm {
 	int rank, ranks;
+	struct exchange exchange;
+	unsigned splits;
 };
-enum { PRE_MULTIPLIED_SUM = 5 }; /* ncclNumOps: the first that is not built in */
+enum { AVERAGE_OPERATION = 4, PRE_MULTIPLIED_SUM }; /* ncclNumOps: the first that is not built in */
 
 #ifndef PUBLIC_HEADERS
 typedef int ncclDataType_t, ncclRedOp_t, ncclScalarResidence_t;
@@ -16,25 +19,31 @@ typedef struct ncclConfig ncclConfig_t;
 enum { ncclSuccess = 0, ncclSystemError = 2, ncclInvalidArgument = 4 };
 #endif
 
-static ncclResult_t make(ncclComm_t *out, int ranks, int rank) {
+static ncclResult_t make(ncclComm_t *out, int ranks, int rank, uint64_t id) {
 	if (ranks < 1 || rank < 0 || rank >= ranks) return ncclInvalidArgument;
 	*out = calloc(1, sizeof **out);
 	if (!*out) return ncclSystemError;
-	**out = (struct ncclComm){ rank, ranks };
+	**out = (struct ncclComm){ .rank = rank, .ranks = ranks };
+	exchange_open(&(*out)->exchange, id, rank, ranks);
 	note_unsized("NCCL's own buffers");
 	return ncclSuccess;
 }
 
 API ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
 	memset(id, 0, sizeof *id);
+	if (exchange_possible() && getrandom(id, sizeof *id, 0) != (ssize_t)sizeof *id) return ncclSystemError;
 	return ncclSuccess;
 }
-API ncclResult_t ncclCommInitRank(ncclComm_t *out, int ranks, ncclUniqueId id UNUSED, int rank) { return make(out, ranks, rank); }
-API ncclResult_t ncclCommInitRankConfig(ncclComm_t *out, int ranks, ncclUniqueId id UNUSED, int rank, ncclConfig_t *config UNUSED) { return make(out, ranks, rank); }
-API ncclResult_t ncclCommInitRankScalable(ncclComm_t *out, int ranks, int rank, int n UNUSED, ncclUniqueId *ids UNUSED, ncclConfig_t *config UNUSED) { return make(out, ranks, rank); }
+API ncclResult_t ncclCommInitRank(ncclComm_t *out, int ranks, ncclUniqueId id, int rank) { return make(out, ranks, rank, exchange_id(0, &id, sizeof id)); }
+API ncclResult_t ncclCommInitRankConfig(ncclComm_t *out, int ranks, ncclUniqueId id, int rank, ncclConfig_t *config UNUSED) {
+	return make(out, ranks, rank, exchange_id(0, &id, sizeof id));
+}
+API ncclResult_t ncclCommInitRankScalable(ncclComm_t *out, int ranks, int rank, int n, ncclUniqueId *ids, ncclConfig_t *config UNUSED) {
+	return make(out, ranks, rank, exchange_id(0, ids, (size_t)n * sizeof *ids));
+}
 API ncclResult_t ncclCommInitAll(ncclComm_t *out, int n, const int *devices UNUSED) {
 	ncclResult_t e = ncclSuccess;
-	for (int i = 0; i < n && !e; i++) e = make(&out[i], n, i);
+	for (int i = 0; i < n && !e; i++) e = make(&out[i], n, i, 0);
 	return e;
 }
 /* Which ranks are of a colour is known to all of them together alone; the Python side (process_groups.py) knows the list of this rank's colour.
@@ -66,12 +75,15 @@ static int split_ranks(int colour) { /* 0 where nobody said */
 }
 API ncclResult_t ncclCommSplit(ncclComm_t c, int colour, int key, ncclComm_t *out, ncclConfig_t *config UNUSED) {
 	*out = NULL;
-	if (colour < 0) return ncclSuccess; /* NCCL_SPLIT_NOCOLOR */
+	unsigned which[] = { (unsigned)colour, c->splits++ }; /* all ranks split, those of no colour too */
+	if (colour < 0) return ncclSuccess;                   /* NCCL_SPLIT_NOCOLOR */
 	int ranks = split_ranks(colour);
-	return ranks ? make(out, ranks, key) : make(out, c->ranks, c->rank);
+	uint64_t id = c->exchange.id ? exchange_id(c->exchange.id, which, sizeof which) : 0;
+	return ranks ? make(out, ranks, key, id) : make(out, c->ranks, c->rank, 0);
 }
 API ncclResult_t ncclCommFinalize(ncclComm_t c UNUSED) { return ncclSuccess; }
 API ncclResult_t ncclCommDestroy(ncclComm_t c) {
+	if (c) exchange_close(&c->exchange);
 	free(c);
 	return ncclSuccess;
 }
@@ -147,6 +159,13 @@ static size_t width(ncclDataType_t type) {
 	static const unsigned char widths[] = { 1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1 }; /* ncclInt8 .. ncclFloat8e5m2 */
 	return (size_t)type < sizeof widths ? widths[type] : 8;
 }
+/* Whether ranks that are processes say what they have in an operation of so many bytes of each. */
+static bool exchanged(const ncclComm_t c, size_t n, cudaStream_t s) { return c->exchange.id && n && n <= MOST_EXCHANGED && !stream_capturing(s); }
+static void put(void *to, const void *bytes, size_t n, enum value value) {
+	bytes_copy(to, bytes, n);
+	if (value == CHOSEN) bytes_chosen(to, n);
+}
+
 /* What a rank receives is what it would if every rank held what this one holds: right where there is one rank, else plausible and not known. */
 static ncclResult_t receive(const void *from, void *to, size_t n, size_t times, ncclComm_t c, cudaStream_t s) {
 	capture_node(s);
@@ -158,23 +177,66 @@ static ncclResult_t receive(const void *from, void *to, size_t n, size_t times, 
 	if (c->ranks > 1) bytes_unknown(to, n * times);
 	return ncclSuccess;
 }
-static ncclResult_t reduce(const void *from, void *to, size_t n, ncclDataType_t type, ncclRedOp_t op, ncclComm_t c, cudaStream_t s) {
-	ncclResult_t e = receive(from, to, n * width(type), 1, c, s);
-	if ((int)op >= PRE_MULTIPLIED_SUM) bytes_unknown(to, n * width(type));
-	return e;
+/* A part of what each rank sends: of `part` bytes from `at` on. */
+static ncclResult_t gather(const void *from, void *to, size_t n, size_t at, size_t part, ncclComm_t c, cudaStream_t s) {
+	char own[MOST_EXCHANGED], theirs[MOST_EXCHANGED];
+	uint64_t number = c->exchange.number++;
+	memcpy(own, from, n); /* `to` may lie over it */
+	exchange_send(&c->exchange, -1, number, from, n);
+	enum value value = bytes_value(from, n);
+	receive(own + at, to, part, (size_t)c->ranks, c, s);
+	for (int i = 0; i < c->ranks; i++) {
+		enum value its = i == c->rank ? value : exchange_receive(&c->exchange, i, false, number, theirs, n);
+		if (its != UNKNOWN) put((char *)to + (size_t)i * part, (i == c->rank ? own : theirs) + at, part, its);
+	}
+	return ncclSuccess;
+}
+/* The sum of what all ranks have, or of a part of it: known where each is. */
+static ncclResult_t reduce(const void *from, void *to, size_t n, size_t at, size_t part, ncclDataType_t type, ncclRedOp_t op, bool to_me, ncclComm_t c, cudaStream_t s) {
+	size_t wide = width(type);
+	if (!exchanged(c, n * wide, s)) {
+		ncclResult_t e = to_me ? receive((const char *)from + at * wide, to, part * wide, 1, c, s) : ncclSuccess;
+		if (to_me && (int)op >= PRE_MULTIPLIED_SUM) bytes_unknown(to, part * wide);
+		return e;
+	}
+	char sum[MOST_EXCHANGED], more[MOST_EXCHANGED];
+	uint64_t number = c->exchange.number++;
+	exchange_send(&c->exchange, -1, number, from, n * wide);
+	enum value value = bytes_value(from, n * wide);
+	memcpy(sum, from, n * wide);
+	if (to_me) receive((const char *)from + at * wide, to, part * wide, 1, c, s);
+	for (int i = 0; to_me && i < c->ranks && value != UNKNOWN; i++) {
+		if (i == c->rank) continue;
+		enum value its = exchange_receive(&c->exchange, i, false, number, more, n * wide);
+		value = its == UNKNOWN || !exchange_reduce(sum, more, n, (int)type, (int)op) ? UNKNOWN : its == CHOSEN ? CHOSEN : value;
+	}
+	if (!to_me || value == UNKNOWN) return ncclSuccess;
+	if ((int)op == AVERAGE_OPERATION) exchange_average(sum, n, (int)type, c->ranks);
+	put(to, sum + at * wide, part * wide, value);
+	return ncclSuccess;
 }
 
-API ncclResult_t ncclAllReduce(const void *from, void *to, size_t n, ncclDataType_t type, ncclRedOp_t op, ncclComm_t c, cudaStream_t s) { return reduce(from, to, n, type, op, c, s); }
+API ncclResult_t ncclAllReduce(const void *from, void *to, size_t n, ncclDataType_t type, ncclRedOp_t op, ncclComm_t c, cudaStream_t s) {
+	return reduce(from, to, n, 0, n, type, op, true, c, s);
+}
 API ncclResult_t ncclReduce(const void *from, void *to, size_t n, ncclDataType_t type, ncclRedOp_t op, int root, ncclComm_t c, cudaStream_t s) {
-	return c->rank == root ? reduce(from, to, n, type, op, c, s) : ncclSuccess;
+	return reduce(from, to, n, 0, n, type, op, c->rank == root, c, s);
 }
 
 /* PyTorch also gathers by a group of broadcasts, one of each rank: what this rank sends is then what the others send, too. */
 enum { MOST_RECEIVED = 64 };
-static __thread struct {
-	int depth, received;
-	const void *sent;
+struct awaited {
+	void *to;
 	size_t size;
+	int from;
+	ncclComm_t c;
+	cudaStream_t stream;
+};
+static __thread struct {
+	int depth, received, awaited;
+	const void *sent, *own; /* own: to this rank itself */
+	size_t size, own_size;
+	struct awaited awaits[MOST_RECEIVED];
 	struct {
 		void *to;
 		size_t size;
@@ -182,12 +244,26 @@ static __thread struct {
 } group;
 
 API ncclResult_t ncclGroupStart(void) {
-	if (!group.depth++) group.sent = NULL, group.received = 0;
+	if (!group.depth++) group.sent = group.own = NULL, group.received = group.awaited = 0;
 	return ncclSuccess;
 }
+/* A message of one rank to this one; in a group after all that this rank sends in it, for which the other may wait. Where it is not known, others
+   send as much, and the same, as this one to itself. */
+static void await(const struct awaited *m) {
+	char bytes[MOST_EXCHANGED];
+	if (group.own && group.own_size == m->size) {
+		bytes_copy(m->to, group.own, m->size);
+		if (m->from == m->c->rank) return;
+		bytes_unknown(m->to, m->size);
+	}
+	if (!exchanged(m->c, m->size, m->stream)) return;
+	enum value value = exchange_receive(&m->c->exchange, m->from, true, 0, bytes, m->size);
+	if (value != UNKNOWN) put(m->to, bytes, m->size, value);
+}
 API ncclResult_t ncclGroupEnd(void) {
-	if (--group.depth || !group.sent) return ncclSuccess;
-	for (int i = 0; i < group.received; i++) {
+	if (--group.depth) return ncclSuccess;
+	for (int i = 0; i < group.awaited; i++) await(&group.awaits[i]);
+	for (int i = 0; group.sent && i < group.received; i++) {
 		if (group.parts[i].size != group.size) continue;
 		bytes_copy(group.parts[i].to, group.sent, group.size);
 		bytes_unknown(group.parts[i].to, group.size);
@@ -196,11 +272,20 @@ API ncclResult_t ncclGroupEnd(void) {
 }
 API ncclResult_t ncclBroadcast(const void *from, void *to, size_t n, ncclDataType_t type, int root, ncclComm_t c, cudaStream_t s) {
 	size_t size = n * width(type);
+	bool process = exchanged(c, size, s);
+	uint64_t number = process ? c->exchange.number++ : 0;
 	if (c->rank == root) {
 		capture_node(s);
+		if (process) exchange_send(&c->exchange, -1, number, from, size);
 		if (from != to) bytes_copy(to, from, size);
 		group.sent = to;
 		group.size = size;
+		return ncclSuccess;
+	}
+	char bytes[MOST_EXCHANGED];
+	enum value value = process ? exchange_receive(&c->exchange, root, false, number, bytes, size) : UNKNOWN;
+	if (value != UNKNOWN) {
+		put(to, bytes, size, value);
 		return ncclSuccess;
 	}
 	if (expected.count && arrived(to, size)) return ncclSuccess;
@@ -212,21 +297,36 @@ API ncclResult_t ncclBroadcast(const void *from, void *to, size_t n, ncclDataTyp
 }
 API ncclResult_t ncclBcast(void *p, size_t n, ncclDataType_t type, int root, ncclComm_t c, cudaStream_t s) { return ncclBroadcast(p, p, n, type, root, c, s); }
 API ncclResult_t ncclReduceScatter(const void *from, void *to, size_t n, ncclDataType_t type, ncclRedOp_t op, ncclComm_t c, cudaStream_t s) {
-	return reduce((const char *)from + (size_t)c->rank * n * width(type), to, n, type, op, c, s);
+	return reduce(from, to, n * (size_t)c->ranks, (size_t)c->rank * n, n, type, op, true, c, s);
 }
-API ncclResult_t ncclAllGather(const void *from, void *to, size_t n, ncclDataType_t type, ncclComm_t c, cudaStream_t s) { return receive(from, to, n * width(type), (size_t)c->ranks, c, s); }
+API ncclResult_t ncclAllGather(const void *from, void *to, size_t n, ncclDataType_t type, ncclComm_t c, cudaStream_t s) {
+	size_t size = n * width(type);
+	return exchanged(c, size, s) ? gather(from, to, size, 0, size, c, s) : receive(from, to, size, (size_t)c->ranks, c, s);
+}
 API ncclResult_t ncclAlltoAll(const void *from, void *to, size_t n, ncclDataType_t type, ncclComm_t c, cudaStream_t s) {
-	return receive((const char *)from + (size_t)c->rank * n * width(type), to, n * width(type), (size_t)c->ranks, c, s);
+	size_t part = n * width(type), all = part * (size_t)c->ranks, at = (size_t)c->rank * part;
+	return exchanged(c, all, s) ? gather(from, to, all, at, part, c, s) : receive((const char *)from + at, to, part, (size_t)c->ranks, c, s);
 }
 API ncclResult_t ncclGather(const void *from, void *to, size_t n, ncclDataType_t type, int root, ncclComm_t c, cudaStream_t s) {
-	return c->rank == root ? receive(from, to, n * width(type), (size_t)c->ranks, c, s) : ncclSuccess;
-}
-API ncclResult_t ncclSend(const void *from UNUSED, size_t n UNUSED, ncclDataType_t type UNUSED, int to UNUSED, ncclComm_t c UNUSED, cudaStream_t s) {
-	capture_node(s);
+	size_t size = n * width(type);
+	if (c->rank == root) return exchanged(c, size, s) ? gather(from, to, size, 0, size, c, s) : receive(from, to, size, (size_t)c->ranks, c, s);
+	if (exchanged(c, size, s)) exchange_send(&c->exchange, -1, c->exchange.number++, from, size);
 	return ncclSuccess;
 }
-API ncclResult_t ncclRecv(void *to, size_t n, ncclDataType_t type, int from UNUSED, ncclComm_t c UNUSED, cudaStream_t s) {
+API ncclResult_t ncclSend(const void *from, size_t n, ncclDataType_t type, int to, ncclComm_t c, cudaStream_t s) {
 	capture_node(s);
-	if (!expected.count || !arrived(to, n * width(type))) bytes_unknown(to, n * width(type));
+	size_t size = n * width(type);
+	if (to == c->rank) group.own = from, group.own_size = size;
+	else if (exchanged(c, size, s)) exchange_send(&c->exchange, to, 0, from, size);
+	return ncclSuccess;
+}
+API ncclResult_t ncclRecv(void *to, size_t n, ncclDataType_t type, int from, ncclComm_t c, cudaStream_t s) {
+	capture_node(s);
+	size_t size = n * width(type);
+	if (expected.count && arrived(to, size)) return ncclSuccess;
+	bytes_unknown(to, size);
+	struct awaited m = { to, size, from, c, s };
+	if (group.depth && group.awaited < MOST_RECEIVED) group.awaits[group.awaited++] = m;
+	else await(&m);
 	return ncclSuccess;
 }

@@ -99,6 +99,9 @@ void bytes_copy(void *dst, const void *src, size_t n);
 void bytes_set(void *dst, const void *pattern, size_t width, size_t count); /* count times the pattern of width bytes */
 void bytes_fresh(void *p, size_t n);      /* a block that is given out anew holds zeros that nobody wrote */
 void bytes_unknown(const void *p, size_t n);
+void bytes_chosen(void *p, size_t n); /* what lies there is chosen as it is */
+enum value { UNKNOWN, KNOWN, CHOSEN }; /* as ../values/memory.py has them */
+enum value bytes_value(const void *p, size_t n); /* of all of them */
 void bytes_after_launch(const void *function);            /* a kernel ran outside every operator: what it wrote is not known */
 
 /* ---- notes.c: what was asked for and is not replaced ---- */
