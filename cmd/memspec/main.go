@@ -117,7 +117,7 @@ Exit codes: 0 all pass; 1 a budget is broken; 2 wrong usage, unreadable spec or 
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpFunc(help)
 	root.AddCommand(newCheck(), newEstimate(), newExplain(), newReplay(), newDiff(), newOps(), newDump(), newStrip(), newDevices(), newInit(),
-		newCases(), newWorkspace(), newVerify(), newSchema(), newVersion(), newFit(), newSweep(), newBaseline(), newUpdate())
+		newCases(), newWorkspace(), newVerify(), newSchema(), newVersion(), newFit(), newSweep(), newBaseline(), newUpdate(), newPrune())
 	strictBuiltins(root)
 	return root
 }
