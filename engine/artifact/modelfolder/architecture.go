@@ -28,6 +28,7 @@ type architecture struct {
 	changed     map[string]*expression // of fields that the class changes; the field's own name is what JSON has
 	fixed       map[string]any         // fields of which only this value was compared
 	items       map[string]itemRule    // of lists that are null or left out
+	words       map[string][]string    // of lists of words, those that rules were found with
 	rotary      bool                   // whether positions are rotary embeddings by default
 	tensors     []tensorRule
 	cache       []tensorRule
@@ -78,7 +79,7 @@ func find(modelType string) (*architecture, error) {
 	a := &architecture{
 		aliases: map[string]string{}, defaults: map[string]any{},
 		derived: map[string]*expression{}, changed: map[string]*expression{},
-		fixed: map[string]any{}, items: map[string]itemRule{},
+		fixed: map[string]any{}, items: map[string]itemRule{}, words: map[string][]string{},
 	}
 	for line := range strings.Lines(text) {
 		if err := a.add(strings.Split(strings.TrimSuffix(line, "\n"), "\t")); err != nil {
@@ -90,6 +91,10 @@ func find(modelType string) (*architecture, error) {
 
 // add takes one line of the table.
 func (a *architecture) add(columns []string) (err error) {
+	if columns[0] == "words" {
+		a.words[columns[1]] = columns[2:]
+		return nil
+	}
 	for len(columns) < 7 {
 		columns = append(columns, "")
 	}

@@ -3,6 +3,7 @@ package modelfolder
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -25,18 +26,47 @@ func newConfig(json object, of *architecture) *config {
 // given is what JSON has for a field, by its own name or by another that the class takes.
 func (c *config) given(name string) (any, bool) {
 	path := strings.Split(name, ".")
-	if v, ok := member(c.json, path); ok {
-		return v, true
-	}
 	last := len(path) - 1
+	take := func(v any) any {
+		if path[last] == "layer_types" {
+			return renamed(v)
+		}
+		return v
+	}
+	if v, ok := member(c.json, path); ok {
+		return take(v), true
+	}
 	for alias, own := range c.of.aliases {
 		if own == name {
 			if v, ok := member(c.json, append(path[:last:last], alias)); ok {
-				return v, true
+				return take(v), true
 			}
 		}
 	}
 	return nil, false
+}
+
+// newNames are the names that transformers gives to kinds of layers of older configs.
+var newNames = map[string]string{
+	"mamba":                     "linear_attention",
+	"attention":                 "full_attention",
+	"deepseek_sparse_attention": "indexed_attention",
+	"qwen_sparse_attention":     "indexed_attention",
+}
+
+// renamed returns a list of kinds of layers with today's names.
+func renamed(v any) any {
+	list, ok := v.([]any)
+	if !ok {
+		return v
+	}
+	list = slices.Clone(list)
+	for i := range list {
+		if word, ok := list[i].(string); ok && newNames[word] != "" {
+			list[i] = newNames[word]
+		}
+	}
+	return list
 }
 
 // field returns the value of a field: what JSON has, else the class's default, or what the class
@@ -106,6 +136,20 @@ func (c *config) list(name string, rule itemRule) (any, error) {
 	return out, nil
 }
 
+// wordsKnown returns an error where a list, such as that of the kinds of layers, has a word that no
+// rule was found with.
+func (c *config) wordsKnown() error {
+	for _, name := range slices.Sorted(maps.Keys(c.of.words)) {
+		list, _ := c.plain(name).([]any)
+		for _, v := range list {
+			if word, ok := v.(string); !ok || !slices.Contains(c.of.words[name], word) {
+				return fmt.Errorf("%s has %.40v: %w", name, v, errNoRule)
+			}
+		}
+	}
+	return nil
+}
+
 func (c *config) deeper(value func() (any, error)) (any, error) {
 	if c.depth++; c.depth > mostDerived {
 		return nil, fmt.Errorf("got fields that are computed from each other")
@@ -142,6 +186,9 @@ type tensor struct {
 
 // each calls take with what the rules make of the config, layers with equal sizes together.
 func (c *config) each(rules []tensorRule, take func(tensor) error) error {
+	if err := c.wordsKnown(); err != nil {
+		return err
+	}
 	for r := range rules {
 		rule := &rules[r]
 		layers, err := c.count(rule.layers)

@@ -225,3 +225,18 @@ func FuzzConfig(f *testing.F) {
 		}
 	})
 }
+
+// TestKindsOfLayers: kinds have older names, and no figure is made of a kind that no rule was found with.
+func TestKindsOfLayers(t *testing.T) {
+	config := `{"model_type": "qwen3_next", "num_hidden_layers": 2, "layer_types": ["KIND", "linear_attention"]}`
+	kinds := func(kind string) *Model { return read(t, strings.Replace(config, "KIND", kind, 1), nil) }
+	full := kinds("full_attention")
+	assert.Empty(t, full.Unknown)
+	assert.Equal(t, full, kinds("attention"), "an older name")
+	assert.NotEqual(t, full.Weights, kinds("linear_attention").Weights)
+	other := kinds("conv")
+	assert.False(t, other.Weights.Known)
+	assert.False(t, other.Cache.Known)
+	require.Len(t, other.Unknown, 2)
+	assert.Contains(t, other.Unknown[0], "layer_types has conv: no rule is known")
+}

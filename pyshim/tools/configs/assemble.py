@@ -36,6 +36,30 @@ def fields_of(text: str) -> set[str]:
     return out
 
 
+def words_of(d: dict[str, Any]) -> dict[str, list[str]]:
+    """Lists of words, such as the kinds of layers: the words that configs had. No rule speaks of another."""
+    words: dict[str, set[str]] = {}
+    texts = []
+    for part in (d["parameters"], d["cache"]):
+        for field, (_, item) in part.get("lists", {}).items():
+            words.setdefault(field, set()).update(words_in(item))
+        for given, _ in part.get("compared", []):
+            for field, value in given.items():
+                if isinstance(value, list) and any(isinstance(v, str) for v in value):
+                    words.setdefault(field, set()).update(value)
+        texts += [row[5] for row in part.get("rows", [])]
+    for text in texts:
+        for node in ast.walk(ast.parse(text or "None", mode="eval")):
+            if isinstance(node, ast.Compare) and isinstance(node.left, ast.Subscript):
+                words.setdefault(ast.unparse(node.left.value), set()).update(words_in(ast.unparse(node)))
+    return {field: sorted(of) for field, of in words.items() if of}
+
+
+def words_in(text: str) -> set[str]:
+    nodes = ast.walk(ast.parse(text or "None", mode="eval"))
+    return {n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+
+
 def lines_of(name: str, d: dict[str, Any]) -> list[list[str]]:
     parameters, cache = d["parameters"], d["cache"]
     out = [["architecture", name, d["class"]]]
@@ -76,6 +100,7 @@ def lines_of(name: str, d: dict[str, Any]) -> list[list[str]]:
             out.append(["derived", field, numbers[field]])
         if field in changed:
             out.append(["changed", field, changed[field]])
+    out += [["words", field, *words] for field, words in sorted(words_of(d).items())]
     if {"rope_parameters", "text_config.rope_parameters"} & set(d["defaults"]):
         out.append(["rotary"])
     for field in parameters.get("fixed", []):

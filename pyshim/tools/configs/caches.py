@@ -16,6 +16,7 @@ from probes import (
     configured,
     defaults,
     missing,
+    mixed,
     model_class,
     nested,
     plain,
@@ -29,6 +30,7 @@ from transformers.initialization import no_init_weights
 
 BATCH, FEW, MANY = 2, 5, 29  # sequences, and tokens of each, of the two passes that are compared
 WINDOW = 8
+WEIGHTS = 100_000_000  # more would take minutes, and GiB
 
 
 def shrunk(model_type: str, by: int) -> dict[str, Any]:
@@ -65,7 +67,12 @@ def tiny(model_type: str) -> dict[str, Any]:
         without = {k: v for k, v in given.items() if not LAYERS.search(k.split(".")[-1])}
         absent = missing(model_type)
         routed = {k: v for k, v in absent.items() if "per_tok" in k}
-        for candidate in (given, routed | given, without, absent | given):
+        known = defaults(config_class(model_type)) | given
+        heads = {}
+        if all(isinstance(known.get(f), int) for f in ("hidden_size", "num_attention_heads", "head_dim")):
+            heads["hidden_size"] = known["num_attention_heads"] * known["head_dim"]
+        layers = mixed(model_type, 8)
+        for candidate in (given, routed | given, given | heads, layers | given, without, absent | given):
             try:
                 measured(model_type, candidate)
                 return candidate
@@ -120,6 +127,11 @@ def measured(model_type: str, given: dict[str, Any]) -> Built:
         raise ValueError("no rotary embedding has an odd size")
     config = cls(**with_types(cls, nested(given)))
     model_cls = model_class(model_type)
+    with no_init_weights(), torch.device("meta"):
+        weights = sum(p.numel() for p in model_cls(text_config(model_cls, config)).parameters())
+    if weights > WEIGHTS:
+        raise ValueError(f"{weights} parameters are too many to run")
+    config = cls(**with_types(cls, nested(given)))
     torch.manual_seed(1)
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.bfloat16)

@@ -17,6 +17,7 @@ import torch
 import transformers
 from symbols import Shapes, Sym, SymbolicInt, SymFloat
 from transformers import PreTrainedConfig
+from transformers.configuration_utils import ALLOWED_LAYER_TYPES
 from transformers.initialization import no_init_weights
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
@@ -98,6 +99,7 @@ def defaults(cls: Any, prefix: str = "") -> dict[str, Any]:
     return out
 
 
+PER_LAYER = "allow_global_per_layer_attribute_access"  # fields that layers have values for may be read
 LITERAL = r"(-?[\d.]+|True|False|None|\"[^\"]*\"|\[\])"
 
 
@@ -197,6 +199,9 @@ def configured(model_type: str, given: dict[str, Any]) -> tuple[Any, dict[str, A
     values = {k: v for k, v in all_defaults(cls).items() if v is not None and takes_symbol(v)} | given
     config = cls(**with_types(cls, nested({k: symbolic(k, v) for k, v in values.items()})))
     derived = {}
+    for part in (config, *(getattr(config, n, None) for n in sub_classes(cls))):
+        if hasattr(part, PER_LAYER):
+            setattr(part, PER_LAYER, True)
     for owner, name, dotted in walk(config):
         value = getattr(owner, name, None)
         if isinstance(value, Sym) and value.expr != dotted:
@@ -313,8 +318,38 @@ def built_lists(model_type: str) -> dict[str, tuple[str, list[str]]]:
         if isinstance(value, list) and value and isinstance(value[0], str):
             lengths = [f for f, v in built.fields.items() if v == len(value) and LAYERS.search(f.split(".")[-1])]
             if lengths:
-                whole = build(model_type, {}).fields.get(name) or value
-                out[name] = lengths[0], sorted(set(value) | set(whole))
+                whole = default[0].fields.get(name) or value if (default := default_model(model_type)) else value
+                out[name] = lengths[0], sorted(set(value) | set(whole) | set(layer_words(model_type)))
+    return out
+
+
+@functools.cache
+def default_model(model_type: str) -> list[Built]:
+    """The model of the class's defaults, where they make one."""
+    try:
+        return [build(model_type, {})]
+    except Exception:
+        return []
+
+
+@functools.cache
+def layer_words(model_type: str) -> list[str]:
+    """The kinds of layers that the code of a config and of its models names."""
+    modules = [config_class(model_type).__module__, model_class(model_type).__module__]
+    source = "".join(inspect.getsource(sys.modules[m]) for m in modules)
+    return [w for w in ALLOWED_LAYER_TYPES if f'"{w}"' in source]
+
+
+def mixed(model_type: str, layers: int) -> dict[str, Any]:
+    """Layers of every kind, where the class's defaults leave their kinds to JSON."""
+    cls = config_class(model_type)
+    kinds, words = dict(flat_fields(cls)), layer_words(model_type)
+    out: dict[str, Any] = {}
+    for name, value in defaults(cls).items():
+        if value is None and name.split(".")[-1] in ("layer_types", "layers_block_type") and words:
+            out[name] = [words[k % len(words)] for k in range(layers)]
+        elif value is None and "list[int]" in str(kinds[name].type) and re.search(r"attn|attention", name):
+            out[name] = [1, layers - 1]
     return out
 
 
@@ -356,7 +391,9 @@ def small(model_type: str) -> dict[str, Any]:
     absent = missing(model_type)
     rope = {"rope_parameters": {"rope_type": "default", "rope_theta": 10000.0}}
     theta = {"rope_theta": 10000.0}
+    layers = mixed(model_type, 8)
     extras = (
+        *([layers] if layers and not attends(model_type, out) else []),
         {},
         rope,
         {"attn_config.rope_theta": 10000.0},
@@ -365,6 +402,7 @@ def small(model_type: str) -> dict[str, Any]:
         absent,
         absent | theta,
         {"is_decoder": True},
+        layers,
     )
     for more in extras:
         for candidate in (out | more, more):
@@ -374,6 +412,17 @@ def small(model_type: str) -> dict[str, Any]:
             except Exception as e:
                 wrong = e
     raise ValueError(f"its default config builds no model: {wrong}")
+
+
+def attends(model_type: str, given: dict[str, Any]) -> bool:
+    """Whether these fields make a model with a layer of attention, or say nothing of layers."""
+    try:
+        config, *_ = configured(model_type, given)
+    except Exception:
+        return True
+    kinds = getattr(getattr(config, "text_config", None) or config, "layer_types", None)
+    kinds = kinds or getattr(config, "layers_block_type", None)
+    return not kinds or any("attention" in k and k != "linear_attention" for k in kinds)
 
 
 @functools.cache

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import random
 from collections import Counter
 from typing import Any
 
 from learn import Learner, RowKey, Rule, Unknown, evaluate, is_int, namespace, sub_expressions
-from probes import Built, build, change, undeclared, variable
+from probes import Built, build, change, default_model, undeclared, variable
 
 ATTEMPTS, ROUNDS = 2, 5
 
@@ -51,6 +50,8 @@ class Rules:
             given = {k: v for k, v in after.items() if raw[k] is not None}
             if any(v is not None for v in without.values()):
                 self.left_out(field, without, ints, quotients)
+            if self.word(field, given, raw, ints, quotients):
+                continue
             if any(v != raw[k] for k, v in given.items()):
                 texts = {
                     k: [field if v == raw[k] else probes[k].derived.get(field) or repr(v)] for k, v in given.items()
@@ -59,6 +60,20 @@ class Rules:
                     self.changed[field] = self.learner.choice(field, "", texts)
                 except Unknown:
                     self.changed[field] = ""
+
+    def word(self, field: str, after: dict[int, Any], raw: dict[int, Any], ints: list[str], tries: list[str]) -> bool:
+        """Whether a word in place of a number, such as auto, is all that the class changes, and for what number."""
+        words = {raw[k] for k, v in after.items() if v != raw[k] and isinstance(raw[k], str)}
+        at = [k for k in after if raw[k] in words] if len(words) == 1 else []
+        if not at or any(v != raw[k] for k, v in after.items() if k not in at):
+            return False
+        probes, names = self.learner.probes, self.learner.names
+        known = sorted({e for k in at if (e := probes[k].derived.get(field))}, key=len)
+        for text in known + [t for t in ints + tries if t != field]:
+            if all(evaluate(text, names[k]) == after[k] for k in at):
+                self.changed[field] = f"{text} if {field} == {words.pop()!r} else {field}"
+                return True
+        return False
 
     def left_out(self, field: str, values: dict[int, Any], ints: list[str], quotients: list[str]) -> None:
         """Finds what a field is where JSON has none."""
@@ -202,15 +217,6 @@ def probes(model_type: str, make: Any, base: dict[str, Any], rng: random.Random,
     return out
 
 
-@functools.cache
-def default(model_type: str) -> list[Built]:
-    """The model of the class's defaults, where they make one."""
-    try:
-        return [build(model_type, {})]
-    except Exception:
-        return []
-
-
 def learn(
     model_type: str, make: Any, base: dict[str, Any], sweeps: int, together: int, sizes: frozenset[str] = frozenset()
 ) -> tuple[Rules, list[Built]]:
@@ -229,7 +235,7 @@ def learn(
                 break
             fresh = probes(model_type, make, base, rng, together + 2)
             if make is build:
-                fresh += default(model_type)
+                fresh += default_model(model_type)
             if all(rules.agree(b) for b in fresh):
                 rules.varied = {f for b in train + fresh for f, v in b.given.items() if v != base.get(f)}
                 return rules, fresh
