@@ -241,12 +241,8 @@ class Recorder:
         stacks = max((r.wants for r in self.regions if r.keeps_events), key=list(_CONTEXT).index)
         if stacks != self._settings[0]:
             self._settings = (stacks, self._settings[1])
-            if self._theirs:
-                return
-            if self._guard.keeps_history():
+            if not self._theirs:
                 self._record(clear=False)
-            else:
-                self._drain()
 
     def _record(self, clear: bool) -> None:
         context, stacks = _CONTEXT[self._settings[0]]
@@ -381,7 +377,7 @@ class Recorder:
                 self._record(clear=True)
             elif self._theirs and self._settings[1] is None:  # it ran before ours did
                 self._guard.record(enabled, *args, **kw)
-                self._seen = {} if kw.get("clear_history") or not self._guard.keeps_history() else self._seen
+                self._seen = {} if kw.get("clear_history") else self._seen
             else:
                 self._settings = ("all", (enabled, args, kw))
                 self._record(clear=True)
@@ -431,17 +427,14 @@ class Guard:
         self._real = {}
         torch.cuda.memory._record_memory_history = self._record_history
 
-    def keeps_history(self) -> bool:
-        """Whether what was recorded may stay when recording goes on with other settings: before 2.8
-        every call clears it."""
+    def record(self, *args: Any, **kw: Any) -> None:
+        """Before 2.8 there is no clear_history: what was recorded goes where recording ends."""
         import torch
 
         impl = getattr(torch.cuda.memory, "_record_memory_history_impl", None)
-        return impl is None or "clear_history" in inspect.signature(impl).parameters
-
-    def record(self, *args: Any, **kw: Any) -> None:
-        if "clear_history" in kw and not self.keeps_history():
-            kw = {k: v for k, v in kw.items() if k != "clear_history"}
+        if impl is not None and "clear_history" not in inspect.signature(impl).parameters:
+            if kw.pop("clear_history", False):
+                self._record_history(None)
         self._record_history(*args, **kw)
 
     def stats(self, index: int) -> dict[str, Any]:
