@@ -31,6 +31,10 @@ breaks at the next one. An artifact is compared with the device only. Two dims a
 by one and together. The answer is checked: values beside it and further off are tried. Where
 fitting is not monotone, every value is tried.
 
+A case with a source: or a program: needs a recording of each value. This command uses those that
+exist; python -m memshim fit makes the others, few of them, and names smaller values that it ran
+and that do not fit.
+
 With --devices all: the largest value on every card that memspec knows, the least memory first.
 The case's budgets count there, too.
 
@@ -48,9 +52,13 @@ undecided.`,
 	basis := cli.JudgeFlag(cmd)
 	cmd.Flags().StringVar(&all, "devices", "", "`all`, or names with commas: a row for each card instead of the case's")
 	most := cmd.Flags().Int64("most", suite.MostValue, "the largest `VALUE` that is tried")
+	multiple := cmd.Flags().Int64("multiple-of", 1, "only multiples of `N` are tried")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if *most < 1 || *most > suite.EndValue {
 			return fmt.Errorf("--most: got %d, want a number from 1 to %d", *most, int64(suite.EndValue))
+		}
+		if *multiple < 1 || *multiple > *most {
+			return fmt.Errorf("--multiple-of: got %d, want a number from 1 to %d, the largest that is tried", *multiple, *most)
 		}
 		s, err := cli.NewSubject(cmd, f, args, basis)
 		if err != nil {
@@ -65,10 +73,10 @@ undecided.`,
 			return err
 		}
 		if all != "" {
-			return fitDevices(cmd, s, fitDevicesOf{names: all, most: *most, json: format.Value == "json", models: models, query: q})
+			return fitDevices(cmd, s, fitDevicesOf{names: all, most: *most, json: format.Value == "json", models: models, query: q, multiple: *multiple})
 		}
-		if err := answer.search(cmd.Context(), s, models, *most); err != nil {
-			return s.Unsearchable(err)
+		if err := answer.search(cmd.Context(), s, models, *most, *multiple); err != nil {
+			return cmp.Or(q.Unanswered(), s.Unsearchable(err))
 		}
 		if err := q.Unanswered(); err != nil {
 			return err
@@ -99,9 +107,13 @@ type fitDimJSON struct {
 	Largest int64     `json:"largest"` // 0: not even 1 fits
 	Next    *nextJSON `json:"next"`    // null: the search ended at its bound
 	Tried   int       `json:"tried"`
-	Scanned bool      `json:"scanned"` // fitting comes and goes with growing values: one after the other was tried
+	Scanned bool      `json:"scanned"`         // fitting comes and goes with growing values: one after the other was tried
+	Holes   []int64   `json:"holes,omitempty"` // of a recorded case: smaller values that were run and do not fit
 
 	Quality report.Quality `json:"quality,omitempty"` // of the figures at the largest value
+
+	recorded bool  // each value was run on its own
+	multiple int64 // only multiples of it were tried
 }
 
 type nextJSON struct {
@@ -122,22 +134,40 @@ type fitPairJSON struct {
 	Second int64 `json:"second"`
 }
 
-func (j *fitJSON) search(ctx context.Context, s *cli.Subject, models *suite.Models, most int64) error {
+// largest searches the multiples of a number.
+func largest(ctx context.Context, models *suite.Models, at suite.At, most, multiple int64) (*suite.Fitted, error) {
+	found, err := models.Largest(ctx, func(v int64) (spec.Case, error) { return at(v * multiple) }, most/multiple)
+	if err != nil {
+		return nil, err
+	}
+	found.Largest *= multiple
+	if found.Next != nil {
+		found.Next.Value *= multiple
+	}
+	for i := range found.Holes {
+		found.Holes[i] *= multiple
+	}
+	return found, nil
+}
+
+func (j *fitJSON) search(ctx context.Context, s *cli.Subject, models *suite.Models, most, multiple int64) error {
 	for _, name := range s.Open {
-		found, err := models.Largest(ctx, s.One(name), most)
+		found, err := largest(ctx, models, s.One(name), most, multiple)
 		if err != nil {
 			return err
 		}
-		j.Dims = append(j.Dims, fitDim(name, found))
+		d := fitDim(name, found)
+		d.recorded, d.multiple = s.Base.Captured() != "", multiple
+		j.Dims = append(j.Dims, d)
 	}
 	if len(s.Open) < 2 || j.Dims[0].Largest == 0 || j.Dims[1].Largest == 0 {
 		return nil
 	}
 	both := s.At(s.Open...)
-	for first := int64(1); ; first *= 2 {
+	for first := multiple; ; first *= 2 {
 		last := first >= j.Dims[0].Largest
 		first = min(first, j.Dims[0].Largest)
-		found, err := models.Largest(ctx, func(v int64) (spec.Case, error) { return both(first, v) }, most)
+		found, err := largest(ctx, models, func(v int64) (spec.Case, error) { return both(first, v) }, most, multiple)
 		if err != nil {
 			return err
 		}
@@ -149,7 +179,7 @@ func (j *fitJSON) search(ctx context.Context, s *cli.Subject, models *suite.Mode
 }
 
 func fitDim(name string, f *suite.Fitted) fitDimJSON {
-	d := fitDimJSON{Dim: name, Largest: f.Largest, Tried: f.Tried, Scanned: f.Scanned, Quality: f.Quality}
+	d := fitDimJSON{Dim: name, Largest: f.Largest, Tried: f.Tried, Scanned: f.Scanned, Holes: f.Holes, Quality: f.Quality}
 	if n := f.Next; n != nil {
 		d.Next = &nextJSON{n.Value, n.Metric, n.Predicted, n.Limit, n.Why, n.Unsure}
 	}
@@ -187,8 +217,14 @@ func (j *fitJSON) write(w io.Writer, s *cli.Subject) error {
 			p.Item("next", "%s=%d: %s", d.Dim, n.Value, n)
 		}
 		how := "by halving, with values around the answer tried"
-		if d.Scanned {
+		switch {
+		case d.Scanned:
 			how = "one after the other: fitting comes and goes with growing values"
+		case d.recorded:
+			how = "each in a separate run, with values around the answer tried"
+		}
+		if len(d.Holes) > 0 {
+			p.Item("holes", "%s: smaller values that do not fit", strings.Trim(fmt.Sprint(d.Holes), "[]"))
 		}
 		p.Item("tried", "%d values %s", d.Tried, how)
 		if words := report.QualityWords(d.Quality); words != "" {
@@ -224,9 +260,9 @@ func beside(s *cli.Subject, i int) string {
 func (d *fitDimJSON) text() string {
 	switch {
 	case d.exit() == cli.ExitUnsure:
-		return fmt.Sprintf("whether %s=1 fits is unknown", d.Dim)
+		return fmt.Sprintf("whether %s=%d fits is unknown", d.Dim, max(d.multiple, 1))
 	case d.Largest == 0:
-		return fmt.Sprintf("not even %s=1 fits", d.Dim)
+		return fmt.Sprintf("not even %s=%d fits", d.Dim, max(d.multiple, 1))
 	case d.Next == nil:
 		return fmt.Sprintf("every %s up to %d fits, which is the most that was tried (--most)", d.Dim, d.Largest)
 	}
@@ -250,8 +286,9 @@ type fitDevicesOf struct {
 	most  int64
 	json  bool
 
-	models *suite.Models
-	query  *cli.Query
+	models   *suite.Models
+	query    *cli.Query
+	multiple int64
 }
 
 type fitDevicesJSON struct {
@@ -285,9 +322,12 @@ func fitDevices(cmd *cobra.Command, s *cli.Subject, o fitDevicesOf) error {
 		}
 		there := *s
 		there.Base = on
-		found, err := o.models.Largest(cmd.Context(), there.One(s.Open[0]), o.most)
+		found, err := largest(cmd.Context(), o.models, there.One(s.Open[0]), o.most, o.multiple)
 		if err != nil {
 			bar.Clear()
+			if missing := o.query.Unanswered(); missing != nil {
+				return missing
+			}
 			if said := s.Unsearchable(err); said != err {
 				return said
 			}

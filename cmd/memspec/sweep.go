@@ -1,9 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 
@@ -36,6 +36,7 @@ where sizes are missing): memspec check judges, memspec fit searches.`,
 	f := cli.NewRunFlags(cmd)
 	out := cli.NewOutputs(cmd, 0)
 	basis := cli.JudgeFlag(cmd)
+	q := cli.NewQuery(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		dim, values, err := sweptDim(f)
 		if err != nil {
@@ -49,10 +50,16 @@ where sizes are missing): memspec check judges, memspec fit searches.`,
 			return err
 		}
 		defer out.Abandon()
-		models := suite.New(os.Environ())
+		models, err := q.Models()
+		if err != nil {
+			return err
+		}
 		results, err := models.Sweep(cmd.Context(), s.One(dim), values)
 		if err != nil {
-			return s.Unsearchable(err)
+			return cmp.Or(q.Unanswered(), s.Unsearchable(err))
+		}
+		if err := q.Unanswered(); err != nil {
+			return err
 		}
 		return writeSweep(out, &sweep{Subject: s, dim: dim, values: values, results: results})
 	}

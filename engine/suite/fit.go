@@ -23,10 +23,11 @@ type At func(value int64) (spec.Case, error)
 
 // A Fitted is the answer of a search: the largest value of a dim at which a run fits its budgets and its device.
 type Fitted struct {
-	Largest int64  // 0: not even 1 fits
-	Next    *Limit // what breaks at the next value; nil where the search ended at its bound
-	Tried   int    // values that were run
-	Scanned bool   // fitting came and went with growing values, so one after the other was tried
+	Largest int64   // 0: not even 1 fits
+	Next    *Limit  // what breaks at the next value; nil where the search ended at its bound
+	Tried   int     // values that were run
+	Scanned bool    // fitting came and went with growing values, so one after the other was tried
+	Holes   []int64 // of a recorded case: smaller values that were run and do not fit
 
 	Quality report.Quality // of the figures at the largest value, or at 1 where none fits
 }
@@ -36,12 +37,18 @@ type Fitted struct {
 //
 // It doubles until a value does not fit and halves the gap. That is right where more never takes
 // less. It is not taken for granted: values on both sides of the answer are tried, and where one
-// contradicts, every value up to the largest that may fit is.
+// contradicts, every value up to the largest that may fit is. A case that is predicted from a
+// recording of each value takes fewer runs (guided).
 func (ms *Models) Largest(ctx context.Context, at At, most int64) (*Fitted, error) {
 	if most < 1 || most > EndValue {
 		return nil, fmt.Errorf("got a search up to %d, want one up to a number from 1 to %d", most, int64(EndValue))
 	}
-	s := &search{ctx: ctx, models: ms, at: at, tried: map[int64]*Limit{}}
+	s := &search{ctx: ctx, models: ms, at: at, tried: map[int64]*Limit{}, loads: map[int64]load{}}
+	first, err := at(1)
+	if err == nil && first.Captured() != "" {
+		low, holes := s.guided(most)
+		return s.found(low, most, &Fitted{Largest: low, Holes: holes})
+	}
 	return s.largest(most)
 }
 
@@ -63,10 +70,15 @@ func (s *search) largest(most int64) (*Fitted, error) {
 		scanned = true
 		low = s.scan(low, most)
 	}
+	return s.found(low, most, &Fitted{Largest: low, Scanned: scanned})
+}
+
+// found adds to an answer what breaks at the next value, and how it was found.
+func (s *search) found(low, most int64, f *Fitted) (*Fitted, error) {
 	if s.err != nil {
 		return nil, s.err
 	}
-	f := &Fitted{Largest: low, Scanned: scanned, Quality: s.quality[max(low, 1)]}
+	f.Quality = s.quality[max(low, 1)]
 	if low < most && !s.fits(low+1) {
 		f.Next = s.tried[low+1]
 	}
@@ -82,6 +94,7 @@ type search struct {
 	err    error
 
 	quality map[int64]report.Quality // of the figures at each value that was tried
+	loads   map[int64]load           // of each value that was run
 }
 
 // fits runs a value once.
@@ -100,15 +113,15 @@ func (s *search) fits(value int64) bool {
 }
 
 func (s *search) run(value int64) (*Limit, error) {
-	l, quality, err := s.models.limitAt(s.ctx, s.at, value)
+	r, err := s.models.resultAt(s.ctx, s.at, value)
 	if err != nil {
 		return nil, err
 	}
 	if s.quality == nil {
 		s.quality = map[int64]report.Quality{}
 	}
-	s.quality[value] = quality
-	return l, nil
+	s.quality[value], s.loads[value] = r.Report.Quality, r.load()
+	return r.Limit(value), nil
 }
 
 // between halves the gap between a value that fits and one that does not.

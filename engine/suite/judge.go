@@ -96,10 +96,11 @@ func judged(ctx context.Context, run *engine.Run) *Result {
 
 // judgeFit runs the case once more, at a value that it must fit.
 func (ms *Models) judgeFit(ctx context.Context, r *Result, f spec.Fit) error {
-	broken, _, err := ms.limitAt(ctx, r.dim(f.Name), f.Value)
-	switch {
-	case err != nil:
+	at, err := ms.resultAt(ctx, r.dim(f.Name), f.Value)
+	if err != nil {
 		return err
+	}
+	switch broken := at.Limit(f.Value); {
 	case broken == nil:
 		if len(r.Case.Budgets) == 0 && r.Verdict.Outcome == verdict.Inconclusive { // nothing else was asked
 			r.Verdict.Outcome, r.Verdict.Why = verdict.Pass, nil
@@ -126,19 +127,19 @@ func (r *Result) dim(name string) At {
 	return func(value int64) (spec.Case, error) { return r.Case.With(spec.Dim{Name: name, Value: value}) }
 }
 
-// limitAt is what a case breaks at a value of a dim, nil where it fits, and the quality of its figures.
-func (ms *Models) limitAt(ctx context.Context, at At, value int64) (*Limit, report.Quality, error) {
+// resultAt is a case judged at a value of a dim.
+func (ms *Models) resultAt(ctx context.Context, at At, value int64) (*Result, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	c, err := at(value)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	c.Fits = nil // they are what is asked here
 	r := ms.judge(ctx, c)
 	if r.Err != nil {
-		return nil, "", fmt.Errorf("at %d: %w", value, r.Err)
+		return nil, fmt.Errorf("at %d: %w", value, r.Err)
 	}
-	return r.Limit(value), r.Report.Quality, nil
+	return r, nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/internal/once"
+	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/origin"
 	"github.com/memspec/memspec/engine/spec"
 )
@@ -16,6 +17,10 @@ type Models struct {
 
 	// Called, if not nil, gets the library calls of each run, from any goroutine.
 	Called func(*spec.Case, []engine.LibraryCall)
+
+	// Unrecorded, if not nil, gets each case whose recording is missing or stale, from any goroutine.
+	// A stale one then counts as missing.
+	Unrecorded func(*spec.Case)
 
 	byPath    once.Map[*engine.Model]
 	baselines once.Map[*Baseline]
@@ -46,6 +51,9 @@ func (ms *Models) Run(ctx context.Context, c spec.Case) (*engine.Run, error) {
 func (ms *Models) run(ctx context.Context, c spec.Case) (*engine.Run, error) {
 	path, err := origin.Find(&c)
 	if err != nil {
+		if ms.Unrecorded != nil && c.Captured() != "" {
+			ms.Unrecorded(&c)
+		}
 		return nil, err
 	}
 	m, err := ms.Open(path)
@@ -53,6 +61,10 @@ func (ms *Models) run(ctx context.Context, c spec.Case) (*engine.Run, error) {
 		return nil, err
 	}
 	run, err := m.Run(ctx, c)
+	if err == nil && ms.Unrecorded != nil && c.Captured() != "" && run.Report.HasNote(note.ArtifactStale) {
+		ms.Unrecorded(&c)
+		return nil, &origin.Uncaptured{Case: &c, Path: path, Command: origin.CaptureCommand(&c)}
+	}
 	if err == nil && ms.Called != nil {
 		ms.Called(&run.Case, run.Calls)
 	}

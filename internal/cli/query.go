@@ -2,8 +2,10 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -16,14 +18,21 @@ import (
 	"github.com/memspec/memspec/engine/workspace/profile"
 )
 
-// A query is how another program has a library asked about the sizes that a command looks at:
-// --missing lists the calls without an answer, --answers brings the answers. `python -m memshim`
-// runs a command so until no call is missing.
+// A Query is how another program answers what a command lacks: --missing lists the library calls
+// without an answer, and the cases whose recording is missing or stale; --answers brings the answers.
+// `python -m memshim` runs a command so until nothing is missing.
 type Query struct {
 	answers, Missing string
 
-	mu    sync.Mutex
-	calls *WorkspaceJSON
+	mu         sync.Mutex
+	calls      *WorkspaceJSON
+	unrecorded []spec.CaseJSON
+}
+
+// missingJSON is what --missing writes.
+type missingJSON struct {
+	*WorkspaceJSON
+	Cases []spec.CaseJSON `json:"cases,omitempty"` // to be recorded
 }
 
 // AnswersFlag adds --answers.
@@ -36,8 +45,8 @@ func (q *Query) AnswersFlag(cmd *cobra.Command) {
 func NewQuery(cmd *cobra.Command) *Query {
 	q := &Query{calls: NewWorkspaceJSON("")}
 	q.AnswersFlag(cmd)
-	cmd.Flags().StringVar(&q.Missing, "missing", "", "where library calls have no answer: write only them to this `FILE`, as memspec workspace "+
-		"--missing --format json does (exit code 3)")
+	cmd.Flags().StringVar(&q.Missing, "missing", "", "where library calls have no answer, or cases no fresh recording: write only them to this "+
+		"`FILE`, as memspec workspace --missing and memspec cases do (exit code 3)")
 	_ = cmd.MarkFlagFilename("missing", "json")
 	return q
 }
@@ -58,6 +67,11 @@ func (q *Query) Models() (*suite.Models, error) {
 			defer q.mu.Unlock()
 			q.calls.Add(c, calls, true)
 		}
+		ms.Unrecorded = func(c *spec.Case) {
+			q.mu.Lock()
+			defer q.mu.Unlock()
+			q.unrecorded = append(q.unrecorded, c.JSON())
+		}
 	}
 	return ms, nil
 }
@@ -65,12 +79,13 @@ func (q *Query) Models() (*suite.Models, error) {
 // Unanswered writes what is missing, and is then the error that ends the command; nil where nothing
 // is, or where nobody asked.
 func (q *Query) Unanswered() error {
-	if q.Missing == "" || len(q.calls.Groups) == 0 {
+	if q.Missing == "" || len(q.calls.Groups) == 0 && len(q.unrecorded) == 0 {
 		return nil
 	}
 	q.calls.Sort()
+	slices.SortFunc(q.unrecorded, func(a, b spec.CaseJSON) int { return cmp.Compare(a.Recording, b.Recording) })
 	var b bytes.Buffer
-	if err := report.EncodeJSON(&b, q.calls); err != nil {
+	if err := report.EncodeJSON(&b, missingJSON{q.calls, q.unrecorded}); err != nil {
 		return err
 	}
 	if err := WriteWhole(q.Missing, b.Bytes()); err != nil {
