@@ -200,7 +200,8 @@ var mayImport = map[string][]string{
 		"engine/device", "engine/exec/lifetime", "engine/format", "engine/guess", "engine/layout",
 		"engine/note", "engine/ops/builtin", "engine/origin", "engine/platform", "engine/program",
 		"engine/recording", "engine/regular", "engine/report", "engine/serving", "engine/spec", "engine/suite",
-		"engine/tensor", "engine/trace", "engine/units", "engine/verdict", "engine/workspace/profile", "internal/cli",
+		"engine/tensor", "engine/trace", "engine/units", "engine/verdict", "engine/workspace", "engine/workspace/profile",
+		"internal/cli",
 	},
 }
 

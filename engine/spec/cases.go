@@ -144,7 +144,8 @@ func (d *document) cases(m modelDecl, s settings) []Case {
 	if len(s.budgets) == 0 && !s.budgetSaid && len(s.fits) == 0 && len(s.regression) == 0 {
 		d.errorAt(m.pos, "got no budget for %s, want budget: with one of %s", m.name, metricList)
 	}
-	d.unusedDims(s)
+	_, program := m.settings.isProgram()
+	d.unusedDims(s, program)
 	d.checkProgram(&m.settings, &s)
 	if _, ok := m.settings.isProgram(); ok {
 		s = s.forProgram()
@@ -169,21 +170,29 @@ func (d *document) cases(m modelDecl, s settings) []Case {
 
 // unusedDims refuses dims of a case that nothing of it names: misspelt, they would leave the
 // model's in force unnoticed. Without inputs: they come with the artifact.
-func (d *document) unusedDims(s settings) {
-	if s.inputs == nil {
+func (d *document) unusedDims(s settings, program bool) {
+	if s.inputs == nil && !program {
 		return
 	}
 	used := usedDims(s)
 	for _, dim := range s.dims {
 		if !slices.Contains(used, dim.name) {
-			d.errorf(dim.key, "got the dim %s, which no input, budget or assume of the case names%s", dim.name, didYouMean(dim.name, used))
+			d.errorf(dim.key, "got the dim %s, which no %s of the case names%s", dim.name, namers(program), didYouMean(dim.name, used))
 		}
 	}
 }
 
-// usedDims are the dims that inputs, budgets and assume: of a case name.
+// namers are the keys that may name a dim.
+func namers(program bool) string {
+	if program {
+		return "word of args:, text of env:, budget or assume"
+	}
+	return "input, budget or assume"
+}
+
+// usedDims are the dims that inputs, budgets, assume: and a program's arguments of a case name.
 func usedDims(s settings) []string {
-	var used []string
+	used := s.programDims()
 	if s.inputs != nil {
 		for _, in := range *s.inputs {
 			for _, e := range in.exprs {
@@ -204,20 +213,20 @@ func usedDims(s settings) []string {
 
 // unusedModelDims refuses dims of a model that none of its cases names: a misspelt one would go
 // unnoticed. Without inputs: they come with the artifact.
-func (d *document) unusedModelDims(dims []dimDecl, cases []settings) {
+func (d *document) unusedModelDims(dims []dimDecl, cases []settings, program bool) {
 	if len(d.errs) > 0 { // what cannot be read may name them
 		return
 	}
 	var used []string
 	for _, s := range cases {
-		if s.inputs == nil {
+		if s.inputs == nil && !program {
 			return
 		}
 		used = append(used, usedDims(s)...)
 	}
 	for _, dim := range dims {
 		if !slices.Contains(used, dim.name) {
-			d.errorf(dim.key, "got the dim %s, which no input, budget or assume of the model's cases names%s", dim.name, didYouMean(dim.name, used))
+			d.errorf(dim.key, "got the dim %s, which no %s of the model's cases names%s", dim.name, namers(program), didYouMean(dim.name, used))
 		}
 	}
 }
@@ -311,6 +320,7 @@ func (d *document) build(c *Case, m modelDecl, s settings) {
 	if c.Program != nil {
 		c.Program.settle()
 		d.checkRanks(c.Program, s.ranks)
+		c.Program.bind(c.Dims)
 	}
 	assign(&c.Source, m.settings.source)
 	c.Artifact, c.Workspace = d.path(m.settings.artifact), d.path(&c.Workspace)

@@ -186,7 +186,7 @@ func (d *document) model(e entry, defaults settings) []Case {
 	if own.cases == nil {
 		s := settings{}.over(base)
 		out := d.cases(m, s)
-		d.unusedModelDims(base.dims, []settings{s})
+		d.unusedModelDims(base.dims, []settings{s}, program)
 		return out
 	}
 	var out []Case
@@ -207,7 +207,7 @@ func (d *document) model(e entry, defaults settings) []Case {
 		}
 	}
 	if len(said) == len(items) && len(said) > 0 {
-		d.unusedModelDims(base.dims, said)
+		d.unusedModelDims(base.dims, said, program)
 	}
 	return out
 }

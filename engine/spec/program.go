@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -62,7 +64,7 @@ func ofProgram[T any](of func(*Program) *T) func(*Case) *T {
 
 // besideProgram are the keys that a model or a case with a program may have: those of the program
 // itself, where it runs, what a replay of its recording can choose, and what judges it.
-var besideProgram = []string{"program", "module", "args", "env", "cwd", "steps", "ranks", "name", "cases", "device", "torch", "alloc_conf", "cublas_workspace",
+var besideProgram = []string{"program", "module", "args", "env", "cwd", "steps", "ranks", "name", "cases", "dims", "device", "torch", "alloc_conf", "cublas_workspace",
 	"memory_fraction", "assume", "depends", "budget", "regression", "level", "judge", "allow"}
 
 // programKeys are the keys that only a program has.
@@ -97,7 +99,7 @@ func (d *document) checkProgram(model, s *settings) {
 
 // forProgram drops what defaults: say of other models.
 func (s settings) forProgram() settings {
-	s.sets, s.fits, s.inputs, s.dims = maps.Clone(s.sets), nil, nil, nil // refused above
+	s.sets, s.fits, s.inputs = maps.Clone(s.sets), nil, nil // refused above
 	maps.DeleteFunc(s.sets, func(key string, _ func(*Case)) bool {
 		name, _, _ := strings.Cut(key, " ")
 		return !slices.Contains(besideProgram, name)
@@ -188,6 +190,45 @@ func (r *reader) isWord(n *yaml.Node, s string) bool {
 // settle puts what layers added in an order.
 func (p *Program) settle() {
 	slices.SortFunc(p.Env, func(a, b Variable) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+// bind puts the values of dims in the place of {NAME} in the arguments and the variables. Other
+// braces stay as they are.
+func (p *Program) bind(dims []Dim) {
+	var pairs []string
+	for _, d := range dims {
+		pairs = append(pairs, "{"+d.Name+"}", strconv.FormatInt(d.Value, 10))
+	}
+	values := strings.NewReplacer(pairs...)
+	p.Args = slices.Clone(p.Args)
+	for i, arg := range p.Args {
+		p.Args[i] = values.Replace(arg)
+	}
+	for i := range p.Env {
+		p.Env[i].Value = values.Replace(p.Env[i].Value)
+	}
+}
+
+// placeholder is a dim as an argument or a variable of a program names it.
+var placeholder = regexp.MustCompile(`\{([A-Za-z_][A-Za-z0-9_]*)\}`)
+
+// programDims are the dims that arguments and variables of a program name.
+func (s *settings) programDims() []string {
+	c := Case{Program: &Program{}}
+	for _, set := range s.sets {
+		set(&c)
+	}
+	texts := slices.Clone(s.args)
+	for _, v := range c.Program.Env {
+		texts = append(texts, v.Value)
+	}
+	var names []string
+	for _, t := range texts {
+		for _, found := range placeholder.FindAllStringSubmatch(t, -1) {
+			names = append(names, found[1])
+		}
+	}
+	return names
 }
 
 // Command is the program with its arguments as memshim run takes it.

@@ -56,17 +56,23 @@ func (s *search) fitting(most int64, values ...int64) int64 {
 	return 0
 }
 
-// narrow closes the gap between a value that fits and one that does not. Each third step halves it:
-// a guess that misses by little each time would take long.
+// narrow closes the gap between a value that fits and one that does not. Guesses that gain little
+// each time would take long: the least gain doubles with each such step, and each third step halves
+// a gap.
 func (s *search) narrow(low, high int64) int64 {
+	least := int64(1)
 	for step := 1; high-low > 1 && s.err == nil; step++ {
 		v := s.guess(low)
-		if open := s.tried[high] == nil; open && v > low*mostLeap {
-			v = low * mostLeap
-		} else if !open && step%3 == 0 {
+		if v > low+least {
+			least = 1
+		} else {
+			v, least = low+least, 2*least
+		}
+		if s.tried[high] == nil { // beyond the search
+			v = min(v, low*mostLeap, high-1)
+		} else if step%3 == 0 || v >= high {
 			v = low + (high-low)/2
 		}
-		v = min(max(v, low+1), high-1)
 		if s.fits(v) {
 			low = v
 		} else {
@@ -76,8 +82,9 @@ func (s *search) narrow(low, high int64) int64 {
 	return low
 }
 
-// guess is where the line through the two largest values up to low with a known load meets its
-// limit; twice low where there is no such line.
+// guess is where the line through two values that fit meets their limit: the largest with a known
+// load, and the largest up to half of it, so that steps of the figures count little. It is twice
+// low where there is no such line.
 func (s *search) guess(low int64) int64 {
 	var known []int64
 	for v, l := range s.loads {
@@ -89,7 +96,12 @@ func (s *search) guess(low int64) int64 {
 	if len(known) < 2 {
 		return 2 * low
 	}
-	x1, x2 := known[len(known)-2], known[len(known)-1]
+	x1, x2 := known[0], known[len(known)-1]
+	for _, v := range known {
+		if v <= x2/2 {
+			x1 = v
+		}
+	}
 	a, b := s.loads[x1], s.loads[x2]
 	if b.figure <= a.figure || b.limit != a.limit {
 		return 2 * low

@@ -1,0 +1,94 @@
+package suite_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/internal/testing/testcase"
+	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/suite"
+	"github.com/memspec/memspec/engine/units"
+)
+
+const batchSpec = `version: 1
+models:
+  train:
+    program: train.py
+    args: [--batch, "{N}"]
+    dims: {N: 8}
+    device: t4
+    budget: {allocated: 64MiB}
+`
+
+// except is a function with another value at one place.
+func except(f func(int64) units.Bytes, at int64, value units.Bytes) func(int64) units.Bytes {
+	return func(n int64) units.Bytes {
+		if n == at {
+			return value
+		}
+		return f(n)
+	}
+}
+
+// A search over recorded cases asks for few recordings, and its answer is that of trying every value.
+func TestLargestOfRecordedCases(t *testing.T) {
+	const most = 2000
+	linear := func(n int64) units.Bytes { return units.Bytes(n) * 48 * units.KiB }
+	for _, c := range []struct {
+		name    string
+		takes   func(n int64) units.Bytes // of parameters; the rest of the run takes 28 MiB
+		largest int64
+		holes   []int64
+		runs    int // the most that may be asked for
+	}{
+		{"a line", linear, 768, nil, 17},
+		{"a line with steps", func(n int64) units.Bytes { return (linear(n) + units.MiB).RoundUp(2 * units.MiB) }, 746, nil, 29},
+		{"nothing fits", func(int64) units.Bytes { return 63 * units.MiB }, 0, nil, 1},
+		{"everything fits", func(n int64) units.Bytes { return units.Bytes(n) * units.KiB }, most, nil, 14},
+		{"the value after the next one fits", except(linear, 770, 30*units.MiB), 770, []int64{769}, 22},
+		{"a smaller value does not fit", except(linear, 766, 60*units.MiB), 768, []int64{766}, 17},
+		{"grows with the square", func(n int64) units.Bytes { return units.Bytes(n*n) * 48 }, 886, nil, 24},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, cases := testcase.Project(t, batchSpec, "run()\n")
+			models := suite.New(nil)
+			var wanted []spec.Case
+			models.Unrecorded = func(c *spec.Case) { wanted = append(wanted, *c) }
+			at := func(n int64) (spec.Case, error) { return cases[0].With(spec.Dim{Name: "N", Value: n}) }
+			for runs := range 100 {
+				wanted = nil
+				found, err := models.Largest(context.Background(), at, most)
+				if err == nil {
+					assert.LessOrEqual(t, runs, c.runs)
+					assert.Equal(t, c.largest, found.Largest)
+					assert.Equal(t, c.holes, found.Holes)
+					if 0 < c.largest && c.largest < most {
+						require.NotNil(t, found.Next)
+						assert.Equal(t, c.largest+1, found.Next.Value)
+					}
+					return
+				}
+				require.Len(t, wanted, 1, "%v", err)
+				rec := recordedProgram("run()\n")
+				rec.Events[0].Size = c.takes(wanted[0].Dims[0].Value)
+				testcase.Keep(t, rec, wanted[0].Captured())
+			}
+			t.Fatal("got no answer after 100 recordings")
+		})
+	}
+}
+
+// A recording that is stale is asked for again, as a missing one is.
+func TestAStaleRecordingIsUnrecorded(t *testing.T) {
+	_, cases := testcase.Project(t, batchSpec, "run()\n")
+	testcase.Keep(t, recordedProgram("run(2)\n"), cases[0].Captured())
+	models := suite.New(nil)
+	var wanted []string
+	models.Unrecorded = func(c *spec.Case) { wanted = append(wanted, c.Name) }
+	_, err := models.Run(context.Background(), cases[0])
+	require.Error(t, err)
+	assert.Equal(t, []string{"train"}, wanted)
+}
