@@ -168,7 +168,7 @@ var mayImport = map[string][]string{
 		"engine/tensor", "engine/trace", "engine/verdict", "engine/workspace", "engine/workspace/profile",
 	},
 	"engine/suite": {
-		"engine", "engine/allocator", "engine/device", "engine/exec", "engine/internal/once", "engine/layout",
+		"engine", "engine/allocator", "engine/device", "engine/exec", "engine/internal/once", "engine/layout", "engine/note",
 		"engine/origin", "engine/recording", "engine/regular", "engine/report", "engine/spec", "engine/trace",
 		"engine/units", "engine/verdict",
 	},
