@@ -12,7 +12,7 @@ from memshim import pretend
 from memshim.pretend import support
 
 MIB = 1 << 20
-EIG_OF_CUSOLVER = (2, 9)
+EIG_OF_CUSOLVER = (2, 10)
 
 
 @pytest.fixture(scope="module")
