@@ -167,12 +167,17 @@ MANAGED = """
 import ctypes
 import torch
 kept = torch.empty(10 << 20, dtype=torch.uint8, device="cuda")
-cuda = ctypes.CDLL(None)
-p = ctypes.c_void_p()
-assert cuda.cudaMallocManaged(ctypes.byref(p), ctypes.c_size_t(3 << 30), 1) == 0
-assert cuda.cudaMemPrefetchAsync(p, ctypes.c_size_t(3 << 30), 0, None) == 0
-before = torch.cuda.mem_get_info()
-assert cuda.cudaFree(p) == 0 and torch.cuda.mem_get_info() == before
+class Location(ctypes.Structure):
+    _fields_ = [("type", ctypes.c_int), ("id", ctypes.c_int)]
+runtime = next(line.split()[-1] for line in open("/proc/self/maps") if "/libcudart.so" in line)
+size = ctypes.c_size_t(3 << 30)
+for cuda in (ctypes.CDLL(None), ctypes.CDLL(runtime)):  # by name in this process, and of the library itself
+    p = ctypes.c_void_p()
+    assert cuda.cudaMallocManaged(ctypes.byref(p), size, 1) == 0, cuda
+    assert cuda.cudaMemPrefetchAsync(p, size, 0, None) == 0, "CUDA 12"
+    assert cuda.cudaMemPrefetchAsync(p, size, Location(1, 0), 0, None) == 0, "CUDA 13"
+    before = torch.cuda.mem_get_info()
+    assert cuda.cudaFree(p) == 0 and torch.cuda.mem_get_info() == before
 other = ctypes.c_void_p()
 assert cuda.cudaMalloc(ctypes.byref(other), ctypes.c_size_t(64 << 20)) == 0
 """

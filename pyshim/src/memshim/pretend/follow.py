@@ -28,10 +28,21 @@ def start() -> None:
     """torch is imported."""
     if os.environ.get(REPORT):
         atexit.register(write_report)
-    from memshim.pretend import absent, compiles, convolutions, ending, gradients, process_groups, timing, writes
+    from memshim.pretend import (
+        absent,
+        compiles,
+        convolutions,
+        ending,
+        gradients,
+        handles,
+        process_groups,
+        timing,
+        writes,
+    )
 
     # it is: no answer depends on what an earlier process found
     warnings.filterwarnings("ignore", "dynamo_pgo force disabled")
+    handles.watch()
     ending.register()
     convolutions.watch()
     gradients.watch()
