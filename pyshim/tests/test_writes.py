@@ -10,7 +10,7 @@ import pytest
 from memshim.pretend import support
 
 TRAIN = """
-import os, shutil, sys, torch
+import os, pickle, shutil, sys, torch
 import numpy as np
 m = torch.nn.Linear(4, 4).cuda()
 m(torch.randn(2, 4, device="cuda")).sum().backward()
@@ -34,11 +34,18 @@ def safe():
     from safetensors.torch import save_file
     save_file(m.state_dict(), "real.safetensors")
 
+def pickled():
+    with open("weights.pkl", "wb") as f:
+        pickle.dump(m.state_dict(), f)
+
 attempt("save", lambda: torch.save(m.state_dict(), "saved.pt"))
 attempt("plain", lambda: torch.save(m.state_dict(), "checkpoint"))
 attempt("stream", stream)
 attempt("replace", replace)
 attempt("numpy", lambda: np.save("array.npy", m.weight.detach().cpu().numpy()))
+attempt("text of numpy", lambda: np.savetxt("weights.txt", m.weight.detach().cpu().numpy()))
+attempt("by its keyword", lambda: np.savetxt(X=m.bias.detach().cpu().numpy(), fname="weights.txt"))
+attempt("pickle", pickled)
 attempt("safetensors", safe)
 attempt("remove", lambda: os.remove("old.pt"))
 attempt("rmtree", lambda: shutil.rmtree("checkpoint-1"))
@@ -64,6 +71,8 @@ REAL = (
     "stream.pt",
     "replaced.pt",
     "array.npy",
+    "weights.txt",
+    "weights.pkl",
     "real.safetensors",
     "old.pt",
     "checkpoint-1/model.bin",

@@ -2,8 +2,9 @@
 file which no pretend run wrote is never changed by one. New files are listed in the report.
 
 Python's own writes are seen by an audit hook; PyTorch's and safetensors' writers open files in C++
-and Rust, and are wrapped. From the first use of CUDA on this counts for files that hold tensors by
-their name, and for whatever those writers are given. The standard library alone is imported here.
+and Rust, and are wrapped, and numpy.savetxt, whose files have any name. From the first use of CUDA
+on this counts for files that hold tensors by their name, and for whatever those writers are given.
+The standard library alone is imported here.
 """
 
 from __future__ import annotations
@@ -27,7 +28,10 @@ OFFLINE = {
     "MLFLOW_TRACKING_URI": "file:./mlruns",
     "SWANLAB_MODE": "offline",
 }
-SUFFIXES = (".pt", ".pth", ".bin", ".ckpt", ".safetensors", ".npy", ".npz", ".distcp", ".pt2", ".h5", ".gguf", ".tar")
+SUFFIXES = tuple(
+    ".pt .pth .pt2 .bin .ckpt .safetensors .distcp .gguf .onnx .tar .npy .npz .h5 .hdf5 .mat .pkl .pickle "
+    ".joblib".split()
+)
 MOST = 100_000  # files that are remembered of earlier runs
 
 
@@ -225,8 +229,12 @@ def watch(after: Callable[[str, Callable[[Any], None]], Any]) -> None:
     torch = sys.modules["torch"]
     _wrap(torch.serialization._open_zipfile_writer_file, "__init__", 1)
     _wrap(torch.jit, "save", 1)
-    after("safetensors.torch", lambda module: _wrap(module, "save_file", 1))
-    after("safetensors.numpy", lambda module: _wrap(module, "save_file", 1))
+
+    def there(name: str, act: Callable[[Any], None]) -> None:
+        act(sys.modules[name]) if name in sys.modules else after(name, act)
+
+    there("safetensors", lambda module: _wrap(module, "serialize_file", 1))
+    there("numpy", lambda module: _wrap(module, "savetxt", 0))
     after("huggingface_hub", keep_local)
 
 
@@ -237,11 +245,8 @@ def _wrap(owner: Any, name: str, place: int) -> None:
 
     @functools.wraps(write)
     def asked(*arguments: Any, **keywords: Any) -> Any:
-        file = (
-            arguments[place]
-            if len(arguments) > place
-            else keywords.get("filename", keywords.get("f", keywords.get("name")))
-        )
+        named = (keywords[k] for k in ("filename", "f", "name", "fname") if k in keywords)
+        file = arguments[place] if len(arguments) > place else next(named, None)
         if _guard is not None and isinstance(file, (str, bytes, os.PathLike)) and computes():
             _guard.write(file)
         return write(*arguments, **keywords)
