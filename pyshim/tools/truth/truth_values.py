@@ -2,10 +2,10 @@
 python -m truth value-modes [CASE ...]
 
 The cases are those of pyshim/tests/pretend/scenes/ends.py: mixtures of experts of transformers,
-detectors of torchvision, generation, lengths, masks, branches. A line a size: what real values give
-(a seed each), what the modes give, and whether every real one lies between the ends. The exit code
-is 1 where one does not. A mode in which a program raises has no end: its verdict is inconclusive.
-Needs transformers and torchvision.
+detectors of torchvision, generation, lengths, masks, branches. A line a size, printed when its case
+is done: what real values give (a seed each), what the modes give, and whether every real one lies
+between the ends. The exit code is 1 where one does not. A mode in which a program raises has no
+end: its verdict is inconclusive. Needs transformers and torchvision.
 """
 
 from __future__ import annotations
@@ -55,18 +55,18 @@ def rows(name: str, seen: dict[str, Any]) -> list[tuple[str, bool]]:
 
 def main() -> int:
     env = os.environ | pretend.environment("a100-sxm-40gb")
-    p = subprocess.run(
-        [sys.executable, str(SCENE), *(sys.argv[1:] or ["--all"])], env=env, stdout=subprocess.PIPE, text=True
-    )
-    if p.returncode:
-        return p.returncode
-    print(f"{'case':40} {'size':18} {'real values':>26}  {' '.join(f'{m:>9}' for m in MODES)}")
+    command = [sys.executable, str(SCENE), "--lines", *(sys.argv[1:] or ["--all"])]
+    print(f"{'case':40} {'size':18} {'real values':>26}  {' '.join(f'{m:>9}' for m in MODES)}", flush=True)
     good = True
-    for name, seen in json.loads(p.stdout.strip().rpartition("\n")[2]).items():
-        for line, held in rows(name, seen):
-            print(line)
-            good = good and held
-    return 0 if good else 1
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) as p:
+        for found in p.stdout or ():
+            if not found.startswith("{"):
+                continue  # a library's own words
+            ((name, seen),) = json.loads(found).items()
+            for line, held in rows(name, seen):
+                print(line, flush=True)
+                good = good and held
+    return p.returncode or (0 if good else 1)
 
 
 if __name__ == "__main__":

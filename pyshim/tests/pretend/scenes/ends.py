@@ -2,8 +2,9 @@
 each mode. What a case returns are its sizes.
 
 python ends.py [CASE ...] prints {case: {"real": [sizes of a seed, ...], "balanced": sizes, "least":
-..., "most": ..., "skewed": ...}}; without names, the quick ones; all with --all. Cases of models
-need transformers and torchvision."""
+..., "most": ..., "skewed": ...}}, as one line; with --lines a line a case, each when it is done.
+Without names, the quick ones; all with --all, quick ones first. Cases of models need transformers
+and torchvision."""
 
 import json
 import sys
@@ -360,7 +361,9 @@ def look(name):
 
 
 if __name__ == "__main__":
-    names = [n for n in sys.argv[1:] if n != "--all"] or (list(CASES) if "--all" in sys.argv else QUICK)
+    names = [n for n in sys.argv[1:] if not n.startswith("--")] or QUICK
+    if "--all" in sys.argv:
+        names = [*QUICK, *(n for n in CASES if n not in QUICK)]
     found = {}
     for name in names:
         start = time.perf_counter()
@@ -369,4 +372,7 @@ if __name__ == "__main__":
         except Exception as e:
             found[name] = {"error": f"{type(e).__name__}: {e}"}
         print(f"{name}: {time.perf_counter() - start:.2f} s", file=sys.stderr)
-    print(json.dumps(found))
+        if "--lines" in sys.argv:
+            print(json.dumps({name: found[name]}), flush=True)
+    if "--lines" not in sys.argv:
+        print(json.dumps(found))
