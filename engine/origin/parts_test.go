@@ -1,12 +1,12 @@
 package origin
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/memspec/memspec/engine/artifact"
 	"github.com/memspec/memspec/engine/spec"
@@ -62,7 +62,7 @@ func TestSidecarLimits(t *testing.T) {
 
 // A function's text is looked for by whole lines, whatever blanks are around them.
 func TestTrimmedLines(t *testing.T) {
-	lines := func(words string) []byte { return []byte(strings.ReplaceAll(words, " ", "\n")) }
+	lines := func(words string) string { return strings.ReplaceAll(words, " ", "\n") }
 	for _, tt := range []struct {
 		all, some string
 		want      bool
@@ -70,8 +70,18 @@ func TestTrimmedLines(t *testing.T) {
 		{"a b c", "", true}, {"", "", true}, {"", "a", false}, {"a b c", "a", true}, {"a b c", "c", true}, {"a b c", "b c", true}, {"a b c", "a b c", true}, {"a b c", "a c", false}, {"a b c", "c d", false},
 		{"a b c", "a b c d", false}, {"a a b", "a b", true}, {"a b a c", "a c", true}, {"ab cd", "b cd", false}, {"ab cd", "ab c", false}, {"a \t\vb", "a b\t", true}, {"a  b", "a b", true},
 	} {
-		assert.Equal(t, tt.want, bytes.Contains(trimmedLines(lines(tt.all)), trimmedLines(lines(tt.some))), "%q in %q", tt.some, tt.all)
+		assert.Equal(t, tt.want, holdsText(trimmedLines([]byte(lines(tt.all))), lines(tt.some)), "%q in %q", tt.some, tt.all)
 	}
+}
+
+// A text of lines that are equal but for the last takes the product of both lengths where each place
+// is tried: here 10 billion comparisons. A search in one pass takes some milliseconds.
+func TestEqualLinesAreSearchedOnce(t *testing.T) {
+	t.Parallel()
+	lines := trimmedLines([]byte(strings.Repeat("a\n", 200_000)))
+	start := time.Now()
+	assert.False(t, holdsText(lines, strings.Repeat("a\n", 100_000)+"b"))
+	assert.Less(t, time.Since(start), 10*time.Second)
 }
 
 // The functions of an installed package are not the project's source, though its file ends in the same path.

@@ -38,7 +38,7 @@ func changedText(p *program.Program, c *spec.Case) (string, error) {
 		if left -= len(lines) + len(t.Text); left < 0 {
 			return fmt.Sprintf("%s may have changed: more than %d MiB are not searched", name, maxSearched>>20), nil
 		}
-		if !bytes.Contains(lines, trimmedLines([]byte(t.Text))) {
+		if !holdsText(lines, t.Text) {
 			return name + " no longer has the function that stood at its line " + strconv.Itoa(t.FirstLine), nil
 		}
 	}
@@ -78,4 +78,9 @@ func trimmedLines(text []byte) []byte {
 		}
 	}
 	return out
+}
+
+// holdsText says whether the lines of a text follow each other among others, which are trimmed.
+func holdsText(lines []byte, text string) bool {
+	return bytes.Contains(lines, trimmedLines([]byte(text)))
 }
