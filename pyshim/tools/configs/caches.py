@@ -72,7 +72,19 @@ def tiny(model_type: str) -> dict[str, Any]:
         if all(isinstance(known.get(f), int) for f in ("hidden_size", "num_attention_heads", "head_dim")):
             heads["hidden_size"] = known["num_attention_heads"] * known["head_dim"]
         layers = mixed(model_type, 8)
-        for candidate in (given, routed | given, given | heads, layers | given, without, absent | given):
+        for field, size in (("num_heads", "head_dim"), ("mamba_n_heads", "mamba_d_head")):
+            if field in known and isinstance(known.get(size), int):
+                expand = known.get("expand") or known.get("mamba_expand") or 1
+                heads[field] = max(1, known["hidden_size"] * expand // known[size])
+        for candidate in (
+            given,
+            routed | given,
+            given | heads,
+            layers | given,
+            layers | given | heads,
+            without,
+            absent | given,
+        ):
             try:
                 measured(model_type, candidate)
                 return candidate
@@ -123,7 +135,7 @@ def measured(model_type: str, given: dict[str, Any]) -> Built:
         heads = fields.get(f.replace("hidden_size", "num_attention_heads"))
         if f.endswith("hidden_size") and not sizes and isinstance(width, int) and isinstance(heads, int) and heads:
             sizes.append(width // heads // 2)  # half of a head may be rotated
-    if any(v % 2 for v in sizes):
+    if any(v % 2 or not v for v in sizes):
         raise ValueError("no rotary embedding has an odd size")
     config = cls(**with_types(cls, nested(given)))
     model_cls = model_class(model_type)

@@ -129,6 +129,7 @@ class Learner:
         ]
         if layers:
             yield from ("i == 0", "i > 0", f"i < {layers} - 1", f"i == {layers} - 1", "i % 2 == 0", "i % 2 == 1")
+            yield from (f"(i + 1) % {k} == 0" for k in range(3, 9))
             for f in small:
                 if f == layers:
                     continue
@@ -218,7 +219,26 @@ def search(target: int, full: int, atoms: list[tuple[str, int]]) -> str:
         for (t, b), (u, c) in itertools.islice(itertools.combinations(atoms, 2), 4_000):
             if a & (b | c) == target:
                 return f"{operand(s)} and ({operand(t)} or {operand(u)})"
+    either = [(f"{operand(s)} or {operand(t)}", a | b) for (s, a), (t, b) in itertools.combinations(atoms[:300], 2)]
+    for tries in (over, over + [(t, b) for t, b in either if b & target == target and b != full]):
+        if (text := narrowed(target, full, tries)) is not None:
+            return text
     raise Unknown("no condition")
+
+
+MOST_JOINED = 5
+
+
+def narrowed(target: int, full: int, over: list[tuple[str, int]]) -> str | None:
+    """Some of these joined by and, that which excludes most first; None where that does not end at the target."""
+    holds, texts = full, []
+    while holds != target:
+        text, bits = min(over, key=lambda atom: (holds & atom[1]).bit_count(), default=("", full))
+        if len(texts) == MOST_JOINED or holds & bits == holds:
+            return None
+        holds &= bits
+        texts.append(text)
+    return " and ".join(operand(t) for t in texts)
 
 
 def operand(text: str) -> str:

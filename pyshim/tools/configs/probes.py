@@ -196,7 +196,8 @@ def configured(model_type: str, given: dict[str, Any]) -> tuple[Any, dict[str, A
     """A config whose numbers are symbols, its fields, and the expressions of those that were computed."""
     cls = config_class(model_type)
     keep_symbols(cls, *sub_classes(cls).values())
-    values = {k: v for k, v in all_defaults(cls).items() if v is not None and takes_symbol(v)} | given
+    known = undeclared(model_type) | all_defaults(cls)
+    values = {k: v for k, v in known.items() if v is not None and takes_symbol(v)} | given
     config = cls(**with_types(cls, nested({k: symbolic(k, v) for k, v in values.items()})))
     derived = {}
     for part in (config, *(getattr(config, n, None) for n in sub_classes(cls))):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from typing import Any
 
@@ -10,6 +11,7 @@ from learn import Learner, RowKey, Rule, Unknown, evaluate, is_int, namespace, s
 from probes import Built, build, change, default_model, undeclared, variable
 
 ATTEMPTS, ROUNDS = 2, 5
+SIZES = re.compile(r"head|hidden|dim|d_model|expand|n_embd")
 
 
 class Rules:
@@ -214,7 +216,25 @@ def probes(model_type: str, make: Any, base: dict[str, Any], rng: random.Random,
         except Exception:
             if len(group) > 1:
                 groups += [group[: len(group) // 2], group[len(group) // 2 :]]
+            else:
+                out += paired(model_type, make, base, given, group[0])
     return out
+
+
+def paired(model_type: str, make: Any, base: dict[str, Any], given: dict[str, Any], name: str) -> list[Built]:
+    """A config with a field changed that cannot change alone: another number is changed by the same factor."""
+    values = variable(model_type, base)
+    before, after = values[name], given[name]
+    if not (is_int(before) and is_int(after) and before and after > 0 and SIZES.search(name)):
+        return []
+    for other, value in values.items():
+        if other == name or not is_int(value) or not value or not SIZES.search(other) or value * after % before:
+            continue
+        try:
+            return [make(model_type, given | {other: value * after // before})]
+        except Exception:
+            continue
+    return []
 
 
 def learn(
