@@ -43,8 +43,8 @@ attempt("plain", lambda: torch.save(m.state_dict(), "checkpoint"))
 attempt("stream", stream)
 attempt("replace", replace)
 attempt("numpy", lambda: np.save("array.npy", m.weight.detach().cpu().numpy()))
-attempt("text of numpy", lambda: np.savetxt("weights.txt", m.weight.detach().cpu().numpy()))
-attempt("by its keyword", lambda: np.savetxt(X=m.bias.detach().cpu().numpy(), fname="weights.txt"))
+attempt("savetxt", lambda: np.savetxt("weights.txt", m.weight.detach().cpu().numpy()))
+attempt("keyword", lambda: np.savetxt(X=m.bias.detach().cpu().numpy(), fname="weights.txt"))
 attempt("pickle", pickled)
 attempt("safetensors", safe)
 attempt("remove", lambda: os.remove("old.pt"))
@@ -122,7 +122,19 @@ def test_nothing_that_holds_values_changes(folder):
     for attempt in ("first", "second"):  # what the first wrote the second may write again
         p = run(folder)
         said = dict(line.split(" ", 1) for line in p.stdout.splitlines())
-        for name in ("save", "plain", "stream", "replace", "numpy", "safetensors", "remove", "rmtree"):
+        for name in (
+            "save",
+            "plain",
+            "stream",
+            "replace",
+            "numpy",
+            "savetxt",
+            "keyword",
+            "pickle",
+            "safetensors",
+            "remove",
+            "rmtree",
+        ):
             assert said[name].startswith("refused: memshim: got a pretend run that would "), (attempt, name, said[name])
         assert f"save over {folder / 'saved.pt'}, which no pretend run wrote" in said["save"]
         assert (said["new"], said["again"], said["whole"], said["text"], said["mode"]) == (
