@@ -163,6 +163,35 @@ def test_a_program_without_an_answer_is_not_undecided(tmp_path):
     assert said[-1] == "memshim: undecided: process 2 of a.py (a.py) ended with 1"
 
 
+LOST = """
+import resource
+import torch
+held = torch.empty(10 << 20, dtype=torch.uint8, device="cuda")
+resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512))  # a report takes more
+"""
+
+
+def test_a_process_that_cannot_write_its_report_is_undecided(tmp_path):
+    (tmp_path / "full.py").write_text(LOST)
+    p = run("--on", "t4", "--json", "out.json", "--", "full.py", cwd=tmp_path)
+    assert p.returncode == 3, p.stderr
+    (found,) = json.loads((tmp_path / "out.json").read_text())["processes"]
+    assert (found["ended"], found["failed"], found["exact"]) == ("no report", True, False)
+    assert p.stderr.splitlines()[-1].startswith("memshim: undecided: process ")
+    assert p.stderr.splitlines()[-1].endswith(" could not write its report")
+
+
+def test_a_process_without_any_file_is_undecided(tmp_path):
+    """Neither its report nor the library's figures could be written."""
+    (tmp_path / f"7{process_reports.LOST}").touch()
+    found = report.report(0, process_reports.read(tmp_path, 7, {7: 0}), ["a.py"], ["t4"])
+    assert report.undecided(found) and found["fits"] is None
+    assert report.text(found, "a.py").splitlines() == [
+        "memshim: what a.py took of the pretend GPU is unknown",
+        "memshim: undecided: process 7 of a.py could not write its report",
+    ]
+
+
 MANAGED = """
 import ctypes
 import torch

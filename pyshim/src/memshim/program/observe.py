@@ -327,6 +327,10 @@ class Observer:
         except Exception as e:
             traceback.print_exception(e)
             say(f"memshim: what {' '.join(sys.argv)} takes is unknown: {type(e).__name__}: {e}", file=sys.stderr)
+            from memshim.program.process_reports import LOST
+
+            with contextlib.suppress(OSError):
+                open(os.path.join(self._folder, f"{os.getpid()}{LOST}"), "wb").close()
 
     def _write(self) -> None:
         import torch

@@ -19,6 +19,9 @@ GPU = struct.Struct("=128sq8Q")
 MARK = b"memspec1"
 RUNNING, EXITED, EXITED_AT_ONCE = range(3)  # native/figures.c, enum end
 
+# An empty file PID.lost: the process could not write its report, as on a full disk.
+LOST, NO_REPORT = ".lost", "no report"
+
 
 class Card(NamedTuple):
     """One card as a process used it; bytes."""
@@ -109,23 +112,7 @@ def read(folder: Path, pid: int, statuses: dict[int, int]) -> list[dict[str, Any
         found = reports.pop(f.name, None)
         left = found is not None
         if found is None:
-            found = {
-                "pid": figures.pid,
-                "arguments": figures.command[1:] or figures.command,
-                "torch": "",
-                "out_of_memory": "",
-                "missing": "",
-                "devices": [],
-                "exact": True,
-                "reads": [],
-                "refused": [],
-                "absent": [],
-                "unsized": [],
-                "estimated": [],
-                "timed": [],
-                "files": [],
-                "kept_back": [],
-            }
+            found = _empty(figures.pid, figures.command[1:] or figures.command)
         _add(found, figures)
         quiet = left and not (code is None or code >= 128)  # its own report says how it ended
         failed = bool(code) or code is None and bool(found["devices"])
@@ -136,7 +123,33 @@ def read(folder: Path, pid: int, statuses: dict[int, int]) -> list[dict[str, Any
     ]
     for p in out:
         del p["figures"]
+    for f in sorted(folder.glob(f"*{LOST}")):
+        lost = next((p for p in out if p["pid"] == int(f.stem)), None)
+        if lost is None:
+            out.append(lost := _empty(int(f.stem), []) | {"code": statuses.get(int(f.stem))})
+        lost |= {"ended": NO_REPORT, "failed": True, "exact": False}
     return sorted(out, key=lambda p: (p["pid"] != pid, p["pid"]))
+
+
+def _empty(pid: int, arguments: list[str]) -> dict[str, Any]:
+    """The report of a process that left none."""
+    return {
+        "pid": pid,
+        "arguments": arguments,
+        "torch": "",
+        "out_of_memory": "",
+        "missing": "",
+        "devices": [],
+        "exact": True,
+        "reads": [],
+        "refused": [],
+        "absent": [],
+        "unsized": [],
+        "estimated": [],
+        "timed": [],
+        "files": [],
+        "kept_back": [],
+    }
 
 
 def _add(report: dict[str, Any], figures: Figures) -> None:

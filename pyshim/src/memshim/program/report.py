@@ -8,6 +8,7 @@ from typing import Any
 
 from memshim import sizes
 from memshim.program import other_values
+from memshim.program.process_reports import NO_REPORT
 
 SCHEMA = 1
 
@@ -47,9 +48,10 @@ def text(found: dict[str, Any], name: str) -> str:
     used = [p for p in found["processes"] if p["devices"]]
     if not used:
         why = "" if found["processes"] else ": torch was never imported"
-        return "\n".join(
-            [f"memshim: {name} took nothing of the pretend GPU{why}", *_failed(found, name), *_missing(found)]
-        )
+        took = f"{name} took nothing of the pretend GPU{why}"
+        if any(p["ended"] == NO_REPORT for p in found["processes"]):
+            took = f"what {name} took of the pretend GPU is unknown"
+        return "\n".join([f"memshim: {took}", *_failed(found, name), *_missing(found)])
     out = []
     for p in used:
         who = name if len(used) == 1 else f"{name}, process {p['pid']} ({' '.join(p['arguments'][:2])})"
@@ -85,16 +87,22 @@ def _failed(found: dict[str, Any], name: str) -> list[str]:
     if found["exit"]:
         return []
     return [
-        f"memshim: undecided: process {p['pid']} of {name} ({' '.join(p['arguments'][:2])}) {_ended(p)}"
+        f"memshim: undecided: process {p['pid']} of {name}{_words(p)} {_ended(p)}"
         for p in found["processes"]
         if p["failed"]
     ]
+
+
+def _words(p: dict[str, Any]) -> str:
+    return f" ({' '.join(p['arguments'][:2])})" if p["arguments"] else ""
 
 
 def _ended(p: dict[str, Any]) -> str:
     """How a process ended."""
     if p["ended"] == "still running":
         return "is still running"
+    if p["ended"] == NO_REPORT:
+        return "could not write its report"
     by = f" by {p['ended']}" if p["ended"] else ""
     return f"ended{by}" + (f" with {p['code']}" if p["code"] and p["code"] < 128 else "")
 
