@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import transformers
-from probes import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, config_class, nested, with_types
+from probes import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, build, config_class, mixed, nested, renames, small, with_types
 
 PACKAGE = Path(__file__).parents[3] / "engine" / "artifact" / "modelfolder"
 SHOWN = 3  # configs of each architecture that the test has, the class's defaults apart
@@ -109,6 +109,28 @@ def lines_of(name: str, d: dict[str, Any]) -> list[list[str]]:
     return out + rows
 
 
+def renamed(name: str, d: dict[str, Any]) -> None:
+    """Adds the other names that the class takes fields from, and a config with each of them to compare with."""
+    parameters = d["parameters"]
+    if "unknown" in parameters:
+        return
+    for own, other in renames(name).items():
+        default = d["defaults"][own]
+        if isinstance(default, bool):
+            value: Any = not default
+        elif isinstance(default, int):
+            value = default * 2
+        else:
+            continue
+        known = own not in parameters["changed"]
+        parameters["changed"][own] = f"{other} if {other} is not None else {own}" if known else ""
+        given = mixed(name, 8) | small(name) | {other: value}
+        try:
+            parameters["compared"].insert(0, [given, build(name, given).elements])
+        except ValueError:  # the class's sizes are checked together
+            parameters["changed"][own] = ""
+
+
 def compared(name: str, d: dict[str, Any]) -> list[dict[str, Any]]:
     """Configs with what transformers makes of them: elements of parameters, or of a cache, by kind."""
     out = []
@@ -148,6 +170,7 @@ def main(folder: Path) -> None:
             lines += [["architecture", name, cls], ["no-tensors", why], ["no-cache", why]]
             continue
         d = json.loads(path.read_text())
+        renamed(name, d)
         lines += lines_of(name, d)
         configs += compared(name, d)
     text = "\n".join("\t".join(line).rstrip("\t") for line in lines) + "\n"

@@ -89,7 +89,7 @@ def tiny(model_type: str) -> dict[str, Any]:
                 measured(model_type, candidate)
                 return candidate
             except Exception as e:
-                wrong = wrong or e
+                wrong = e if wrong is None or "odd size" in str(wrong) else wrong
     raise ValueError(str(wrong))
 
 

@@ -86,6 +86,8 @@ class Learner:
             + [f"{a} + {b}" for a in order for b in ("1", *order)]
             + [f"{a} - {b}" for a in order for b in ("1", *order)]
         )
+        listed = [f for f in self.fields if any(isinstance(p.fields.get(f), list) for p in self.probes)]
+        tries += [f"len({f})" for f in listed]
         tries += [str(c) for c in {c for _, c in known}]
         for text in tries:
             if all(evaluate(text, n) == c for n, c in known):
@@ -115,6 +117,8 @@ class Learner:
                 for word in sorted({w for v in values if isinstance(v, list) for w in v if isinstance(w, str)}):
                     yield from (f"{f}[i] == {word!r}", f"{f}[i] != {word!r}")
             if layers and any(isinstance(v, list) and all(is_int(w) or isinstance(w, bool) for w in v) for v in values):
+                if any(v is None for v in values):
+                    yield f"{f} is None or i not in {f}"
                 yield from (f"i in {f}", f"i not in {f}", f"{f}[i]", f"not {f}[i]")
             if any(v is None for v in values) and any(v is not None for v in values):
                 yield from (f"{f} is None", f"{f} is not None")

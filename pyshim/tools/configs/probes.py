@@ -128,6 +128,14 @@ def undeclared(model_type: str) -> dict[str, Any]:
     return out
 
 
+def renames(model_type: str) -> dict[str, str]:
+    """Fields that code of the config sets from other names in JSON, with these names."""
+    found = re.findall(
+        r'self\.(\w+) = kwargs\.pop\(\s*"(\w+)"(?:\)|,\s*self\.)', inspect.getsource(config_class(model_type))
+    )
+    return {own: other for own, other in found if own in declared(config_class(model_type))}
+
+
 def nested(flat: dict[str, Any]) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for name, value in flat.items():
