@@ -31,8 +31,8 @@ func (e *expression) findCalls(x python.Expr) error {
 	var parts []python.Expr
 	switch x := x.(type) {
 	case *python.Call:
-		if name, ok := x.Fn.(*python.Name); !ok || name.Text != "int" {
-			return fmt.Errorf("%q: got a call of another function, want int", e.text)
+		if name, ok := x.Fn.(*python.Name); !ok || name.Text != "int" && name.Text != "len" {
+			return fmt.Errorf("%q: got a call of another function, want int or len", e.text)
 		}
 		argument, err := compile(e.text[x.Open+1 : x.End-1])
 		e.calls[x] = argument
@@ -136,6 +136,12 @@ func (s *scope) evaluate(x python.Expr) (any, error) {
 		v, err := s.of.calls[x].value(s.fields, s.layer)
 		if err != nil {
 			return nil, err
+		}
+		if x.Fn.(*python.Name).Text == "len" {
+			if list, ok := v.([]any); ok {
+				return int64(len(list)), nil
+			}
+			return nil, fmt.Errorf("len of %s: %w", kindOf(v), errNoValue)
 		}
 		return truncated(v)
 	}
