@@ -24,7 +24,8 @@ COMMANDS = {
         "memshim.workspace.answers:init",
         "memspec init, with cuDNN's own answers for the workspace of convolutions",
     ),
-    "fit": ("memshim.workspace.answers:fit", "memspec fit, with cuDNN's own answers at every size that it tries"),
+    "fit": ("memshim.judge.search:fit", "find the largest batch, or any size, that fits: of a case or of any program"),
+    "sweep": ("memshim.judge.search:sweep", "print the peaks of a case over the values of a dim"),
     "export": ("memshim.exporting.command", "write an artifact that memspec reads, with its inputs beside it"),
     "capture": (
         "memshim.case.capture",

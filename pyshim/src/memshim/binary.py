@@ -66,7 +66,9 @@ def checkout(package: Path = PACKAGE) -> Path | None:
 
 def newest(root: Path) -> float:
     """When the checkout's Go code last changed."""
-    files = [root / "go.mod", *(root / "cmd").rglob("*.go"), *(root / "engine").rglob("*")]
+    files = [root / "go.mod"]
+    for folder in ("cmd", "internal", "cudameasure", "engine"):
+        files += (root / folder).rglob("*" if folder == "engine" else "*.go")
     return max(f.stat().st_mtime for f in files if f.is_file() and "testdata" not in f.parts)
 
 

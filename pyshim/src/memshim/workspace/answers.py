@@ -71,11 +71,25 @@ class Queried:
             got = run([*self.arguments, "--missing", str(self._missing)])
             if not self._missing.exists():
                 return got
-            if not self._query(json.loads(self._missing.read_text(encoding="utf-8"))["groups"]):
+            if not self._query(self._wanted()["groups"]):
                 break
         else:
             self._unsettled = True
         return run(self.arguments)
+
+    def _wanted(self) -> dict[str, Any]:
+        """What memspec listed as missing."""
+        return dict(json.loads(self._missing.read_text(encoding="utf-8")))
+
+    def unrecorded(self) -> list[dict[str, Any]]:
+        """The cases that the run of memspec before lacks a fresh recording of, each once. The list
+        is taken away."""
+        if not self._missing.exists():
+            return []
+        cases = {c["recording"]: c for c in self._wanted().get("cases", [])}
+        if cases:
+            self._missing.unlink()
+        return list(cases.values())
 
     def lines(self) -> list[str]:
         """What is to be said of calls that have no answer, each line once."""
@@ -163,7 +177,3 @@ def passed(name: str, arguments: list[str]) -> int:
 
 def init(arguments: list[str]) -> int:
     return passed("init", arguments)
-
-
-def fit(arguments: list[str]) -> int:
-    return passed("fit", arguments)

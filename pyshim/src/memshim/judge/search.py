@@ -1,0 +1,151 @@
+"""memshim fit and memshim sweep: memspec's search over sizes, with what it lacks made on the way.
+
+    python -m memshim fit 'net[B=8]' --dim B
+    python -m memshim fit --on t4 --vary N=1..512 -- train.py --batch {N}
+    python -m memshim sweep 'net[B=8]' --dim B=1..64
+
+memspec searches. It lists the cases that have no fresh recording (--missing); they are run on a
+pretend GPU, and memspec searches again. Recordings stay in .memspec/, so that work that was
+interrupted continues. cuDNN is queried likewise (workspace/answers.py).
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from typing import Any
+
+from memshim import binary, progress
+from memshim.case import process
+from memshim.case.errors import TIMEOUT, USAGE, MeasureError
+from memshim.printed import say
+from memshim.workspace.answers import Queried
+
+VARIED = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(\d+)(?:\.\.(\d+))?")
+RECORDINGS = 400  # that one search may ask for
+
+
+class Unusable(ValueError):
+    """What is asked for cannot be searched. The text is for the user."""
+
+
+class Recorder:
+    """Records the cases that a command of memspec lacks, in one warm process."""
+
+    def __init__(self, command: list[str]) -> None:
+        self._command = command
+        self._runner: process.Fresh | process.Server | None = None
+        self._done: set[str] = set()
+
+    def close(self) -> None:
+        if self._runner is not None:
+            self._runner.close()
+
+    def record(self, cases: list[dict[str, Any]]) -> None:
+        """Errors: MeasureError; Unusable where the search has no end."""
+        if self._runner is None:
+            self._runner = process.runner()
+        with progress.Progress(len(cases)) as bar:
+            for case in cases:
+                name = ", ".join([case["model"], *(f"{dim}={size}" for dim, size in case["dims"].items())])
+                if case["recording"] in self._done:
+                    raise Unusable(f"{name}: got a recording that is stale as soon as it is made: see memspec check")
+                if len(self._done) == RECORDINGS:
+                    raise Unusable(f"got more than {RECORDINGS} runs, want a narrower search (--most)")
+                self._done.add(case["recording"])
+                bar.start(f"recording {name}")
+                settings = {"command": self._command, "alloc_conf": "", "memory_fraction": 0}
+                self._runner.capture(case | settings, case["recording"], "pretend", TIMEOUT)
+
+
+def run(name: str, arguments: list[str], command: list[str]) -> int:
+    """Run a command of memspec until it lacks nothing that can be had; its exit code."""
+    with Queried() as queried, contextlib.closing(Recorder(command)) as recorder:
+
+        def searched(more: list[str]) -> int:
+            code = subprocess.run([binary.find(), name, *more, *arguments]).returncode
+            while cases := queried.unrecorded():
+                recorder.record(cases)
+                code = subprocess.run([binary.find(), name, *more, *arguments]).returncode
+            return code
+
+        code = queried.settle(searched)
+        for line in queried.lines():
+            say(f"memshim: {line}", file=sys.stderr)
+        return code
+
+
+@contextlib.contextmanager
+def of_program(on: list[str], varied: list[str], program: list[str]) -> Iterator[tuple[str, list[str]]]:
+    """A memspec.yaml of one case, the program with a dim for each --vary, while it is searched; and
+    the options of fit."""
+    if len(on) != 1:
+        raise Unusable("got no --on, want a device of memspec devices" if not on else "got --on twice, want it once")
+    if not program:
+        raise Unusable("got no program, want -- train.py --batch {N}")
+    dims, options = {}, []
+    for text in varied:
+        m = VARIED.fullmatch(text)
+        if not m:
+            raise Unusable(f"--vary: got {text!r}, want a range such as N=1..512")
+        first, last = int(m[2]), int(m[3] or m[2])
+        if not 1 <= first <= last:
+            raise Unusable(f"--vary: got {text}, want a range such as N=1..512")
+        dims[m[1]] = first
+        options += ["--dim", m[1]] if m[3] else []
+        if m[3]:
+            options += ["--most", str(last)]
+    model: dict[str, Any] = {"device": on[0], "args": program[1:], "dims": dims, "budget": {}}
+    model |= {"module": program[1], "args": program[2:]} if program[0] == "-m" else {"program": program[0]}
+    name = os.path.basename(model.get("module") or program[0]).removesuffix(".py")
+    with tempfile.NamedTemporaryFile("w", prefix=".memspec-fit-", suffix=".yaml", dir=".", encoding="utf-8") as f:
+        json.dump({"version": 1, "models": {name: model}}, f)  # JSON is YAML
+        f.flush()
+        yield name, [os.path.basename(f.name), *options]
+
+
+def _search(name: str, arguments: list[str]) -> int:
+    own, program = arguments, []
+    if "--" in arguments:
+        at = arguments.index("--")
+        own, program = arguments[:at], arguments[at + 1 :]
+    p = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    p.add_argument("--on", action="append", default=[])
+    p.add_argument("--vary", action="append", default=[])
+    a, rest = p.parse_known_args(own)
+    command = ["python", "-m", "memshim", name, *arguments]
+    try:
+        if "-h" in rest or "--help" in rest:
+            code = subprocess.run([binary.find(), name, "--help"]).returncode
+            say(HELP.format(name=name))
+            return code
+        if not a.vary and not program:
+            return run(name, own, command)
+        with of_program(a.on, a.vary, program) as (case, options):
+            return run(name, [case, *options, *rest], command)
+    except (Unusable, binary.BinaryError, MeasureError, OSError) as e:
+        say(f"memshim {name}: {e}", file=sys.stderr)
+        return USAGE
+
+
+HELP = """
+python -m memshim {name} is memspec {name}. It records cases with source: or program: at the sizes
+that are looked at, on a pretend GPU, and queries cuDNN for the workspace of convolutions where the
+cuDNN of the release of torch is installed. For any program, with {{N}} in its arguments:
+
+  python -m memshim {name} --on DEVICE --vary N=1..512 -- train.py --batch {{N}}"""
+
+
+def fit(arguments: list[str]) -> int:
+    return _search("fit", arguments)
+
+
+def sweep(arguments: list[str]) -> int:
+    return _search("sweep", arguments)

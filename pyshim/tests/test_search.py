@@ -1,0 +1,126 @@
+"""memshim fit and sweep: they record what memspec lacks, and no more."""
+
+import json
+
+import pretended
+import pytest
+
+from memshim.judge import search
+
+SPEC = """
+version: 1
+models:
+  net:
+    source: "net.py:net"
+    inputs: ["float32[B,1024]"]
+    device: t4
+    budget: {allocated: 30MiB}
+    cases: [{dims: {B: 1}}]
+"""
+NET = """
+import torch
+def net():
+    return torch.nn.Linear(1024, 4096)
+"""
+
+
+class Recording:
+    """A runner that writes nothing and knows what it was asked for."""
+
+    def __init__(self):
+        self.asked = []
+
+    def capture(self, case, output, at, timeout):
+        self.asked.append((case["recording"], at, case["command"], case["alloc_conf"]))
+
+    def close(self):
+        pass
+
+
+def case(name):
+    return {"recording": name, "model": "net", "dims": {"B": 4}, "alloc_conf": "max_split_size_mb:64"}
+
+
+def recorder(monkeypatch):
+    made = Recording()
+    monkeypatch.setattr(search.process, "runner", lambda: made)
+    return search.Recorder(["python", "-m", "memshim", "fit"]), made
+
+
+def test_a_case_is_recorded_under_the_allocators_defaults_by_the_command_of_the_search(monkeypatch):
+    of, made = recorder(monkeypatch)
+    of.record([case("a"), case("b")])
+    command = ["python", "-m", "memshim", "fit"]
+    assert made.asked == [("a", "pretend", command, ""), ("b", "pretend", command, "")]
+
+
+def test_a_recording_that_is_wanted_again_ends_the_search(monkeypatch):
+    of, made = recorder(monkeypatch)
+    of.record([case("a")])
+    with pytest.raises(search.Unusable, match="net, B=4: got a recording that is stale as soon as it is made"):
+        of.record([case("a")])
+    assert len(made.asked) == 1
+
+
+def test_a_search_without_end_is_refused(monkeypatch):
+    of, made = recorder(monkeypatch)
+    of.record([case(str(i)) for i in range(search.RECORDINGS)])
+    with pytest.raises(search.Unusable, match="got more than 400 runs"):
+        of.record([case("more")])
+
+
+@pytest.mark.parametrize(
+    ("on", "varied", "program", "said"),
+    [
+        ([], ["N=1..4"], ["train.py"], "got no --on"),
+        (["t4", "l4"], ["N=1..4"], ["train.py"], "got --on twice"),
+        (["t4"], ["N=1..4"], [], "got no program"),
+        (["t4"], ["N"], ["train.py"], "--vary: got 'N', want a range such as N=1..512"),
+        (["t4"], ["N=8..4"], ["train.py"], "--vary: got N=8..4, want a range"),
+        (["t4"], ["N=0..4"], ["train.py"], "--vary: got N=0..4, want a range"),
+    ],
+)
+def test_what_no_program_can_be_searched_by_is_refused(on, varied, program, said):
+    with pytest.raises(search.Unusable, match=said), search.of_program(on, varied, program):
+        pass
+
+
+def test_a_program_is_a_case_while_it_is_searched(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with search.of_program(["t4"], ["N=1..512", "T=128"], ["-m", "pkg.train", "--batch", "{N}"]) as (name, options):
+        assert (name, options[1:]) == ("pkg.train", ["--dim", "N", "--most", "512"])
+        assert json.loads((tmp_path / options[0]).read_text())["models"] == {
+            "pkg.train": {
+                "device": "t4",
+                "module": "pkg.train",
+                "args": ["--batch", "{N}"],
+                "dims": {"N": 1, "T": 128},
+                "budget": {},
+            }
+        }
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_largest_size_of_a_source_is_that_of_its_runs(tmp_path, monkeypatch, capfd):
+    if why := pretended.missing():
+        pytest.skip(why)
+    (tmp_path / "net.py").write_text(NET)
+    (tmp_path / "memspec.yaml").write_text(SPEC)
+    monkeypatch.chdir(tmp_path)
+    asked = ["net[B=1]", "--dim", "B", "--multiple-of", "128", "--most", "1024", "--format", "json"]
+    assert search.fit(asked) == 0, capfd.readouterr()
+    (found,) = json.loads(capfd.readouterr().out)["dims"]
+    # the weights take 16,793,600 B, cuBLASLt's workspace 1 MiB, a row 4 KiB and its result 16 KiB
+    assert (found["largest"], found["next"]["value"], found["next"]["predicted"]) == (
+        640,
+        768,
+        16_793_600 + (1 << 20) + 768 * 20480,
+    )
+    made = sorted((tmp_path / ".memspec").iterdir())
+    assert len(made) == found["tried"] <= 8
+    times = [f.stat().st_mtime_ns for f in made]
+    assert search.fit(asked) == 0
+    assert [f.stat().st_mtime_ns for f in sorted((tmp_path / ".memspec").iterdir())] == times  # nothing was run
+    (tmp_path / "net.py").write_text(NET.replace("4096", "8192"))
+    capfd.readouterr()
+    assert search.fit(asked) == 1  # the weights alone take 32 MiB: recorded again
