@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from argparse import Namespace
+from pathlib import Path
 
 import pytest
 
@@ -422,3 +423,16 @@ def test_a_measurement_ends_with_whoever_asked_for_it(tmp_path, runner):
     asking.kill()
     asking.wait()
     assert ends(request)
+
+
+def test_an_answer_that_cannot_be_written_names_its_file(tmp_path, monkeypatch, capsys):
+    def full(self, data):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(request.settings, "apply", lambda case: None)
+    monkeypatch.setattr(request, "run", lambda case, at, stacks: {})
+    monkeypatch.setattr(request.record, "dump", lambda told: "{}")
+    monkeypatch.setattr(Path, "write_bytes", full)
+    asked = Namespace(where="cpu", timeout=0, stacks="none", output=str(tmp_path / "out"))
+    assert request._answered("{}", asked) == errors.FAILED
+    assert capsys.readouterr().err.splitlines()[-1].endswith(f"No space left on device: '{tmp_path}/out'")

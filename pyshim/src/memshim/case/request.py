@@ -23,6 +23,7 @@ from memshim.case import compare_values, inputs, record, settings
 from memshim.case.build import BuildError, Made, NothingToRun, make, place
 from memshim.case.errors import FAILED, NO_TORCH, NOTHING, TORCH_MISSING, UNSURE, USAGE, NoGPU
 from memshim.case.passes import Account
+from memshim.files import write_whole
 from memshim.gpu import devices, where
 from memshim.gpu.failure import describe, out_of_memory
 from memshim.origin.reads import Reads
@@ -61,7 +62,7 @@ def _answered(request: str, a: argparse.Namespace) -> int:
                 if getattr(a, "recording", "")
                 else record.dump(run(case, a.where, a.stacks)).encode()
             )
-        Path(a.output).write_bytes(told)
+        write_whole(a.output, told)
         return 0
     except NoGPU as e:
         return _say(UNSURE, str(e))
@@ -96,7 +97,7 @@ def _recording(case: dict[str, Any], a: argparse.Namespace) -> bytes:
         raise NoGPU("a recording is made on a GPU or a pretend one, and PyTorch finds none here")
     queries.begin()
     recorded = iterations.run(case, a.recording, read)
-    Path(a.output + compare_values.READS).write_text(json.dumps(recorded.reads), encoding="utf-8")
+    write_whole(a.output + compare_values.READS, json.dumps(recorded.reads).encode())
     return recorded.encode()
 
 
