@@ -181,7 +181,7 @@ bench-python: $(VENV)/.stamp
 N ?= 300
 SEED ?= 1
 ONLY ?=
-PKG ?= ./engine/...,./cudameasure/...
+PKG ?= ./engine/...,./cudameasure/...,./cmd/...,./internal/...,./assert/...
 mutants:
 	cd tools && $(GO) build -o ../bin/mutants ./mutants
 	bin/mutants -n $(N) -seed $(SEED) -pkg $(PKG) -min 95

@@ -256,8 +256,8 @@ func unsure(r *report.Report) (cause, settle string) {
 		cause string
 		ids   []note.ID
 	}{
-		{"what Python's names may hold", []note.ID{note.LocalsUnknown}},
-		{"what else the live model may run", []note.ID{note.OperatorsDiffer}},
+		{"local variables that outlive what the trace shows", []note.ID{note.LocalsUnknown}},
+		{"operators that only the live model runs", []note.ID{note.OperatorsDiffer}},
 		{"estimated library workspace", []note.ID{note.WorkspaceEstimate, note.WorkspaceStandIn, note.WorkspaceBenchmark}},
 	} {
 		found := false

@@ -86,10 +86,10 @@ func TestJudge(t *testing.T) {
 		}), budgets: one(report.Reserved, 250), want: verdict.Inconclusive, why: "estimated library workspace could take it to 260 B, over the budget; to make it exact: measure it on the card (memspec verify)"},
 		{name: "the upper of an archive without Python's names is over", report: account(func(r *report.Report) {
 			r.Quality, r.Upper, r.Notes = report.Estimated, &report.Upper{Allocated: 150, Reserved: 260}, []report.Note{{ID: note.LocalsUnknown}, {ID: note.WorkspaceEstimate}}
-		}), budgets: one(report.Reserved, 250), want: verdict.Inconclusive, why: "what Python's names may hold could take it to 260 B, over the budget; to make it exact: measure it on the card (memspec verify)"},
+		}), budgets: one(report.Reserved, 250), want: verdict.Inconclusive, why: "local variables that outlive what the trace shows could take it to 260 B, over the budget; to make it exact: measure it on the card (memspec verify)"},
 		{name: "the upper of a program that the live model departs from is over", report: account(func(r *report.Report) {
 			r.Quality, r.Upper, r.Notes = report.Estimated, &report.Upper{Allocated: 150, Reserved: 260}, []report.Note{{ID: note.OperatorsDiffer}}
-		}), budgets: one(report.Reserved, 250), want: verdict.Inconclusive, why: "what else the live model may run could take it to 260 B, over the budget; to make it exact: measure it on the card (memspec verify)"},
+		}), budgets: one(report.Reserved, 250), want: verdict.Inconclusive, why: "operators that only the live model runs could take it to 260 B, over the budget; to make it exact: measure it on the card (memspec verify)"},
 
 		{name: "bound under: the upper end passes", report: bound(200, "shape-bound"), budgets: one(report.Reserved, 200), want: verdict.Pass},
 		{name: "bound over, no lower end", report: bound(300, "shape-bound"), budgets: one(report.Reserved, 200), want: verdict.Inconclusive, over: 100,

@@ -47,7 +47,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	f.SetOutput(stderr)
 	f.IntVar(&o.n, "n", 300, "how many mutants; 0 for all")
 	f.Int64Var(&o.seed, "seed", 1, "of the sample")
-	packages := f.String("pkg", "./engine/...,./cudameasure/...", "packages whose code is changed, as go list takes them, by commas")
+	packages := f.String("pkg", "./engine/...,./cudameasure/...,./cmd/...,./internal/...,./assert/...", "packages whose code is changed, as go list takes them, by commas")
 	match := f.String("match", "", "only mutants whose name matches this regular expression")
 	f.StringVar(&o.equivalent, "equivalent", "tools/mutants/equivalent.txt", "the file of survivors that change nothing")
 	f.Float64Var(&o.least, "min", 0, "percent that must die")
