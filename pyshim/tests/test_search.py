@@ -5,6 +5,7 @@ import json
 import pretended
 import pytest
 
+import memshim
 from memshim.judge import search
 
 SPEC = """
@@ -119,8 +120,15 @@ def test_the_largest_size_of_a_source_is_that_of_its_runs(tmp_path, monkeypatch,
     made = sorted((tmp_path / ".memspec").iterdir())
     assert len(made) == found["tried"] <= 8
     times = [f.stat().st_mtime_ns for f in made]
-    assert search.fit(asked) == 0
+    assert memshim.fit("net[B=1]", dim="B", multiple_of=128, most=1024)["dims"] == [found]
     assert [f.stat().st_mtime_ns for f in sorted((tmp_path / ".memspec").iterdir())] == times  # nothing was run
     (tmp_path / "net.py").write_text(NET.replace("4096", "8192"))
     capfd.readouterr()
     assert search.fit(asked) == 1  # the weights alone take 32 MiB: recorded again
+
+
+def test_what_memspec_says_of_a_case_that_is_not_there_is_the_error(tmp_path, monkeypatch):
+    (tmp_path / "memspec.yaml").write_text(SPEC)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match='got no case "other"'):
+        memshim.fit("other", dim="B")

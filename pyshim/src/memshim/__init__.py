@@ -46,22 +46,26 @@ from typing import TYPE_CHECKING, Any  # noqa: E402
 if TYPE_CHECKING:
     from memshim import pretend
     from memshim.exporting.command import export
+    from memshim.judge.search import largest as fit
     from memshim.look.modelsize import modelsize
     from memshim.look.profile import Profiler
     from memshim.look.trace import trace
     from memshim.look.track import Tracker, clear_cache, track
 
-__all__ = ["Profiler", "Tracker", "clear_cache", "export", "modelsize", "pretend", "trace", "track"]
+__all__ = ["Profiler", "Tracker", "clear_cache", "export", "fit", "modelsize", "pretend", "trace", "track"]
 
 _OF = {
     "Profiler": "look.profile",
     "Tracker": "look.track",
     "clear_cache": "look.track",
     "export": "exporting.command",
+    "fit": "judge.search",
     "modelsize": "look.modelsize",
     "trace": "look.trace",
     "track": "look.track",
 }
+
+_CALLED = {"fit": "largest"}  # in its module, where it has another name
 
 
 def __getattr__(name: str) -> Any:
@@ -70,7 +74,8 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module("memshim.pretend")
     if name not in _OF:
         raise AttributeError(f"module 'memshim' has no attribute {name!r}")
-    found = globals()[name] = getattr(importlib.import_module(f"memshim.{_OF[name]}"), name)
+    module = importlib.import_module(f"memshim.{_OF[name]}")
+    found = globals()[name] = getattr(module, _CALLED.get(name, name))
     return found
 
 

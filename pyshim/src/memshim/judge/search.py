@@ -19,7 +19,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from memshim import binary, progress
@@ -65,21 +65,60 @@ class Recorder:
                 self._runner.capture(case | settings, case["recording"], "pretend", TIMEOUT)
 
 
-def run(name: str, arguments: list[str], command: list[str]) -> int:
-    """Run a command of memspec until it lacks nothing that can be had; its exit code."""
+Ended = subprocess.CompletedProcess[str]
+
+
+def run(name: str, arguments: list[str], command: list[str], to: int | None = None) -> Ended:
+    """Run a command of memspec until it lacks nothing that can be had; how it ended the last time.
+    to: subprocess.PIPE to keep what it writes."""
     with Queried() as queried, contextlib.closing(Recorder(command)) as recorder:
 
-        def searched(more: list[str]) -> int:
-            code = subprocess.run([binary.find(), name, *more, *arguments]).returncode
+        def searched(more: list[str]) -> Ended:
+            words = [binary.find(), name, *more, *arguments]
+            ended = subprocess.run(words, stdout=to, stderr=to, text=True)
             while cases := queried.unrecorded():
                 recorder.record(cases)
-                code = subprocess.run([binary.find(), name, *more, *arguments]).returncode
-            return code
+                ended = subprocess.run(words, stdout=to, stderr=to, text=True)
+            return ended
 
-        code = queried.settle(searched)
+        ended = queried.settle(searched)
         for line in queried.lines():
             say(f"memshim: {line}", file=sys.stderr)
-        return code
+        return ended
+
+
+def largest(
+    case: str = "",
+    spec: str = "memspec.yaml",
+    *,
+    dim: str | Sequence[str] = (),
+    program: Sequence[str] = (),
+    on: str = "",
+    vary: Mapping[str, tuple[int, int]] | None = None,
+    most: int = 0,
+    multiple_of: int = 1,
+) -> dict[str, Any]:
+    """The largest sizes that fit, as memspec fit --format json states them.
+
+        memshim.fit("net[B=8]", dim="B")["dims"][0]["largest"]
+        memshim.fit(program=["train.py", "--batch", "{N}"], on="t4", vary={"N": (1, 512)})
+
+    dim: one or two of the case's. vary: the first and the last value of each name in the program's
+    arguments. most, multiple_of: bound what is tried; 0 is memspec's own bound. Errors: ValueError
+    with memspec's text; MeasureError where a run failed."""
+    options = [*(w for d in ([dim] if isinstance(dim, str) else dim) for w in ("--dim", d))]
+    options += [*(["--most", str(most)] if most else []), "--multiple-of", str(multiple_of), "--format", "json"]
+    command = ["python", "-m", "memshim", "fit"]
+    if program:
+        varied = [f"{name}={first}..{last}" for name, (first, last) in (vary or {}).items()]
+        command += ["--on", on, *(w for v in varied for w in ("--vary", v)), "--", *program]
+        with of_program([on] if on else [], varied, list(program)) as (name, own):
+            ended = run("fit", [name, *own, *options], command, subprocess.PIPE)
+    else:
+        ended = run("fit", [case, spec, *options], [*command, case, spec, *options], subprocess.PIPE)
+    if not ended.stdout:
+        raise Unusable(ended.stderr.strip())
+    return dict(json.loads(ended.stdout))
 
 
 @contextlib.contextmanager
@@ -127,9 +166,9 @@ def _search(name: str, arguments: list[str]) -> int:
             say(HELP.format(name=name))
             return code
         if not a.vary and not program:
-            return run(name, own, command)
+            return run(name, own, command).returncode
         with of_program(a.on, a.vary, program) as (case, options):
-            return run(name, [case, *options, *rest], command)
+            return run(name, [case, *options, *rest], command).returncode
     except (Unusable, binary.BinaryError, MeasureError, OSError) as e:
         say(f"memshim {name}: {e}", file=sys.stderr)
         return USAGE
