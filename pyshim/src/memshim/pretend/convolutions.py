@@ -23,6 +23,7 @@ from memshim.pretend import build, support
 FOLDER = "MEMSPEC_CUDNN"  # with a newer cuDNN: a folder that pip install --target made, or that of its libcudnn.so.9
 SONAME = "libcudnn.so.9"
 ANSWERS = (9, 8)  # the first release that answers for a described device
+STAND_IN = "workspace-stand-in"  # the note's ID
 NEWER_THAN = (2, 7)  # PyTorch's own is such a release from then on
 SYSTEM = ("/usr/lib/x86_64-linux-gnu", "/usr/local/cuda/lib64", "/usr/lib64")
 
@@ -132,9 +133,7 @@ def watch() -> None:
     minor = (loaded // 10000, loaded // 100 % 100)
     if minor >= ANSWERS > tuple(compiled[:2]):
         own, other = (".".join(map(str, v)) for v in (compiled, (*minor, loaded % 100)))
-        note = (
-            f"workspace-stand-in: cuDNN {other} answered in the place of {own}, which does not answer without a device"
-        )
+        note = f"{STAND_IN}: cuDNN {other} answered in the place of {own}, which does not answer without a device"
         library.memspec_pretend_cudnn_stands_in(note.encode())
     if minor >= ANSWERS:
         return
