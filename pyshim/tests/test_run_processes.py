@@ -192,6 +192,31 @@ def test_a_process_without_any_file_is_undecided(tmp_path):
     ]
 
 
+SENDS = """
+import os
+import torch, torch.distributed as dist
+
+rank = int(os.environ["RANK"])
+torch.cuda.set_device(rank)
+dist.init_process_group("nccl")
+value = torch.full((1,), 7 if rank == 0 else 3, device="cuda")
+dist.broadcast(value, src=0)
+said = [{"seed": value.item()} if rank == 0 else None]
+dist.broadcast_object_list(said, src=0)
+open(f"rank{rank}", "w").write(f"{value.item()} {said}")
+dist.destroy_process_group()
+"""
+
+
+def test_a_value_that_one_rank_sends_another(tmp_path):
+    """torchrun starts two processes; what rank 0 broadcasts arrives at rank 1, numbers and objects."""
+    (tmp_path / "send.py").write_text(SENDS)
+    words = ("torchrun", "--standalone", "--nproc-per-node", "2", "send.py")
+    p = run("--on", "t4", "--count", "2", "--", *words, cwd=tmp_path)
+    assert p.returncode == 0, p.stderr
+    assert [(tmp_path / f"rank{r}").read_text() for r in (0, 1)] == ["7 [{'seed': 7}]"] * 2
+
+
 MANAGED = """
 import ctypes
 import torch
