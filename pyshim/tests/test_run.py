@@ -401,7 +401,7 @@ def test_a_workspace_that_the_library_did_not_say_is_noted():
     why = "workspace-estimate: the workspace of cuDNN's convolutions is by formula"
     p |= {"exact": False, "estimated": [{"name": why, "count": 3}]}
     process_reports.ranges([p], [command.pretend.find("t4")])
-    assert command.text(command.report(0, [p], ["x"], ["t4"]), "x").splitlines()[-1] == f"  {why}"
+    assert report.text(report.report(0, [p], ["x"], ["t4"]), "x").splitlines()[-1] == f"  {why}"
 
 
 def test_a_total_is_the_range_of_the_devices_row():
