@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from memshim.pretend import support
+
 ROOT = Path(__file__).parents[3]
 TOOLS = ROOT / "pyshim" / "tools" / "truth"
 
@@ -39,7 +41,9 @@ def test_what_is_exact_is_equal(tmp_path):
     ]
     p = subprocess.run(command, env=environ, capture_output=True, text=True)
     assert p.returncode == 0, f"{' '.join(command)}\n{p.stdout}\n{p.stderr[-2000:]}"
-    assert p.stdout.splitlines()[-1] == "2 models: 4 estimate equal, 12 exact equal"
+    by_formula = support.torch_here().release < (2, 8)  # before that, cuDNN answers nothing without a device
+    said = "16 estimate equal" if by_formula else "4 estimate equal, 12 exact equal"
+    assert p.stdout.splitlines()[-1] == f"2 models: {said}"
 
 
 LATER = """
