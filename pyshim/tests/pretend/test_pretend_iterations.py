@@ -48,10 +48,10 @@ model, x = getattr(zoo, sys.argv[1])().cuda(), torch.zeros(8, 64, device="cuda")
 optimizer = torch.optim.AdamW(model.parameters())
 peaks = []
 for _ in range(4):
-    torch.cuda.reset_peak_memory_stats()
+    torch.cuda.reset_peak_memory_stats()  # right after a step, where a report's iterations end
+    optimizer.zero_grad()
     model(x).sum().backward()
     optimizer.step()
-    optimizer.zero_grad()
     peaks.append(torch.cuda.max_memory_allocated())
 print(json.dumps(peaks))
 """
