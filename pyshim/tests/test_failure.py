@@ -33,6 +33,23 @@ def test_triton_that_is_missing_is_named():
     assert "triton, want one" not in refused(RuntimeError("no triton in sight"))
 
 
+@pytest.mark.parametrize(
+    ("cause", "said"),
+    [
+        ("Cannot find a working triton installation. Either the package", "got no package triton"),
+        ("Failed to find C compiler. Please specify", "got no C compiler"),
+        ("No kernel", "Wrapped: backend='inductor' raised:"),
+    ],
+)
+def test_a_cause_that_dynamo_keeps_as_an_attribute(cause, said):
+    """As before 2.7: raised from None, its cause's text not in the first line."""
+
+    class Wrapped(RuntimeError):
+        inner_exception = RuntimeError(cause)
+
+    assert failure.describe(Wrapped(f"backend='inductor' raised:\nRuntimeError: {cause}")).startswith(said)
+
+
 def test_a_compiler_that_is_missing_is_named(monkeypatch, tmp_path):
     """As Triton and Inductor say it where PATH has none, in an error of the compiler's own."""
     exc = pytest.importorskip("torch._inductor.exc")

@@ -23,14 +23,20 @@ _OUT_OF_MEMORY = re.compile(
 
 
 def chain(e: BaseException) -> list[BaseException]:
-    """An error and those that it came from."""
+    """An error and those that it came from: Dynamo before 2.7 keeps the compiler's as an attribute
+    alone."""
     out: list[BaseException] = []
     pending: list[BaseException | None] = [e]
     while pending:
         at = pending.pop()
         if at is not None and at not in out:
             out.append(at)
-            pending += [at.__context__ if not at.__suppress_context__ else None, at.__cause__]
+            inner = getattr(at, "inner_exception", None)
+            pending += [
+                at.__context__ if not at.__suppress_context__ else None,
+                at.__cause__,
+                inner if isinstance(inner, BaseException) else None,
+            ]
     return out
 
 
@@ -49,6 +55,13 @@ def out_of_memory(e: BaseException) -> str:
     return ""
 
 
+_NO_TRITON = (
+    "ModuleNotFoundError: No module named 'triton'",
+    "TritonMissing:",
+    "Cannot find a working triton installation.",  # before 2.7 an error without a class
+)
+
+
 def without_triton(e: BaseException) -> bool:
     """Whether the cause is that there is no Triton: PyTorch says so of some ways into its compiler,
     Python of others, and Dynamo reports Python's in its own error, Inductor before 2.11 PyTorch's."""
@@ -56,7 +69,7 @@ def without_triton(e: BaseException) -> bool:
         type(at).__name__ == "TritonMissing"
         or isinstance(at, ModuleNotFoundError)
         and at.name == "triton"
-        or str(at).startswith(("ModuleNotFoundError: No module named 'triton'", "TritonMissing:"))
+        or str(at).startswith(_NO_TRITON)
         for at in chain(e)
     )
 
