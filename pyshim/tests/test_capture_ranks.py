@@ -97,3 +97,45 @@ def test_ranks_are_stale_by_what_they_read(ranks, changed):
         f.write(" \n")
     said = binary.call("check", str(ranks / "memspec.yaml"))
     assert said.code == 3 and f"{changed} has changed since the artifact was made" in " ".join(said.out.split())
+
+
+ENDS = """
+import os, sys
+import torch, torch.distributed as dist
+
+last = os.environ["RANK"] == "15"
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+dist.init_process_group("nccl")
+if last and sys.argv[1] == "fails":
+    raise ValueError("only the last")
+held = torch.empty((20 if last else 1) << 30, dtype=torch.uint8, device="cuda")
+"""
+BAD = """
+version: 1
+models:
+  train:
+    program: train.py
+    device: t4
+    budget: {reserved: 90%}
+    ranks: {world_size: 16, nproc_per_node: 8, run: [0, last]}
+    cases:
+      - {name: fails, args: [fails]}
+      - {name: much, args: [much], ranks: {run: [last]}}
+"""
+
+
+def test_a_rank_that_ends_badly(tmp_path):
+    """One that fails leaves no recording of any rank; one whose memory does not suffice is judged."""
+    if why := pretended.missing():
+        pytest.skip(why)
+    for name, text in {"train.py": ENDS, "memspec.yaml": BAD}.items():
+        (tmp_path / name).write_text(text)
+    p = capture(tmp_path, "memspec.yaml")
+    assert p.returncode == 2, p.stderr
+    assert p.stderr == "memshim capture: fails: rank 15 ended with 1: [rank15]: ValueError: only the last\n"
+    kept = sorted(f.name.partition("-")[2].partition(".")[2] for f in (tmp_path / ".memspec").iterdir())
+    assert kept == ["rank15.rec", "ranks.json"]
+    said = binary.call("check", str(tmp_path / "memspec.yaml"))
+    text = " ".join(said.out.split())
+    assert said.code == 1 and "INCONCLUSIVE fails on t4: got no recording of it" in text, said.out + said.err
+    assert "FAIL much on t4, eager, rank 15 (1 of 16 ranks run): does not fit: 20.00 GiB asked for" in text, said.out
