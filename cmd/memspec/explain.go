@@ -97,7 +97,7 @@ func ofRank(cmd *cobra.Command, cases []spec.Case, rank int) ([]spec.Case, error
 	out := make([]spec.Case, len(cases))
 	for i := range cases {
 		if !cases[i].EveryRank() {
-			return nil, fmt.Errorf("--rank: got %s, want a case with ranks:", cases[i].Name)
+			return nil, fmt.Errorf("--rank: got %s without ranks:, want a case that has them", cases[i].Name)
 		}
 		out[i] = cases[i].OfRank(rank)
 	}

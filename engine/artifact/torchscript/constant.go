@@ -103,9 +103,6 @@ func (d *decoder) fold(f *python.File, x python.Expr) (v any, ok bool, err error
 
 func (d *decoder) foldAll(f *python.File, list []python.Expr) ([]any, bool, error) {
 	items := make([]any, len(list))
-	if items == nil {
-		items = []any{}
-	}
 	for i, x := range list {
 		v, ok, err := d.fold(f, x)
 		if !ok || err != nil {

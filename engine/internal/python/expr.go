@@ -333,12 +333,9 @@ func (p *Parser) paren() Expr {
 		items := []Expr{x}
 		p.want(comma)
 		rest, trailing := p.elems(rparen)
-		for _, y := range rest {
-			items = append(items, y)
-		}
-		elems := items
+		items = append(items, rest...)
 		p.want(rparen)
-		return &Tuple{Span: Span{at, p.prevEnd}, Elems: elems, Parens: true, Trailing: trailing || len(rest) == 0}
+		return &Tuple{Span: Span{at, p.prevEnd}, Elems: items, Parens: true, Trailing: trailing || len(rest) == 0}
 	}
 	p.next()
 	return &Tuple{Span: Span{at, p.prevEnd}, Parens: true}
