@@ -77,7 +77,6 @@ func TestTrimmedLines(t *testing.T) {
 // A text of lines that are equal but for the last takes the product of both lengths where each place
 // is tried: here 10 billion comparisons. A search in one pass takes some milliseconds.
 func TestEqualLinesAreSearchedOnce(t *testing.T) {
-	t.Parallel()
 	lines := trimmedLines([]byte(strings.Repeat("a\n", 200_000)))
 	start := time.Now()
 	assert.False(t, holdsText(lines, strings.Repeat("a\n", 100_000)+"b"))
