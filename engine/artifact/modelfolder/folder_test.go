@@ -240,3 +240,10 @@ func TestKindsOfLayers(t *testing.T) {
 	require.Len(t, other.Unknown, 2)
 	assert.Contains(t, other.Unknown[0], "layer_types has conv: no rule is known")
 }
+
+// A field that the rules were compared with one value of is not known at another.
+func TestAFieldWithOneComparedValue(t *testing.T) {
+	tied := read(t, `{"model_type": "dbrx", "tie_word_embeddings": true}`, nil)
+	assert.Contains(t, tied.Unknown, "tie_word_embeddings true: the rules of dbrx were compared with false alone")
+	assert.NotContains(t, read(t, `{"model_type": "dbrx", "tie_word_embeddings": false}`, nil).Unknown, "tie_word_embeddings")
+}

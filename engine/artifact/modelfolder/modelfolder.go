@@ -149,7 +149,7 @@ func describe(json object, headers map[string]Tensor) (*Model, error) {
 	m.readSizes(c)
 	for _, name := range slices.Sorted(maps.Keys(rules.fixed)) {
 		if v, ok := c.given(name); ok && !equal(v, rules.fixed[name]) {
-			m.notef("%s: the rules of %s were compared with %v alone", name, modelType, rules.fixed[name])
+			m.unknownf("%s %v: the rules of %s were compared with %v alone", name, v, modelType, rules.fixed[name])
 		}
 	}
 	if err := m.readWeights(c, headers); err != nil {
