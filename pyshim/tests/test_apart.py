@@ -67,6 +67,7 @@ def possible():
 
 def test_each_in_a_process_of_its_own(run_pytest, monkeypatch):
     monkeypatch.setenv("PYTEST_OF_THE_PARENT", "1")
+    monkeypatch.delenv("CI", raising=False)  # where what is not judged fails
     run_pytest.makepyfile(TESTS)
     result = run_pytest("-v", "test_each_in_a_process_of_its_own.py")
     result.assert_outcomes(passed=3, failed=5, skipped=2)

@@ -1,4 +1,4 @@
-"""A pretend GPU against real ones, where somebody measured. truth.py prints the whole tables; their
+"""A pretend GPU against real ones, where somebody measured. real_gpus.py prints the whole tables; their
 errors are held as they are, for each torch that was tried (testdata/pretend/truth; MEMSPEC_UPDATE=1
 writes that of this torch)."""
 
@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-import truth
+import real_gpus
 
 from memshim.pretend import support
 
@@ -21,13 +21,13 @@ def test_tables_are_as_they_were(name, found_binary):
     held, update = HELD / f"{release}.{name}.txt", os.environ.get("MEMSPEC_UPDATE")
     if not held.is_file() and not update:
         pytest.skip(f"torch {release} was not tried: MEMSPEC_UPDATE=1 writes {held.name}")
-    now = truth.text(name, truth.pretended(name)).splitlines()
+    now = real_gpus.text(name, real_gpus.pretended(name)).splitlines()
     if update:
         held.parent.mkdir(exist_ok=True)
         held.write_text("\n".join(now) + "\n")
     was = held.read_text().splitlines()
     assert [a for a, b in zip(now[1:], was[1:], strict=True) if a != b and "not run" not in a] == [], (
-        f"python {truth.__file__} {name}"
+        f"python {real_gpus.__file__} {name}"
     )
 
 
@@ -56,16 +56,16 @@ def test_training_steps_with_the_torch_that_they_were_measured_with():
     assert all(abs(v) <= (0.3 if figure == "allocated" else 3) for (_, figure), v in off.items()), off
 
 
-@pytest.mark.parametrize("length, kind, options, segments, reserved", truth.RECORDED, ids=str)
+@pytest.mark.parametrize("length, kind, options, segments, reserved", real_gpus.RECORDED, ids=str)
 def test_a_recorded_decoder(length, kind, options, segments, reserved, found_binary):
     """What somebody else's GPU recorded, event by event: actions and sizes in their order. Newer
     releases take other workspaces on the way; a pass reserves the same with them."""
-    if not truth.snapshot(length, kind).is_file():
+    if not real_gpus.snapshot(length, kind).is_file():
         pytest.skip("the recordings are not here")
     same_release = support.torch_here().release == (2, 11)
     if kind == "training" and not same_release:
         pytest.skip("recorded with torch 2.11")
-    seen = truth.stream(length, kind, options)
+    seen = real_gpus.stream(length, kind, options)
     # of weights: kept in inference mode, too
     casts = 24 * (4 * 1024 + 3 * 4096) * 1024 * 2 if options and support.torch_here().release < (2, 11) else 0
     assert seen["segments"][0][1] == seen["segments"][1][1] + casts == reserved + casts
@@ -77,11 +77,11 @@ def test_a_recorded_decoder(length, kind, options, segments, reserved, found_bin
 def test_a_recorded_compiled_training_step(found_binary):
     """Somebody else's GPU and torch.compile with graph breaks: every event, and what is allocated and
     reserved block by block."""
-    if not truth.COMPILED.is_file():
+    if not real_gpus.COMPILED.is_file():
         pytest.skip("the recordings are not here")
     if support.torch_here().release != (2, 10):
         pytest.skip("recorded with torch 2.10")
-    seen = truth.compiled()
+    seen = real_gpus.compiled()
     assert seen["events"][0] == seen["events"][1] == seen["same"]
     assert all(ours == real for ours, real in (seen["segments"], seen["blocks"], seen["peak"]))
 

@@ -58,7 +58,9 @@ VERBS = {
         "[language] [convolutional]",
         "(measured training peaks beside a pretend GPU's and those of four estimators)",
     ),
-    "ranks": Verb("truth_ranks.py", "[--world N] [STRATEGY…]", "(each rank alone beside real processes, by event)"),
+    "ranks": Verb(
+        "truth_ranks.py", "[--world N] [STRATEGY…]", "(each rank alone beside real processes event by event)"
+    ),
     "stale": Verb("truth_stale.py", "[PROGRAM…]", "(what makes a recording stale)"),
 }
 

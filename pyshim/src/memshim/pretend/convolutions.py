@@ -19,6 +19,7 @@ from typing import Any
 
 from memshim import binary
 from memshim.pretend import build, support
+from memshim.printed import say
 
 FOLDER = "MEMSPEC_CUDNN"  # with a newer cuDNN: a folder that pip install --target made, or that of its libcudnn.so.9
 SONAME = "libcudnn.so.9"
@@ -147,7 +148,7 @@ def watch() -> None:
             tf32 = torch.backends.cudnn.allow_tf32
             return formula.ask(card | call_of(direction, dtype, dims, numbers) | {"allow_tf32": tf32})
         except Exception as e:
-            print(f"memspec: the workspace of a convolution is not known: {e}", file=sys.stderr)
+            say(f"memspec: the workspace of a convolution is not known: {e}", file=sys.stderr)
             return -1
 
     _kept.append(CALLBACK(bytes_of))

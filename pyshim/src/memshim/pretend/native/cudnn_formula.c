@@ -55,7 +55,7 @@ static long long ask(const struct call *c) {
 	return f(current_device(), c->direction, (int)c->x.dtype, (int)dims, numbers);
 }
 
-cudnnStatus_t formula_create(int type, void **out) {
+int formula_create(int type, void **out) {
 	struct formula *d = calloc(1, sizeof *d);
 	if (!d) return CUDNN_STATUS_ALLOC_FAILED;
 	d->type = type;
@@ -63,7 +63,7 @@ cudnnStatus_t formula_create(int type, void **out) {
 	return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t formula_destroy(void *d) {
+int formula_destroy(void *d) {
 	free(d);
 	return CUDNN_STATUS_SUCCESS;
 }
@@ -94,7 +94,7 @@ static void set_operand(struct call *c, int name, const struct formula *d) {
 	}
 }
 
-cudnnStatus_t formula_set(void *descriptor, int name, int type, int64_t n, const void *value) {
+int formula_set(void *descriptor, int name, int type, int64_t n, const void *value) {
 	struct formula *d = descriptor;
 	switch (name) {
 	case CUDNN_ATTR_TENSOR_DATA_TYPE: {
@@ -127,7 +127,7 @@ cudnnStatus_t formula_set(void *descriptor, int name, int type, int64_t n, const
 	return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t formula_finalize(void *descriptor) {
+int formula_finalize(void *descriptor) {
 	struct formula *d = descriptor;
 	switch (d->type) {
 	case CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR:
@@ -149,7 +149,7 @@ cudnnStatus_t formula_finalize(void *descriptor) {
 }
 
 /* Engines without notes and knobs; anything else that is asked for has no elements. */
-cudnnStatus_t formula_get(const void *descriptor, int name, int64_t room, int64_t *count, void *value) {
+int formula_get(const void *descriptor, int name, int64_t room, int64_t *count, void *value) {
 	const struct formula *d = descriptor;
 	int64_t number = 0, found = 0;
 	switch (name) {

@@ -122,13 +122,13 @@ void complain(const char *format, ...) __attribute__((format(printf, 1, 2))); /*
 void *real_function(const char *soname, const char *name);
 #define ASSIGN_FUNCTION(pointer, address) memcpy(&(pointer), &(void *){ (address) }, sizeof(pointer))
 
-/* ---- cudnn_formula.c: what cudnn.c answers with in the place of a cuDNN before 9.8 ---- */
+/* ---- cudnn_formula.c: what cudnn.c answers with in the place of a cuDNN before 9.8; each returns a cudnnStatus_t ---- */
 
-cudnnStatus_t formula_create(int type, void **out);
-cudnnStatus_t formula_destroy(void *d);
-cudnnStatus_t formula_set(void *d, int name, int type, int64_t n, const void *value);
-cudnnStatus_t formula_finalize(void *d);
-cudnnStatus_t formula_get(const void *d, int name, int64_t room, int64_t *count, void *value);
+int formula_create(int type, void **out);
+int formula_destroy(void *d);
+int formula_set(void *d, int name, int type, int64_t n, const void *value);
+int formula_finalize(void *d);
+int formula_get(const void *d, int name, int64_t room, int64_t *count, void *value);
 
 /* ---- streams.c ---- */
 

@@ -1,7 +1,7 @@
 """What a pretend GPU says, against what real ones were measured to take
 (testdata/pretend/measured.csv): the table for the torch of this Python.
 
-    python pyshim/tests/pretend/truth.py [five] [t4] [streams] [compiled]      # t4's language models want transformers
+    python pyshim/tests/pretend/real_gpus.py [five] [t4] [streams] [compiled]  # t4's language models want transformers
 
 five: five classifiers, first pass, measured with torch 2.10 on a card of capability 8.9. t4:
 training steps, measured with torch 2.11 on a Tesla T4.
