@@ -75,9 +75,11 @@ func Build(s Source) *Report {
 		r.Weights = weightsHeld(r.Holders)
 	}
 	if s.Upper != nil {
-		// other sizes split and fit other blocks, so that more workspace may end in less memory;
-		// the most is not below the prediction
-		r.Upper = &Upper{Allocated: max(s.Upper.Allocated.Bytes, r.Peak.Allocated), Reserved: max(s.Upper.Reserved.Bytes, r.Peak.Reserved)}
+		// Other sizes split and fit other blocks, so that more workspace may end in less memory, and sizes
+		// between the two in more. So the upper bound of reserved is not below the upper bound of
+		// allocated with what the prediction reserves beyond it.
+		allocated := max(s.Upper.Allocated.Bytes, r.Peak.Allocated)
+		r.Upper = &Upper{Allocated: allocated, Reserved: max(s.Upper.Reserved.Bytes, allocated+r.Peak.Reserved-r.Peak.Allocated)}
 		if oom := s.Upper.OOM; oom != nil && tl.OOM == nil {
 			r.Upper.OOM = &NoRoom{Requested: oom.Requested, Limit: oom.Limit}
 		}

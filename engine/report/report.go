@@ -166,8 +166,8 @@ type Peak struct {
 	Total     *units.Bytes `json:"total"` // nil where the device's context cost is not known, or within a range only
 }
 
-// Upper is the peak with all that is estimated at its most: library workspace, and locals of Python
-// that the archive does not tell of.
+// Upper is the peak with all that is estimated at its upper bound: library workspace, and locals of
+// Python that the archive does not record.
 type Upper struct {
 	Allocated units.Bytes `json:"allocated"`
 	Reserved  units.Bytes `json:"reserved"`

@@ -58,10 +58,9 @@ def installed():
         pytest.skip("cuDNN 9.26.0 is not installed")
 
 
-@pytest.mark.xfail(strict=True, reason="reserved is no monotone function of the workspace: 392 MiB, by cuDNN 420")
-def test_a_budget_that_cudnns_answers_break_does_not_pass_by_formula(folder):
-    (folder / "memspec.yaml").write_text(SPEC.replace("425MiB", "410MiB"))
-    assert binary.call("check").code != 0
+def test_a_budget_between_the_formula_and_cudnn_is_undecided(folder):
+    (folder / "memspec.yaml").write_text(SPEC.replace("425MiB", "419MiB"))
+    assert binary.call("check").code == 3
 
 
 def test_a_detector_between_the_formula_and_cudnn_gets_its_exact_verdict(folder, capfd):
