@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/allocator"
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/spec"
@@ -115,4 +116,36 @@ func recordedPeaks(t *testing.T, c spec.Case, tr *trace.Trace, s *stream) (alloc
 	tl, err := allocator.Replay(out, a)
 	require.NoError(t, err)
 	return tl.Peaks.Allocated.Bytes, tl.Peaks.Reserved.Bytes
+}
+
+// TestUpperHoldsWithTheLibrarysAnswers: with cuDNN's own answers no case reserves or holds more than
+// its upper figure by formula. -v prints the table.
+func TestUpperHoldsWithTheLibrarysAnswers(t *testing.T) {
+	compared := 0
+	for _, f := range []struct{ file, answers string }{
+		{"../memspec.yaml", "../memspec.workspace.json"},
+		{"../testdata/workspace/peaks.yaml", "../testdata/workspace/peaks.workspace.json"},
+	} {
+		cases, err := spec.Load(f.file)
+		require.NoError(t, err)
+		for _, c := range cases {
+			c.Workspace = ""
+			formula, err := engine.Estimate(context.Background(), c)
+			require.NoError(t, err)
+			if formula.Upper == nil {
+				continue
+			}
+			c.Workspace = f.answers
+			answered, err := engine.Estimate(context.Background(), c)
+			require.NoError(t, err)
+			compared++
+			t.Logf("%-30s by answers %11d %11d, upper by formula %11d %11d", c.Name, answered.Peak.Allocated, answered.Peak.Reserved,
+				formula.Upper.Allocated, formula.Upper.Reserved)
+			if answered.Peak.Allocated > formula.Upper.Allocated || answered.Peak.Reserved > formula.Upper.Reserved {
+				t.Errorf("%s: got at most %d B allocated and %d B reserved, by cuDNN's answers %d B and %d B\nreproduce: go test ./engine -run %s -v", c.Name,
+					formula.Upper.Allocated, formula.Upper.Reserved, answered.Peak.Allocated, answered.Peak.Reserved, t.Name())
+			}
+		}
+	}
+	require.GreaterOrEqual(t, compared, 60)
 }

@@ -227,6 +227,7 @@ func TestUpper(t *testing.T) {
 		{nil, nil},
 		{upper(17, 23, nil), &report.Upper{Allocated: 17 * units.MiB, Reserved: 23 * units.MiB}},
 		{upper(15, 21, nil), &report.Upper{Allocated: 16 * units.MiB, Reserved: 22 * units.MiB}},
+		{upper(19, 22, nil), &report.Upper{Allocated: 19 * units.MiB, Reserved: 25 * units.MiB}},
 		{upper(17, 23, &allocator.OOMError{Requested: 5, Limit: 24}), &report.Upper{Allocated: 17 * units.MiB, Reserved: 23 * units.MiB,
 			OOM: &report.NoRoom{Requested: 5, Limit: 24}}},
 	} {
