@@ -122,6 +122,22 @@ func TestUnrecognized(t *testing.T) {
 	}
 }
 
+// The list of a case's ranks is named with the recordings beside it.
+func TestListOfRanks(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "net-0123.ranks.json")
+	require.NoError(t, os.WriteFile(path, []byte(`{"world_size": 16, "ranks": [{"rank": 2}]}`), 0o644))
+	for _, c := range []struct{ beside, want string }{
+		{"net-0123.rank.rec", "without a recording beside it"},
+		{"net-0123.rank2.rec", "net-0123.rank2.rec"},
+		{"net-0123.rank15.rec", "net-0123.rank2.rec to net-0123.rank15.rec"},
+		{"net-0456.rank16.rec", "net-0123.rank2.rec to net-0123.rank15.rec"},
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(path), c.beside), nil, 0o644))
+		_, err := Open(path)
+		assert.EqualError(t, err, path+": got the list of a case's ranks, "+c.want+", want the recording of one rank")
+	}
+}
+
 // A recording and a memory snapshot are artifacts that hold a run.
 func TestRecorded(t *testing.T) {
 	snapshots, records := filepath.Join("..", "..", "testdata", "snapshots"), filepath.Join("..", "recording", "testdata", "records")

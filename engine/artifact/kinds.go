@@ -3,8 +3,14 @@ package artifact
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"io/fs"
+	"maps"
+	"os"
 	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -56,6 +62,7 @@ var kinds = [...]kind{
 	{line: "a gzip file: unpack it first", is: begins("\x1f\x8b")},
 	{line: "a tar archive: unpack it first", is: func(f *file) bool { return len(f.head) > 262 && string(f.head[257:262]) == "ustar" }},
 	{line: "an HTML page: what was downloaded is a web page, not the file", is: isHTML},
+	{want: "the recording of one rank", is: isRanks, say: func(f *file) string { return "the list of a case's ranks" + f.rankFiles() }},
 	{line: "JSON that is no recording", is: func(f *file) bool { return isObject(f.head) }},
 	{line: "a wrapper that torch.compile wrote (output_code.py)", want: recordCompiled, is: isWrapper},
 	{line: "Python source: what it builds has to be exported first (python -m memshim export)", is: func(f *file) bool {
@@ -127,6 +134,39 @@ func isRecording(f *file) bool {
 		text = f.unpacked()
 	}
 	return isObject(text) && bytes.Contains(text, []byte(`"schema"`)) && bytes.Contains(text, []byte(`"case"`))
+}
+
+// isRanks knows the list of the recordings of a case's ranks (engine/recording/FORMAT.md).
+func isRanks(f *file) bool {
+	return strings.HasSuffix(f.path, ranksSuffix) && isObject(f.head) && bytes.Contains(f.head, []byte(`"world_size"`))
+}
+
+// ranksSuffix ends the name of such a list, whose recordings lie beside it: NAME.rank0.rec.
+const ranksSuffix = ".ranks.json"
+
+// rankFiles names the recordings beside a list of ranks, the lowest and the highest rank of many.
+func (f *file) rankFiles() string {
+	dir, name := filepath.Split(strings.TrimSuffix(f.path, ranksSuffix))
+	entries, err := os.ReadDir(filepath.Clean(dir))
+	if err != nil {
+		return ""
+	}
+	numbered := map[int]string{}
+	for _, e := range entries {
+		rest, is := strings.CutPrefix(e.Name(), name+".rank")
+		number, rec := strings.CutSuffix(rest, ".rec")
+		if n, err := strconv.Atoi(number); is && rec && err == nil {
+			numbered[n] = e.Name()
+		}
+	}
+	ranks := slices.Sorted(maps.Keys(numbered))
+	switch len(ranks) {
+	case 0:
+		return ", without a recording beside it"
+	case 1:
+		return ", " + numbered[ranks[0]]
+	}
+	return fmt.Sprintf(", %s to %s", numbered[ranks[0]], numbered[ranks[len(ranks)-1]])
 }
 
 // isWrapper knows what torch.compile writes for a graph: TORCH_COMPILE_DEBUG's output_code.py, and the
