@@ -129,6 +129,7 @@
 //	operators-differ     the live model runs other operators than its exported program; eager figures are the program's, and estimates
 //	other-device         a run was recorded on another device or torch than the case's, or does not record which
 //	outside-unknown      what a library takes outside PyTorch's allocator is not known; a budget on the total is undecided
+//	ranks-not-run        ranks that take otherwise than those that ran did not run; they may take more
 //	shape-bound          a size depends on tensor data; its upper bound was used
 //	timing-decides       on a card a measured time decides what a compiled model takes; the alternative that takes more was used
 //	value-assumed        a number depends on tensor data and is only computed with; it does not matter to memory

@@ -12,7 +12,7 @@ import (
 func Judged(name string, pos verdict.Pos, r *report.Report, v verdict.Verdict) *Case {
 	c := &Case{Name: name, Pos: pos, Judged: true, Outcome: v.Outcome, Report: r}
 	if r != nil {
-		c.RestsOn = verdict.GroundsText(r.Quality, v.Grounds)
+		c.RestsOn = v.RestsOn()
 	}
 	for i := range v.Findings {
 		f := &v.Findings[i]

@@ -27,6 +27,7 @@ const (
 	OperatorsDiffer    ID = "operators-differ"
 	OtherDevice        ID = "other-device"
 	OutsideUnknown     ID = "outside-unknown"
+	RanksNotRun        ID = "ranks-not-run"
 	ShapeBound         ID = "shape-bound"
 	TimingDecides      ID = "timing-decides"
 	ValueAssumed       ID = "value-assumed"
@@ -141,6 +142,8 @@ var kinds = [...]Kind{
 		Text: "{subject}", Subject: "where it was recorded"},
 	{ID: OutsideUnknown, Effect: OpenTotal, Meaning: "what a library takes outside PyTorch's allocator is not known; a budget on the total is undecided",
 		Text: "{subject}", Subject: "what is not known"},
+	{ID: RanksNotRun, Effect: Open, Meaning: "ranks that take otherwise than those that ran did not run; they may take more",
+		Text: "{subject} did not run", Subject: "how many ranks, and why they take otherwise"},
 	{ID: ShapeBound, Effect: Ends, Meaning: "a size depends on tensor data; its upper bound was used",
 		Text:   "the result's size depends on tensor data: its upper bound was used",
 		Assume: Assume{"SIZE", " (give assume: {assume} to state a tighter one)"}},

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -151,4 +152,15 @@ func (r *Ranks) Unlike() int {
 		}
 	}
 	return len(seen)
+}
+
+// Why says why they differ, each reason once: "pipeline stage, experts".
+func (r *Ranks) Why() string {
+	var out []string
+	for _, u := range r.NotRun {
+		if !slices.Contains(out, u.Why) {
+			out = append(out, u.Why)
+		}
+	}
+	return strings.Join(out, ", ")
 }

@@ -64,7 +64,7 @@ func (r *Result) RestsOn() string {
 	if r.Report == nil {
 		return ""
 	}
-	return verdict.GroundsText(r.Report.Quality, r.Verdict.Grounds)
+	return r.Verdict.RestsOn()
 }
 
 // Caution says where the likely figure decides and the upper one would break a budget or not fit

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/origin"
 	"github.com/memspec/memspec/engine/regular"
 	"github.com/memspec/memspec/engine/report"
@@ -48,7 +49,7 @@ func (ms *Models) judgeRank(ctx context.Context, c spec.Case, list *origin.Ranks
 }
 
 // describeRank says in a run's report which rank it is of which that ran. Where others differ and
-// did not run, its figures are an estimate.
+// did not run, its figures are an estimate: they may take more.
 func describeRank(run *engine.Run, list *origin.Ranks) {
 	of := &report.Rank{Rank: *run.Case.Rank, WorldSize: list.WorldSize, Unlike: list.Unlike()}
 	for _, r := range list.Ranks {
@@ -58,9 +59,14 @@ func describeRank(run *engine.Run, list *origin.Ranks) {
 		}
 	}
 	run.Report.Rank = of
-	if of.Unlike > 0 && run.Report.Quality == report.Exact {
+	if of.Unlike == 0 {
+		return
+	}
+	if run.Report.Quality == report.Exact {
 		run.Report.Quality = report.Estimated
 	}
+	n := note.Note{ID: note.RanksNotRun, Subject: fmt.Sprintf("%d of %d ranks that take otherwise (%s)", of.Unlike, of.WorldSize, list.Why())}
+	run.Report.Notes = append(run.Report.Notes, report.Note{ID: n.ID, Text: n.Text()})
 }
 
 // ofOneRank is a case's list of ranks, where the case is of one of several; an error where that one

@@ -89,13 +89,24 @@ func TestTheWorstRankIsJudged(t *testing.T) {
 	assert.ErrorContains(t, err, "got a case of several ranks, want suite.Judge for it")
 }
 
-// Of ranks that differ and did not run nothing is known: the figures are an estimate.
+// Of ranks that differ and did not run nothing is known: the figures are an estimate, and a budget
+// that they keep is undecided.
 func TestRanksThatDidNotRun(t *testing.T) {
 	_, c := rankCase(t)
 	keepRanks(t, c, map[int]units.Bytes{0: 4}, origin.Unlike{Why: "pipeline stage", Ranks: []int{32, 64}}, origin.Unlike{Why: "experts", Ranks: []int{64}})
 	r := suite.Judge(context.Background(), c)
 	assert.Equal(t, report.Estimated, r.Report.Quality)
 	assert.Contains(t, r.Line(), "rank 0 (stage 0; 1 of 128 ranks run; 2 that differ did not)")
+	assert.Equal(t, verdict.Inconclusive, r.Verdict.Outcome)
+	assert.Equal(t, "estimate by ranks-not-run", r.RestsOn())
+	require.NotEmpty(t, r.Report.Notes)
+	assert.Equal(t, "2 of 128 ranks that take otherwise (pipeline stage, experts) did not run", r.Report.Notes[len(r.Report.Notes)-1].Text)
+
+	c.Allow = []string{"ranks-not-run"}
+	assert.Equal(t, verdict.Pass, suite.Judge(context.Background(), c).Verdict.Outcome)
+	keepRanks(t, c, map[int]units.Bytes{0: 64}, origin.Unlike{Why: "experts", Ranks: []int{64}})
+	c.Allow = nil
+	assert.Equal(t, verdict.Fail, suite.Judge(context.Background(), c).Verdict.Outcome, "what one rank takes is known")
 }
 
 // All recordings are of one run of the case: one that is missing, or of another run, leaves it undecided.

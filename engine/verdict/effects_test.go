@@ -31,6 +31,7 @@ var effects = map[note.ID]struct {
 	note.OperatorsDiffer:    {note.Upper, "with every local held to the end of its call"},
 	note.OtherDevice:        {note.ByNote, "the device none counts less than a card does, any other chip or release may take more"},
 	note.OutsideUnknown:     {note.OpenTotal, "a total alone counts what lies outside PyTorch's allocator"},
+	note.RanksNotRun:        {note.Open, "any of them may take more"},
 	note.ShapeBound:         {note.Ends, "assume: states a tighter bound"},
 	note.TimingDecides:      {note.AtMost, "the path that takes more was taken"},
 	note.ValueAssumed:       {note.Exact, "it is only computed with"},
@@ -123,7 +124,14 @@ func TestFigureThatMayBeTooLow(t *testing.T) {
 		r.Quality, r.Notes, r.Peak.Total = report.Estimated, notes(note.OutsideUnknown), &total
 	})
 	assert.Equal(t, verdict.Inconclusive, verdict.Judge(outside, one(report.Total, 300), verdict.Options{}).Outcome)
-	assert.Equal(t, verdict.Pass, verdict.Judge(outside, one(report.Allocated, 100), verdict.Options{}).Outcome)
+	v = verdict.Judge(outside, one(report.Allocated, 100), verdict.Options{})
+	assert.Equal(t, verdict.Pass, v.Outcome)
+	assert.Empty(t, v.RestsOn(), "no figure that is judged lies outside the allocator")
+	v = verdict.Judge(outside, append(one(report.Allocated, 100), one(report.Total, 300)...), verdict.Options{})
+	assert.Equal(t, "estimate by outside-unknown", v.RestsOn())
+
+	ranks := account(func(r *report.Report) { r.Quality, r.Notes = report.Estimated, notes(note.RanksNotRun) })
+	assert.Equal(t, verdict.Inconclusive, verdict.Judge(ranks, one(report.Weights, 50), verdict.Options{}).Outcome, "other ranks have other weights")
 
 	read := account(func(r *report.Report) { r.Quality, r.Notes = report.Bound, notes(note.ValueRead, note.ValueDecides) })
 	read.OtherValues = []report.OtherValues{{Values: "most", Reserved: 200, Allocated: 100, Fits: true}}

@@ -41,14 +41,14 @@ const (
 const OriginUnknown = "nothing records what the artifact was made from: a change of its sources goes unnoticed"
 
 // grounds are what a verdict on a report rests on, each once.
-func grounds(r *report.Report, o Options) []Ground {
+func grounds(r *report.Report, budgets []Budget, o Options) []Ground {
 	var out []Ground
 	for i := range r.Notes {
 		n := &r.Notes[i]
 		if n.ID == note.ValueStated {
 			out = append(out, Ground{Kind: GroundAssume, ID: n.ID, Text: cmp.Or(n.Assume, n.Text)})
 		}
-		if !n.Lowers() {
+		if !lowers(n, budgets) {
 			continue
 		}
 		at := slices.IndexFunc(out, func(g Ground) bool { return g.ID == n.ID })
@@ -77,10 +77,37 @@ func grounds(r *report.Report, o Options) []Ground {
 	return out
 }
 
-// GroundsText is what a verdict rests on in a line, with the quality of its figures: "estimate by
+// lowers says whether a note makes a figure that budgets are on less than exact. Without budgets
+// that is any figure.
+func lowers(n *report.Note, budgets []Budget) bool {
+	if n.ID.Effect() != note.OpenTotal || len(budgets) == 0 {
+		return n.Lowers()
+	}
+	return slices.ContainsFunc(budgets, func(b Budget) bool { return b.Metric == report.Total })
+}
+
+// judgedQuality is the quality of the figures that budgets are on: a report's own, or exact where
+// no note that makes it an estimate concerns them.
+func judgedQuality(r *report.Report, budgets []Budget) report.Quality {
+	noted := false
+	for i := range r.Notes {
+		if n := &r.Notes[i]; n.Lowers() {
+			if noted = true; lowers(n, budgets) {
+				return r.Quality
+			}
+		}
+	}
+	if noted && r.Quality == report.Estimated && r.Upper == nil {
+		return report.Exact
+	}
+	return r.Quality
+}
+
+// RestsOn is what a verdict rests on in a line, with the quality of its figures: "estimate by
 // workspace-estimate (53 places); assume net.py:3 = 40; allow op-missing; origin unknown". It is
 // empty where the figures are exact and nothing is stated.
-func GroundsText(q report.Quality, gs []Ground) string {
+func (v *Verdict) RestsOn() string {
+	q, gs := v.Quality, v.Grounds
 	var notes, assumed, allowed, parts []string
 	for _, g := range gs {
 		switch g.Kind {

@@ -30,7 +30,7 @@ func Judge(r *report.Report, budgets []Budget, o Options) Verdict {
 		v.Findings = append(v.Findings, judgeOne(r, b, o))
 	}
 	v.Outcome = worst(v.Findings)
-	v.Grounds = grounds(r, o)
+	v.Quality, v.Grounds = judgedQuality(r, budgets), grounds(r, budgets, o)
 	switch {
 	case len(budgets) == 0:
 		v.Why = append(v.Why, NoBudget)
@@ -148,13 +148,13 @@ func (f *Finding) undecided(o Options, settle string) Outcome {
 }
 
 // tooLow is the first note that says that a figure may be too low without saying by how much; nil
-// where there is none, or allow: names it. Weights are what they are. A value that was read decides
+// where there is none, or allow: names it. Weights of the run are what they are. A value that was read decides
 // nothing more where runs with others have shown what it decides.
 func tooLow(r *report.Report, o Options, m report.Metric) *report.Note {
 	for i := range r.Notes {
 		n := &r.Notes[i]
 		switch {
-		case m == report.Weights || slices.Contains(o.Allow, string(n.ID)):
+		case m == report.Weights && n.ID != note.RanksNotRun || slices.Contains(o.Allow, string(n.ID)):
 		case n.ID == note.ValueRead && (r.HasNote(note.ValueDecides) || r.HasNote(note.ValueOpen)):
 		case n.ID.Effect() == note.Open, n.ID.Effect() == note.OpenTotal && m == report.Total:
 			return n

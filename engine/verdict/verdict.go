@@ -109,6 +109,7 @@ func (f *Finding) Undecided() bool {
 // Verdict is a case judged. Findings are in the order of the budgets.
 type Verdict struct {
 	Outcome  Outcome
+	Quality  report.Quality // of the figures that the budgets are on
 	Findings []Finding
 	Why      []string // what made the whole case inconclusive or fail, where no single budget did
 	Grounds  []Ground // what it rests on beside the figures
