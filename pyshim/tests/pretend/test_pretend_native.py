@@ -68,9 +68,10 @@ def made(out, sanitizers):
         "-Wextra",
         "-Werror",
         "-pthread",
+        "-DPATIENCE=2",
         f"-I{build.SOURCES}",
         *units,
-        *(HERE / f"{n}.c" for n in ("unit", "misuse", "ends")),
+        *(HERE / f"{n}.c" for n in ("unit", "misuse", "ends", "ranks")),
         "-o",
         out,
         "-ldl",
@@ -108,6 +109,14 @@ def test_unit(unit, forking, name):
     assert (p.returncode, p.stdout) == (0, "ok\n"), (
         f"{p.stderr}\nreproduce: MEMSPEC_PRETEND='{T4}\n{H100}' {unit} {name}"
     )
+
+
+def test_what_ranks_that_are_processes_send(unit, tmp_path):
+    """Sums, gatherings, groups and splits of two, and of one that is out of step, silent or gone."""
+    p = run(unit, "ranks", env={"MEMSPEC_PRETEND": f"{T4}\n{H100}", process_reports.FIGURES: str(tmp_path)})
+    assert (p.returncode, p.stdout) == (0, "ok\n"), p.stderr
+    silent = [line for line in p.stderr.splitlines() if "has sent nothing for 2 s" in line]
+    assert len(silent) == 1, p.stderr
 
 
 def test_figures_stay_whatever_ends_a_process(unit, tmp_path):
@@ -292,7 +301,7 @@ def test_every_function_has_its_public_prototype(major, crt):
     units = [f for f in build.sources() if f.suffix == ".c"]
     if major == 12:
         # what is used of these is the same in both
-        units = [f for f in units if f.name not in ("cublas.c", "cudnn.c", "nccl.c")]
+        units = [f for f in units if f.name not in ("cublas.c", "cudnn.c", "cudnn_formula.c", "nccl.c")]
     for unit in units:
         p = check_prototypes(unit, major, crt)
         assert p.returncode == 0, f"{unit.name}\n{p.stderr}"

@@ -50,6 +50,14 @@ const char *memspec_pretend_figures(void);
 ncclResult_t ncclCommInitRank(ncclComm_t *, int, ncclUniqueId, int), ncclCommDestroy(ncclComm_t), ncclGroupStart(void), ncclGroupEnd(void), ncclAllGather(const void *, void *, size_t, int, ncclComm_t, cudaStream_t);
 ncclResult_t ncclReduceScatter(const void *, void *, size_t, int, int, ncclComm_t, cudaStream_t), ncclAllReduce(const void *, void *, size_t, int, int, ncclComm_t, cudaStream_t);
 ncclResult_t ncclBroadcast(const void *, void *, size_t, int, int, ncclComm_t, cudaStream_t);
+ncclResult_t ncclAlltoAll(const void *, void *, size_t, int, ncclComm_t, cudaStream_t);
+ncclResult_t ncclGather(const void *, void *, size_t, int, int, ncclComm_t, cudaStream_t);
+ncclResult_t ncclReduce(const void *, void *, size_t, int, int, int, ncclComm_t, cudaStream_t);
+ncclResult_t ncclSend(const void *, size_t, int, int, ncclComm_t, cudaStream_t);
+ncclResult_t ncclRecv(void *, size_t, int, int, ncclComm_t, cudaStream_t);
+ncclResult_t ncclCommSplit(ncclComm_t, int, int, ncclComm_t *, void *), ncclCommCount(ncclComm_t, int *);
+void memspec_pretend_split(int, int), memspec_pretend_chose(void *, size_t);
+int memspec_pretend_chosen(const void *, size_t);
 struct reads {
 	unsigned long long count, bytes;
 };
@@ -71,5 +79,6 @@ UNUSED static size_t free_now(void) {
 }
 
 
-/* misuse.c, figures.c */
+/* misuse.c, ends.c, ranks.c */
 void wrong_addresses(void), wrong_handles(void), wrong_sizes(void), spanning(void), managed(void), no_addresses(void), ends(void);
+void ranks(void);

@@ -1,6 +1,8 @@
-/* Ranks that are processes of this machine: what one sends of which the bytes are known arrives at the others as sent. Objects, shapes, counts of
-   tokens and small sums are that; gradients are not. Each rank appends to a file in the folder of `memshim run`, named by the communicator and the
-   rank; the others read it. A rank that waits for one that has ended goes on with what is not known. */
+/* Ranks that are processes of this machine: what one sends of which the bytes are known arrives at
+   the others as sent. Objects, shapes, counts of tokens and small sums are that; gradients are not.
+   Each rank appends to a file in the folder of `memshim run`, named by the communicator and the
+   rank; the others read it. A rank that waits for one that has ended, that sends nothing for long or
+   that does not do the same goes on with what is not known. */
 #include "exchange.h"
 
 #include <errno.h>
@@ -13,7 +15,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PATIENCE = 120, LOOK = 100 }; /* seconds for a rank that lives; milliseconds between two looks whether it does */
+#ifndef PATIENCE
+#define PATIENCE 120 /* seconds for a rank that lives and sends nothing, as while it compiles */
+#endif
+enum { LOOK = 100 }; /* milliseconds between two looks whether it lives */
 
 struct record { /* before each message; the file begins with its writer's process id */
 	uint64_t number;
@@ -60,13 +65,18 @@ void exchange_close(struct exchange *x) {
 
 static int open_log(const struct exchange *x, int from, int to, int flags) {
 	char path[4096];
-	if ((size_t)snprintf(path, sizeof path, "%s/%016llx.%d.%d.sent", folder(), (unsigned long long)x->id, from, to) >= sizeof path) return -1;
+	int n = snprintf(path, sizeof path, "%s/%016llx.%d.%d.sent", folder(), (unsigned long long)x->id, from, to);
+	if ((size_t)n >= sizeof path) return -1;
 	return open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
-static void append(int file, const void *head, size_t n, const void *more, size_t m) { /* a message that does not fit on the disk is lost: the readers' patience ends */
+/* A message that does not fit on the disk is the last: what follows part of one could not be read. */
+static void append(struct log *log, const void *head, size_t n, const void *more, size_t m) {
 	struct iovec parts[] = { { (void *)(uintptr_t)head, n }, { (void *)(uintptr_t)more, m } };
-	if (writev(file, parts, m ? 2 : 1) != (ssize_t)(n + m)) complain("what a rank sends is lost: %s", strerror(errno));
+	errno = 0;
+	if (writev(log->file, parts, m ? 2 : 1) == (ssize_t)(n + m)) return;
+	complain("what a rank sends is lost from here on: %s", strerror(errno ? errno : ENOSPC));
+	log->lost = true;
 }
 
 void exchange_send(struct exchange *x, int to, uint64_t number, const void *from, size_t n) {
@@ -78,11 +88,12 @@ void exchange_send(struct exchange *x, int to, uint64_t number, const void *from
 		log->lost = log->file < 0;
 		if (log->lost) return;
 		int64_t pid = getpid();
-		append(log->file, &pid, sizeof pid, NULL, 0);
+		append(log, &pid, sizeof pid, NULL, 0);
+		if (log->lost) return;
 	}
 	enum value value = bytes_value(from, n);
 	struct record r = { number, (uint32_t)n, value };
-	append(log->file, &r, sizeof r, from, value == UNKNOWN ? 0 : n);
+	append(log, &r, sizeof r, from, value == UNKNOWN ? 0 : n);
 }
 
 static bool ended(int file) { /* whether the writer has */
@@ -100,9 +111,15 @@ static bool arrived(struct exchange *x, struct log *log, int from, int to, void 
 			log->at += (off_t)n;
 			return true;
 		}
-		if (last || waited > PATIENCE * 1000000L) break;
-		for (long until = waited + LOOK * 1000L; waited < until; waited += pause.tv_nsec / 1000) {
+		if (last) break;
+		if (waited > PATIENCE * 1000000L) {
+			complain("rank %d of %d has sent nothing for %d s: rank %d does not know what it would send", from, x->ranks, PATIENCE,
+				x->rank);
+			break;
+		}
+		for (long until = waited + LOOK * 1000L; waited < until;) {
 			nanosleep(&pause, NULL);
+			waited += pause.tv_nsec / 1000;
 			if (pause.tv_nsec < 2000000) pause.tv_nsec += pause.tv_nsec / 4;
 			char byte;
 			if (log->file < 0 || pread(log->file, &byte, 1, log->at) == 1) break;
@@ -120,7 +137,10 @@ enum value exchange_receive(struct exchange *x, int from, bool alone, uint64_t n
 	struct record r;
 	while (!log->lost && arrived(x, log, from, target, &r, sizeof r)) {
 		bool of_number = alone || r.number == number;
-		if (r.size > sizeof bytes || r.number > number) break; /* the ranks do not do the same */
+		if (r.size > sizeof bytes || r.number > number) {
+			log->lost = true; /* the ranks do not do the same: no later message is the one that is meant */
+			break;
+		}
 		if (r.value != UNKNOWN && !arrived(x, log, from, target, bytes, r.size)) break;
 		if (!of_number) continue;
 		if (r.value != UNKNOWN && r.size == n) memcpy(to, bytes, n);

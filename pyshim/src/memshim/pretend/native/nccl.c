@@ -16,7 +16,7 @@ enum { AVERAGE_OPERATION = 4, PRE_MULTIPLIED_SUM }; /* ncclNumOps: the first tha
 #ifndef PUBLIC_HEADERS
 typedef int ncclDataType_t, ncclRedOp_t, ncclScalarResidence_t;
 typedef struct ncclConfig ncclConfig_t;
-enum { ncclSuccess = 0, ncclSystemError = 2, ncclInvalidArgument = 4 };
+enum { ncclSuccess = 0, ncclSystemError = 2, ncclInvalidArgument = 4, ncclInvalidUsage = 5 };
 #endif
 
 static ncclResult_t make(ncclComm_t *out, int ranks, int rank, uint64_t id) {
@@ -34,11 +34,14 @@ API ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
 	if (exchange_possible() && getrandom(id, sizeof *id, 0) != (ssize_t)sizeof *id) return ncclSystemError;
 	return ncclSuccess;
 }
-API ncclResult_t ncclCommInitRank(ncclComm_t *out, int ranks, ncclUniqueId id, int rank) { return make(out, ranks, rank, exchange_id(0, &id, sizeof id)); }
-API ncclResult_t ncclCommInitRankConfig(ncclComm_t *out, int ranks, ncclUniqueId id, int rank, ncclConfig_t *config UNUSED) {
+API ncclResult_t ncclCommInitRank(ncclComm_t *out, int ranks, ncclUniqueId id, int rank) {
 	return make(out, ranks, rank, exchange_id(0, &id, sizeof id));
 }
-API ncclResult_t ncclCommInitRankScalable(ncclComm_t *out, int ranks, int rank, int n, ncclUniqueId *ids, ncclConfig_t *config UNUSED) {
+API ncclResult_t ncclCommInitRankConfig(ncclComm_t *out, int ranks, ncclUniqueId id, int rank, ncclConfig_t *c UNUSED) {
+	return make(out, ranks, rank, exchange_id(0, &id, sizeof id));
+}
+API ncclResult_t ncclCommInitRankScalable(ncclComm_t *out, int ranks, int rank, int n, ncclUniqueId *ids,
+	ncclConfig_t *c UNUSED) {
 	return make(out, ranks, rank, exchange_id(0, ids, (size_t)n * sizeof *ids));
 }
 API ncclResult_t ncclCommInitAll(ncclComm_t *out, int n, const int *devices UNUSED) {
@@ -46,8 +49,8 @@ API ncclResult_t ncclCommInitAll(ncclComm_t *out, int n, const int *devices UNUS
 	for (int i = 0; i < n && !e; i++) e = make(&out[i], n, i, 0);
 	return e;
 }
-/* Which ranks are of a colour is known to all of them together alone; the Python side (process_groups.py) knows the list of this rank's colour.
-   PyTorch's key is the rank in that list. */
+/* Which ranks are of a colour is known to all of them together alone; the Python side
+   (process_groups.py) knows the list of this rank's colour. PyTorch's key is the rank in that list. */
 enum { MOST_SPLITS = 64 };
 static struct {
 	int colour, ranks;
@@ -68,8 +71,10 @@ API void memspec_pretend_split(int colour, int ranks) { /* a colour below 0 is a
 static int split_ranks(int colour) { /* 0 where nobody said */
 	int ranks = 0;
 	lock_memory();
-	for (unsigned i = 1; i <= MOST_SPLITS && i <= next_split && !ranks; i++)
-		if (splits[(next_split - i) % MOST_SPLITS].colour == colour) ranks = splits[(next_split - i) % MOST_SPLITS].ranks;
+	for (unsigned i = 1; i <= MOST_SPLITS && i <= next_split && !ranks; i++) {
+		unsigned at = (next_split - i) % MOST_SPLITS;
+		if (splits[at].colour == colour) ranks = splits[at].ranks;
+	}
 	unlock_memory();
 	return ranks ? ranks : ranks_of_any;
 }
@@ -78,8 +83,11 @@ API ncclResult_t ncclCommSplit(ncclComm_t c, int colour, int key, ncclComm_t *ou
 	unsigned which[] = { (unsigned)colour, c->splits++ }; /* all ranks split, those of no colour too */
 	if (colour < 0) return ncclSuccess;                   /* NCCL_SPLIT_NOCOLOR */
 	int ranks = split_ranks(colour);
-	uint64_t id = c->exchange.id ? exchange_id(c->exchange.id, which, sizeof which) : 0;
-	return ranks ? make(out, ranks, key, id) : make(out, c->ranks, c->rank, 0);
+	if (!ranks) {
+		note_refused(NCCL, "ncclCommSplit into a colour of unknown size");
+		return ncclInvalidUsage;
+	}
+	return make(out, ranks, key, c->exchange.id ? exchange_id(c->exchange.id, which, sizeof which) : 0);
 }
 API ncclResult_t ncclCommFinalize(ncclComm_t c UNUSED) { return ncclSuccess; }
 API ncclResult_t ncclCommDestroy(ncclComm_t c) {
@@ -115,11 +123,12 @@ API ncclResult_t ncclRedOpDestroy(ncclRedOp_t op UNUSED, ncclComm_t c UNUSED) { 
 /* ---- what the Python side knows of the next messages of others: pickled objects (absent/objects.py) ---- */
 
 enum { MOST_MESSAGES = 64 };
+struct message {
+	char *bytes;
+	size_t size, part, taken; /* part: of a rank, where a gathering is a broadcast of each; its own does not come */
+};
 static __thread struct {
-	struct {
-		char *bytes;
-		size_t size, part, taken; /* part: of each rank, where a gathering comes as a broadcast of each rank; its own does not come */
-	} messages[MOST_MESSAGES];
+	struct message messages[MOST_MESSAGES];
 	int count, next;
 } expected;
 
@@ -128,10 +137,7 @@ API void memspec_pretend_expect(const void *bytes, size_t size, size_t part) {
 	char *copy = malloc(size ? size : 1);
 	if (!copy) return;
 	memcpy(copy, bytes, size);
-	expected.messages[expected.count].bytes = copy;
-	expected.messages[expected.count].size = size;
-	expected.messages[expected.count].part = part;
-	expected.messages[expected.count++].taken = 0;
+	expected.messages[expected.count++] = (struct message){ copy, size, part, 0 };
 }
 API void memspec_pretend_expect_end(void) {
 	while (expected.count) free(expected.messages[--expected.count].bytes);
@@ -139,14 +145,15 @@ API void memspec_pretend_expect_end(void) {
 }
 static bool arrived(void *to, size_t n) { /* the next expected bytes, where that many are expected */
 	for (; expected.next < expected.count; expected.next++) {
-		size_t size = expected.messages[expected.next].size, part = expected.messages[expected.next].part, taken = expected.messages[expected.next].taken;
-		if (!taken && n == size) {
-			bytes_copy(to, expected.messages[expected.next++].bytes, n);
+		struct message *m = &expected.messages[expected.next];
+		if (!m->taken && n == m->size) {
+			bytes_copy(to, m->bytes, n);
+			expected.next++;
 			return true;
 		}
-		if (n == part && taken + 2 * part <= size) {
-			bytes_copy(to, expected.messages[expected.next].bytes + taken, n);
-			expected.messages[expected.next].taken += part;
+		if (n == m->part && m->taken + 2 * n <= m->size) {
+			bytes_copy(to, m->bytes + m->taken, n);
+			m->taken += n;
 			return true;
 		}
 	}
@@ -160,7 +167,10 @@ static size_t width(ncclDataType_t type) {
 	return (size_t)type < sizeof widths ? widths[type] : 8;
 }
 /* Whether ranks that are processes say what they have in an operation of so many bytes of each. */
-static bool exchanged(const ncclComm_t c, size_t n, cudaStream_t s) { return c->exchange.id && n && n <= MOST_EXCHANGED && !stream_capturing(s); }
+static bool exchanged(const ncclComm_t c, size_t n, cudaStream_t s) {
+	return c->exchange.id && n && n <= MOST_EXCHANGED && !stream_capturing(s);
+}
+static bool has(const ncclComm_t c, int rank) { return rank >= 0 && rank < c->ranks; }
 static void put(void *to, const void *bytes, size_t n, enum value value) {
 	bytes_copy(to, bytes, n);
 	if (value == CHOSEN) bytes_chosen(to, n);
@@ -192,7 +202,8 @@ static ncclResult_t gather(const void *from, void *to, size_t n, size_t at, size
 	return ncclSuccess;
 }
 /* The sum of what all ranks have, or of a part of it: known where each is. */
-static ncclResult_t reduce(const void *from, void *to, size_t n, size_t at, size_t part, ncclDataType_t type, ncclRedOp_t op, bool to_me, ncclComm_t c, cudaStream_t s) {
+static ncclResult_t reduce(const void *from, void *to, size_t n, size_t at, size_t part, ncclDataType_t type,
+	ncclRedOp_t op, bool to_me, ncclComm_t c, cudaStream_t s) {
 	size_t wide = width(type);
 	if (!exchanged(c, n * wide, s)) {
 		ncclResult_t e = to_me ? receive((const char *)from + at * wide, to, part * wide, 1, c, s) : ncclSuccess;
@@ -208,7 +219,8 @@ static ncclResult_t reduce(const void *from, void *to, size_t n, size_t at, size
 	for (int i = 0; to_me && i < c->ranks && value != UNKNOWN; i++) {
 		if (i == c->rank) continue;
 		enum value its = exchange_receive(&c->exchange, i, false, number, more, n * wide);
-		value = its == UNKNOWN || !exchange_reduce(sum, more, n, (int)type, (int)op) ? UNKNOWN : its == CHOSEN ? CHOSEN : value;
+		if (its == UNKNOWN || !exchange_reduce(sum, more, n, (int)type, (int)op)) value = UNKNOWN;
+		else if (its == CHOSEN) value = CHOSEN;
 	}
 	if (!to_me || value == UNKNOWN) return ncclSuccess;
 	if ((int)op == AVERAGE_OPERATION) exchange_average(sum, n, (int)type, c->ranks);
@@ -216,10 +228,13 @@ static ncclResult_t reduce(const void *from, void *to, size_t n, size_t at, size
 	return ncclSuccess;
 }
 
-API ncclResult_t ncclAllReduce(const void *from, void *to, size_t n, ncclDataType_t type, ncclRedOp_t op, ncclComm_t c, cudaStream_t s) {
+API ncclResult_t ncclAllReduce(const void *from, void *to, size_t n, ncclDataType_t type, ncclRedOp_t op, ncclComm_t c,
+	cudaStream_t s) {
 	return reduce(from, to, n, 0, n, type, op, true, c, s);
 }
-API ncclResult_t ncclReduce(const void *from, void *to, size_t n, ncclDataType_t type, ncclRedOp_t op, int root, ncclComm_t c, cudaStream_t s) {
+API ncclResult_t ncclReduce(const void *from, void *to, size_t n, ncclDataType_t type, ncclRedOp_t op, int root,
+	ncclComm_t c, cudaStream_t s) {
+	if (!has(c, root)) return ncclInvalidArgument;
 	return reduce(from, to, n, 0, n, type, op, c->rank == root, c, s);
 }
 
@@ -233,10 +248,10 @@ struct awaited {
 	cudaStream_t stream;
 };
 static __thread struct {
-	int depth, received, awaited;
-	const void *sent, *own; /* own: to this rank itself */
+	int depth, received, awaited, room; /* room: of awaits */
+	const void *sent, *own;             /* own: to this rank itself */
 	size_t size, own_size;
-	struct awaited awaits[MOST_RECEIVED];
+	struct awaited *awaits;
 	struct {
 		void *to;
 		size_t size;
@@ -247,8 +262,8 @@ API ncclResult_t ncclGroupStart(void) {
 	if (!group.depth++) group.sent = group.own = NULL, group.received = group.awaited = 0;
 	return ncclSuccess;
 }
-/* A message of one rank to this one; in a group after all that this rank sends in it, for which the other may wait. Where it is not known, others
-   send as much, and the same, as this one to itself. */
+/* A message of one rank to this one. Where it is not known, others send as much, and the same, as
+   this one to itself. */
 static void await(const struct awaited *m) {
 	char bytes[MOST_EXCHANGED];
 	if (group.own && group.own_size == m->size) {
@@ -260,9 +275,24 @@ static void await(const struct awaited *m) {
 	enum value value = exchange_receive(&m->c->exchange, m->from, true, 0, bytes, m->size);
 	if (value != UNKNOWN) put(m->to, bytes, m->size, value);
 }
+/* The same, in a group after all that this rank sends in it, for which the other may wait. */
+static ncclResult_t await_later(const struct awaited *m) {
+	if (group.awaited == group.room) {
+		int room = group.room ? 2 * group.room : 16;
+		struct awaited *larger = realloc(group.awaits, (size_t)room * sizeof *larger);
+		if (!larger) return ncclSystemError;
+		group.awaits = larger;
+		group.room = room;
+	}
+	group.awaits[group.awaited++] = *m;
+	return ncclSuccess;
+}
 API ncclResult_t ncclGroupEnd(void) {
 	if (--group.depth) return ncclSuccess;
 	for (int i = 0; i < group.awaited; i++) await(&group.awaits[i]);
+	free(group.awaits);
+	group.awaits = NULL;
+	group.awaited = group.room = 0;
 	for (int i = 0; group.sent && i < group.received; i++) {
 		if (group.parts[i].size != group.size) continue;
 		bytes_copy(group.parts[i].to, group.sent, group.size);
@@ -270,7 +300,9 @@ API ncclResult_t ncclGroupEnd(void) {
 	}
 	return ncclSuccess;
 }
-API ncclResult_t ncclBroadcast(const void *from, void *to, size_t n, ncclDataType_t type, int root, ncclComm_t c, cudaStream_t s) {
+API ncclResult_t ncclBroadcast(const void *from, void *to, size_t n, ncclDataType_t type, int root, ncclComm_t c,
+	cudaStream_t s) {
+	if (!has(c, root)) return ncclInvalidArgument;
 	size_t size = n * width(type);
 	bool process = exchanged(c, size, s);
 	uint64_t number = process ? c->exchange.number++ : 0;
@@ -295,25 +327,36 @@ API ncclResult_t ncclBroadcast(const void *from, void *to, size_t n, ncclDataTyp
 	}
 	return receive(to, to, size, 1, c, s);
 }
-API ncclResult_t ncclBcast(void *p, size_t n, ncclDataType_t type, int root, ncclComm_t c, cudaStream_t s) { return ncclBroadcast(p, p, n, type, root, c, s); }
-API ncclResult_t ncclReduceScatter(const void *from, void *to, size_t n, ncclDataType_t type, ncclRedOp_t op, ncclComm_t c, cudaStream_t s) {
+API ncclResult_t ncclBcast(void *p, size_t n, ncclDataType_t type, int root, ncclComm_t c, cudaStream_t s) {
+	return ncclBroadcast(p, p, n, type, root, c, s);
+}
+API ncclResult_t ncclReduceScatter(const void *from, void *to, size_t n, ncclDataType_t type, ncclRedOp_t op,
+	ncclComm_t c, cudaStream_t s) {
 	return reduce(from, to, n * (size_t)c->ranks, (size_t)c->rank * n, n, type, op, true, c, s);
 }
-API ncclResult_t ncclAllGather(const void *from, void *to, size_t n, ncclDataType_t type, ncclComm_t c, cudaStream_t s) {
-	size_t size = n * width(type);
-	return exchanged(c, size, s) ? gather(from, to, size, 0, size, c, s) : receive(from, to, size, (size_t)c->ranks, c, s);
+static ncclResult_t gather_all(const void *from, void *to, size_t size, ncclComm_t c, cudaStream_t s) {
+	if (exchanged(c, size, s)) return gather(from, to, size, 0, size, c, s);
+	return receive(from, to, size, (size_t)c->ranks, c, s);
+}
+API ncclResult_t ncclAllGather(const void *from, void *to, size_t n, ncclDataType_t type, ncclComm_t c,
+	cudaStream_t s) {
+	return gather_all(from, to, n * width(type), c, s);
 }
 API ncclResult_t ncclAlltoAll(const void *from, void *to, size_t n, ncclDataType_t type, ncclComm_t c, cudaStream_t s) {
 	size_t part = n * width(type), all = part * (size_t)c->ranks, at = (size_t)c->rank * part;
-	return exchanged(c, all, s) ? gather(from, to, all, at, part, c, s) : receive((const char *)from + at, to, part, (size_t)c->ranks, c, s);
+	if (exchanged(c, all, s)) return gather(from, to, all, at, part, c, s);
+	return receive((const char *)from + at, to, part, (size_t)c->ranks, c, s);
 }
-API ncclResult_t ncclGather(const void *from, void *to, size_t n, ncclDataType_t type, int root, ncclComm_t c, cudaStream_t s) {
+API ncclResult_t ncclGather(const void *from, void *to, size_t n, ncclDataType_t type, int root, ncclComm_t c,
+	cudaStream_t s) {
+	if (!has(c, root)) return ncclInvalidArgument;
 	size_t size = n * width(type);
-	if (c->rank == root) return exchanged(c, size, s) ? gather(from, to, size, 0, size, c, s) : receive(from, to, size, (size_t)c->ranks, c, s);
+	if (c->rank == root) return gather_all(from, to, size, c, s);
 	if (exchanged(c, size, s)) exchange_send(&c->exchange, -1, c->exchange.number++, from, size);
 	return ncclSuccess;
 }
 API ncclResult_t ncclSend(const void *from, size_t n, ncclDataType_t type, int to, ncclComm_t c, cudaStream_t s) {
+	if (!has(c, to)) return ncclInvalidArgument;
 	capture_node(s);
 	size_t size = n * width(type);
 	if (to == c->rank) group.own = from, group.own_size = size;
@@ -321,12 +364,13 @@ API ncclResult_t ncclSend(const void *from, size_t n, ncclDataType_t type, int t
 	return ncclSuccess;
 }
 API ncclResult_t ncclRecv(void *to, size_t n, ncclDataType_t type, int from, ncclComm_t c, cudaStream_t s) {
+	if (!has(c, from)) return ncclInvalidArgument;
 	capture_node(s);
 	size_t size = n * width(type);
 	if (expected.count && arrived(to, size)) return ncclSuccess;
 	bytes_unknown(to, size);
 	struct awaited m = { to, size, from, c, s };
-	if (group.depth && group.awaited < MOST_RECEIVED) group.awaits[group.awaited++] = m;
-	else await(&m);
+	if (group.depth) return await_later(&m);
+	await(&m);
 	return ncclSuccess;
 }
