@@ -34,8 +34,9 @@ def answer(request: str, a: argparse.Namespace) -> int:
     """Measure a case as memspec cases states it and write its record to a.output; how the process is
     to end. The last line on stderr says why not."""
     end_with_parent()
+    before = threading.enumerate()
     code = _answered(request, a)
-    if any(t is not threading.current_thread() and not t.daemon for t in threading.enumerate()):
+    if any(t not in before and not t.daemon for t in threading.enumerate()):
         leave(code)  # threads that the model left running would keep the process
     sys.stdout.flush()
     sys.stderr.flush()
