@@ -137,7 +137,7 @@ probe: $(VENV)/.stamp
 # SHARD=1/3 runs a third of them.
 test-python: $(VENV)/.stamp $(HEADERS)/.stamp
 	PYTHONPATH=$(CURDIR)/pyshim/src $(VENV)/bin/python -c 'from memshim import binary; binary.find()' # built once, before several tests ask for it
-	env -u PYTHONDONTWRITEBYTECODE MEMSPEC_WHOLE=1 MEMSPEC_SHARD=$(SHARD) PYTHONPATH=$(CURDIR)/pyshim/src $(VENV)/bin/python -m pytest -q -rs -n 2 pyshim/tests
+	env -u PYTHONDONTWRITEBYTECODE MEMSPEC_WHOLE=1 MEMSPEC_SHARD=$(SHARD) PYTHONPATH=$(CURDIR)/pyshim/src $(VENV)/bin/python -m pytest -q -rs -n 2 --max-worker-restart 0 pyshim/tests
 	MEMSPEC_PYTHON_TESTS=1 $(GO) test ./cudameasure
 
 # CUDA's public headers, of both majors, that the pretend GPU's declarations are compared with; 100 MB.

@@ -211,7 +211,7 @@ dist.destroy_process_group()
 def test_a_value_that_one_rank_sends_another(tmp_path):
     """torchrun starts two processes; what rank 0 broadcasts arrives at rank 1, numbers and objects."""
     (tmp_path / "send.py").write_text(SENDS)
-    words = ("torchrun", "--standalone", "--nproc-per-node", "2", "send.py")
+    words = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "send.py")
     p = run("--on", "t4", "--count", "2", "--", *words, cwd=tmp_path)
     assert p.returncode == 0, p.stderr
     assert [(tmp_path / f"rank{r}").read_text() for r in (0, 1)] == ["7 [{'seed': 7}]"] * 2
