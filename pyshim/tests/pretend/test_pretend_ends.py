@@ -21,6 +21,7 @@ QUICK = (
     "branch",
     "other_branch",
     "below_zero",
+    "between",
     "early_exit",
     "scaler",
     "sampling",
@@ -68,6 +69,7 @@ def test_balanced_routing_is_even(ends, name):
         ("branch", "bytes"),
         ("other_branch", "bytes"),
         ("below_zero", "bytes"),
+        ("between", "bytes"),
         ("early_exit", "layers"),
         ("scaler", "state"),
         ("masked", "selected"),
@@ -118,7 +120,7 @@ def reads(play):
         ("balanced", [False, 0.0, 7, 0, 0, [[0, 1], [2, 3], [4, 5], [6, 7], [0, 1], [2, 3]], 4096, 4096]),
         ("least", [False, -1.0, 0, 0, 0, [[0, 1]] * 6, 0, 0]),
         ("most", [True, 1e30, 7, 48, 4096, [[7, 6]] * 6, 4096, 4096]),
-        ("skewed", [True, 0.0, 5, 48, 0, [[6, 7]] * 6, 0, 4096]),
+        ("skewed", [True, 0.5, 5, 48, 0, [[6, 7]] * 6, 0, 4096]),
     ],
 )
 def test_a_mode_decides_what_unknown_values_read_as(reads, mode, out):

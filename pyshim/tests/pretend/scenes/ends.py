@@ -283,6 +283,12 @@ def below_zero(device):
 
 
 @case
+def between(device):
+    y = torch.randn(8, 64, device=device).abs()
+    return {"bytes": (torch.cat([y] * 3) if 0.1 < y.mean().item() < 10 else y).nbytes}
+
+
+@case
 def early_exit(device):
     x, layers, done = torch.randn(4, 32, device=device), [nn.Linear(32, 32, device=device) for _ in range(12)], 0
     for layer in layers:

@@ -16,6 +16,7 @@ VARIABLE = "MEMSPEC_VALUES"
 BALANCED, LEAST, MOST, SKEWED = MODES = ("balanced", "least", "most", "skewed")
 LARGE = 1e30  # a float in mode most: a size that is computed from it raises, a comparison with it takes the other side
 NEGATIVE = -1.0  # a float in mode least: a comparison with zero takes the other side
+BETWEEN = 0.5  # a float in mode skewed: a comparison with two positive limits takes the other side
 MANY = 4096  # an integer without a known range in mode most: a loop over it still ends
 ENDLESS = 4096  # reads of single values at one place; from then on the opposite value is given, so that a loop ends
 
@@ -23,7 +24,7 @@ ASSUMED = {
     BALANCED: "indices spread evenly, other values zero",
     LEAST: "unknown values at the lower end of their range",
     MOST: "unknown values at the upper end of their range",
-    SKEWED: "indices the same for nearly all, booleans flipped",
+    SKEWED: "indices the same for nearly all, booleans flipped, floats one half",
 }
 
 
@@ -46,7 +47,7 @@ def number(mode: str, value: Number, dtype: torch.dtype) -> Number:
         return negative(dtype) if isinstance(value, float) else 0
     if mode == MOST:
         return large(dtype) if isinstance(value, float) else MANY
-    return value
+    return BETWEEN if mode == SKEWED and isinstance(value, float) else value
 
 
 def large(dtype: torch.dtype) -> float:
@@ -75,7 +76,7 @@ def everywhere(mode: str, dtype: torch.dtype) -> Number | None:
         return negative(dtype) if dtype.is_floating_point else 0
     if mode == MOST:
         return True if dtype is torch.bool else large(dtype) if dtype.is_floating_point else MANY
-    return dtype is torch.bool or None  # booleans flipped
+    return BETWEEN if dtype.is_floating_point else dtype is torch.bool or None  # booleans flipped
 
 
 def given(mode: str, value: Number | None, chosen: bool) -> str:
