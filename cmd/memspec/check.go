@@ -47,7 +47,7 @@ an error; 3 if any is inconclusive; else 0.`,
 	against := cmd.Flags().String("against", "", "compare with another `COMMIT` of the repository, read from git: its artifacts and recordings, by its memspec.yaml")
 	part := cmd.Flags().String("shard", "", "only one `PART` of the cases, such as 2/8: the same ones whatever else the file holds")
 	since := cmd.Flags().String("changed-since", "", "only cases that something changed for since a `COMMIT`: artifact, profile, source or lines of memspec.yaml")
-	on := cli.DeviceFlag(cmd)
+	on, lines := cli.DeviceFlag(cmd), cli.SetFlag(cmd)
 	baseline := cmd.Flags().String("baseline", "", "compare with this `FILE` in place of the memspec.baseline.json beside each memspec.yaml")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "the whole report of every case, every holder")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -77,6 +77,9 @@ an error; 3 if any is inconclusive; else 0.`,
 			}
 		}
 		if cases, err = cli.OnDevice(cases, *on); err != nil {
+			return err
+		}
+		if cases, err = cli.WithLines(cases, *lines); err != nil {
 			return err
 		}
 		if err := cli.UseProfile(cases, *profile); err != nil {

@@ -29,13 +29,16 @@ has all that running a case for real takes: inputs with their dims bound, how to
 	}
 	patterns := cli.CaseFlag(cmd)
 	format := cli.FormatFlag(cmd)
-	on := cli.DeviceFlag(cmd)
+	on, lines := cli.DeviceFlag(cmd), cli.SetFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		cases, err := cli.CasesOf(args, *patterns)
 		if err != nil {
 			return err
 		}
 		if cases, err = cli.OnDevice(cases, *on); err != nil {
+			return err
+		}
+		if cases, err = cli.WithLines(cases, *lines); err != nil {
 			return err
 		}
 		if format.Value == "text" {

@@ -108,6 +108,9 @@ type Training struct {
 	Clip       *float64       `json:"clip"`       // the norm of clip_grad_norm_; nil for none
 	Checkpoint *Checkpoint    `json:"checkpoint"` // nil for none
 	Iterations int            `json:"iterations"` // the first and the steady ones
+	// OptimizerInBackward says that each parameter is stepped, and its gradient released, as soon as
+	// the backward has it.
+	OptimizerInBackward bool `json:"optimizer_in_backward,omitempty"`
 }
 
 // Checkpoint is what is computed again in the backward (torch.utils.checkpoint).

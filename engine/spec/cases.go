@@ -316,6 +316,7 @@ func (d *document) build(c *Case, m modelDecl, s settings) {
 		if c.Training.Optimizer != "" && c.Training.Loss == "" { // without an optimizer a program may do its own steps
 			c.Training.Loss = DefaultLoss
 		}
+		d.checkInBackward(c, s)
 	}
 	if c.Program != nil {
 		c.Program.settle()

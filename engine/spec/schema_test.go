@@ -108,6 +108,8 @@ func TestSchemaAgreesWithTheReader(t *testing.T) {
 		{doc: inModel("mode: training"), good: true}, {doc: inModel("mode: train")},
 		{doc: inModel("mode: training, optimizer: AdamW, loss: mean, clip: 1, accumulate: 2, iterations: 4, checkpoint: [a.*]"), good: true},
 		{doc: inModel("mode: training, optimizer: {name: AdamW, betas: [0.9, 0.99], fused: true}, checkpoint: {modules: [a], reentrant: true}"), good: true},
+		{doc: inModel("mode: training, optimizer: SGD, optimizer_in_backward: true"), good: true}, {doc: inModel("mode: training, optimizer_in_backward: 1")},
+		{doc: inModel("mode: training, optimizer: SGD, optimizer_in_backward: true, accumulate: 2"), unknowable: "the keys may be in any of three places"},
 		{doc: inModel("mode: training, optimizer: {fused: true}")}, {doc: inModel("mode: training, optimizer: [AdamW]")}, {doc: inModel("mode: training, optimizer: 'a b'")},
 		{doc: inModel("mode: training, loss: ''")}, {doc: inModel("mode: training, clip: 0")}, {doc: inModel("mode: training, accumulate: 0")},
 		{doc: inModel("mode: training, iterations: 1")}, {doc: inModel("mode: training, iterations: 1000")}, {doc: inModel("mode: training, checkpoint: []")},

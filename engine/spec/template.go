@@ -31,6 +31,55 @@ func (c *Case) With(dims ...Dim) (Case, error) {
 	return c.again(c.made.settings, dims)
 }
 
+// WithLines is the case as it would be with further lines of YAML in it, such as "accumulate: 2": the
+// keys of a case, which count before those that memspec.yaml has. Its name stays as it is.
+func (c *Case) WithLines(lines ...string) (Case, error) {
+	if c.made == nil {
+		return Case{}, fmt.Errorf("%s: got lines for a case that was written in Go, want one of a memspec.yaml", c.Name)
+	}
+	d := *c.made.document
+	data := []byte(strings.Join(lines, "\n"))
+	d.reader = newReader("--set", data)
+	root := d.root(data)
+	if len(d.errs) > 0 {
+		return Case{}, d.errs.sorted()
+	}
+	lower := c.made.settings
+	own := d.layer(root, inCase, "set")
+	dims := d.valuesOf(own.dims)
+	if own.name != nil {
+		d.errorf(root, "got name:, want keys that change what the case does")
+	}
+	if own.devices != nil && own.devices.list {
+		d.errorf(root, "got a list of devices, want one")
+	}
+	if len(d.errs) > 0 {
+		return Case{}, d.errs.sorted()
+	}
+	s := own.over(lower)
+	s.name, s.dims, s.device = lower.name, lower.dims, lower.device
+	if own.devices != nil {
+		s.device = own.devices.of[0]
+	}
+	if _, err := c.With(dims...); err != nil {
+		return Case{}, err
+	}
+	return c.again(s, dims)
+}
+
+// valuesOf are dims that have one value each.
+func (d *document) valuesOf(decls []dimDecl) []Dim {
+	var out []Dim
+	for _, decl := range decls {
+		if decl.list {
+			d.errorf(decl.key, "got a list for the dim %s, want a number", decl.name)
+		} else if len(decl.values) == 1 {
+			out = append(out, Dim{decl.name, decl.values[0]})
+		}
+	}
+	return out
+}
+
 // FromFile says whether the case was read from a memspec.yaml, where a key that is not written
 // states nothing; of a case that was written in Go a field that is not set states nothing.
 func (c *Case) FromFile() bool { return c.made != nil }

@@ -23,7 +23,7 @@ const DefaultLoss = "mean"
 const maxIterations = 999
 
 // trainingKeys are the keys of mode: training alone. Beside mode: inference they may only stand in defaults:.
-var trainingKeys = []string{"optimizer", "loss", "accumulate", "clip", "checkpoint", "iterations"}
+var trainingKeys = []string{"optimizer", "loss", "accumulate", "clip", "checkpoint", "optimizer_in_backward", "iterations"}
 
 // trainingRules are the keys of mode: training, in the order the errors list them.
 func trainingRules() []keyRule {
@@ -33,6 +33,7 @@ func trainingRules() []keyRule {
 		{"accumulate", everywhere, inTraining(count(1, 1<<20), func(t *recording.Training, n int) { t.Accumulate = n })},
 		{"clip", everywhere, inTraining((*reader).norm, func(t *recording.Training, norm float64) { t.Clip = &norm })},
 		{"checkpoint", everywhere, inTraining((*reader).checkpoint, func(t *recording.Training, c recording.Checkpoint) { t.Checkpoint = &c })},
+		{"optimizer_in_backward", everywhere, inTraining((*reader).truth, func(t *recording.Training, on bool) { t.OptimizerInBackward = on })},
 		{"iterations", everywhere, inTraining(count(2, maxIterations), func(t *recording.Training, n int) { t.Iterations = n })},
 	}
 }
@@ -64,6 +65,33 @@ func (d *document) train(c *Case, s settings) {
 		return
 	}
 	c.Training = &recording.Training{Accumulate: 1, Iterations: DefaultIterations}
+}
+
+// checkInBackward refuses what an optimizer that steps inside the backward cannot do: it never sees
+// the gradients of all parameters, nor those of several passes.
+func (d *document) checkInBackward(c *Case, s settings) {
+	t := c.Training
+	if !t.OptimizerInBackward {
+		return
+	}
+	other := ""
+	switch {
+	case t.Accumulate > 1:
+		other = "accumulate"
+	case t.Clip != nil:
+		other = "clip"
+	case c.Platform.Autocast == "float16":
+		other = "autocast"
+	default:
+		return
+	}
+	for _, e := range s.written {
+		if e.name == "optimizer_in_backward" || e.name == other {
+			d.errorf(e.key, "got optimizer_in_backward: beside %s:, want one of them", other)
+			return
+		}
+	}
+	d.errorAt(c.Pos, "got optimizer_in_backward: beside %s:, want one of them", other)
 }
 
 // optimizer is a class with its keyword arguments.
@@ -187,6 +215,14 @@ func count(least, most int64) func(*reader, entry) *int {
 	}
 }
 
+func (r *reader) truth(e entry) *bool {
+	v, ok := r.boolean(e.val)
+	if !ok {
+		return nil
+	}
+	return &v
+}
+
 func (r *reader) norm(e entry) *float64 {
 	f, err := strconv.ParseFloat(e.val.Value, 64)
 	if e.val.Kind != yaml.ScalarNode || err != nil || !(f > 0) || math.IsInf(f, 0) {
@@ -257,6 +293,9 @@ func trainingText(t *recording.Training) string {
 	}
 	if t.Checkpoint != nil {
 		fmt.Fprintf(&b, " checkpoint %q %v", t.Checkpoint.Modules, t.Checkpoint.Reentrant)
+	}
+	if t.OptimizerInBackward {
+		b.WriteString(" optimizer in backward")
 	}
 	return b.String()
 }

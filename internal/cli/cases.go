@@ -122,6 +122,29 @@ func OnDevice(cases []spec.Case, name string) ([]spec.Case, error) {
 	return out, nil
 }
 
+// SetFlag adds --set to a command that reads cases.
+func SetFlag(cmd *cobra.Command) *[]string {
+	lines := new([]string)
+	RepeatedFlag(cmd.Flags(), lines, "set", "", "the cases as if this `LINE` stood in each of them, such as 'accumulate: 2'; repeats")
+	return lines
+}
+
+// WithLines is cases as if each had further lines.
+func WithLines(cases []spec.Case, lines []string) ([]spec.Case, error) {
+	if len(lines) == 0 {
+		return cases, nil
+	}
+	out := make([]spec.Case, len(cases))
+	for i := range cases {
+		c, err := cases[i].WithLines(lines...)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = c
+	}
+	return out, nil
+}
+
 // CompleteSpecs offers YAML files.
 func CompleteSpecs(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt

@@ -163,3 +163,35 @@ def test_after_the_backward_of_an_optimizer_the_phase_is_its_step(monkeypatch):
     finally:
         attribution.off()
     assert [mark.name for mark in attribution.phases] == ["backward", "step", "backward", "step"]
+
+
+def stepped(**options):
+    """A model after a step of SGD, and how many gradients it still has."""
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Linear(3, 2))
+    own = {"optimizer": "SGD", "arguments": {"lr": 0.1}} | options
+    step.trainer(STEP | own, contextlib.nullcontext, model, [torch.ones(3, 4)], {}, ".")()
+    return [p.detach() for p in model.parameters()], sum(p.grad is not None for p in model.parameters())
+
+
+def test_an_optimizer_in_the_backward_does_the_same_step():
+    plain, inside = stepped(), stepped(optimizer_in_backward=True)
+    assert all(torch.equal(a, b) for a, b in zip(plain[0], inside[0]))
+    assert plain[1] == inside[1] == 0
+
+
+def test_an_optimizer_in_the_backward_steps_before_the_backward_has_gone_on():
+    model, seen = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Linear(3, 2)), []
+    step.trainer(STEP | {"optimizer": "SGD", "optimizer_in_backward": True}, contextlib.nullcontext, model,
+                 [torch.ones(3, 4)], {}, ".")  # fmt: skip
+    for p in model.parameters():
+        p.register_post_accumulate_grad_hook(lambda _: seen.append([p.grad is None for p in model.parameters()]))
+    model(torch.ones(3, 4)).sum().backward()
+    assert len(seen) == 4 and all(map(any, seen))
+    assert seen[-1] == [True] * 4, "each hook of ours finds its gradient released"
+
+
+def test_what_steps_by_a_closure_cannot_step_in_the_backward():
+    for optimizer in ("LBFGS", "none"):
+        with pytest.raises(BuildError, match="want one that steps alone"):
+            stepped(optimizer=optimizer, arguments={}, optimizer_in_backward=True)

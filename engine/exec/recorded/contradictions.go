@@ -127,6 +127,7 @@ func (d *differences) ofTraining(got, want *recording.Training) {
 		{"accumulate", want.Accumulate > 0, func(t *recording.Training) string { return strconv.Itoa(t.Accumulate) }},
 		{"clip", want.Clip != nil, func(t *recording.Training) string { return jsonText(t.Clip) }},
 		{"checkpoint", want.Checkpoint != nil, func(t *recording.Training) string { return jsonText(t.Checkpoint) }},
+		{"optimizer_in_backward", true, func(t *recording.Training) string { return strconv.FormatBool(t.OptimizerInBackward) }},
 		{"iterations", want.Iterations > 0, func(t *recording.Training) string { return strconv.Itoa(t.Iterations) }},
 	} {
 		if k.given && states(k.key) {

@@ -38,14 +38,15 @@ var recordedKeys = map[string]struct{ like, other, refused, why string }{
 	"flags": {"{tf32: true, benchmark: true, deterministic: true, cudnn_v7: true}", "{tf32: false, benchmark: false, deterministic: false, cudnn_v7: false}",
 		"tf32 of matmul on, the case says off; tf32 of cuDNN on, the case says off; benchmark on, the case says off; " +
 			"deterministic on, the case says off; cudnn_v7 on, the case says off", ""},
-	"optimizer":  {"{name: Adam, fused: true}", "SGD", `optimizer Adam {"fused":true}, the case says SGD`, ""},
-	"loss":       {"mean", "sum", "loss mean, the case says sum", ""},
-	"accumulate": {"4", "2", "accumulate 4, the case says 2", ""},
-	"clip":       {"1.5", "2", "clip 1.5, the case says 2", ""},
-	"checkpoint": {"['layers.*']", "['*']", `checkpoint {"modules":["layers.*"],"reentrant":false}, the case says {"modules":["*"],"reentrant":false}`, ""},
-	"iterations": {"3", "4", "iterations 3, the case says 4", ""},
-	"assume":     {"{'net.py:3': most}", "{'net.py:4': most}", "net.py:4 as it was, the case says assume: {net.py:4: most}", ""},
-	"grad":       {why: "a training step records gradients; TestGradOfARecording has that of an inference"},
+	"optimizer":             {"{name: Adam, fused: true}", "SGD", `optimizer Adam {"fused":true}, the case says SGD`, ""},
+	"loss":                  {"mean", "sum", "loss mean, the case says sum", ""},
+	"accumulate":            {"4", "2", "accumulate 4, the case says 2", ""},
+	"clip":                  {"1.5", "2", "clip 1.5, the case says 2", ""},
+	"checkpoint":            {"['layers.*']", "['*']", `checkpoint {"modules":["layers.*"],"reentrant":false}, the case says {"modules":["*"],"reentrant":false}`, ""},
+	"optimizer_in_backward": {"false", "true", "optimizer_in_backward false, the case says true", ""},
+	"iterations":            {"3", "4", "iterations 3, the case says 4", ""},
+	"assume":                {"{'net.py:3': most}", "{'net.py:4': most}", "net.py:4 as it was, the case says assume: {net.py:4: most}", ""},
+	"grad":                  {why: "a training step records gradients; TestGradOfARecording has that of an inference"},
 
 	"device":          {why: "another compute capability, chip or release is a note that leaves the verdict undecided (TestARecordingFromElsewhere)"},
 	"torch":           {why: "as device"},
@@ -95,7 +96,7 @@ func TestEveryKeyBesideARecording(t *testing.T) {
 	keys := maps.Clone(schema.Defs.Model.Properties)
 	maps.Copy(keys, schema.Defs.Case.Properties)
 	require.Equal(t, slices.Sorted(maps.Keys(keys)), slices.Sorted(maps.Keys(recordedKeys)), "a new key says here what it does beside a recording")
-	training := []string{"optimizer", "loss", "accumulate", "clip", "checkpoint", "iterations"}
+	training := []string{"optimizer", "loss", "accumulate", "clip", "checkpoint", "optimizer_in_backward", "iterations"}
 	for key, k := range recordedKeys {
 		t.Run(key, func(t *testing.T) {
 			if k.other == "" {

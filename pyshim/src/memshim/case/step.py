@@ -122,13 +122,13 @@ def trainer(
 
     target = kwargs.get("target")
     kwargs = {k: v for k, v in kwargs.items() if k != "target"}
-    loss_of, optimizer = (
-        loss_function(step["loss"], folder),
-        make_optimizer(step["optimizer"], step.get("arguments") or {}, model, folder),
-    )
+    loss_of, inside = loss_function(step["loss"], folder), bool(step.get("optimizer_in_backward"))
+    optimizer: Any = None if inside else _optimizer(step, model, folder)
+    if inside:
+        step_in_backward(step, model, folder)
     several, clip = step["accumulate"] or 1, step["clip"]
     checkpoint(step["checkpoint"], model)
-    closes = isinstance(optimizer, torch.optim.LBFGS)
+    closes = _closes(optimizer)
     with autocast():
         half = torch.is_autocast_enabled("cuda") and torch.get_autocast_dtype("cuda") == torch.float16
     scaler = torch.amp.GradScaler("cuda") if half and optimizer is not None and not closes else None
@@ -165,7 +165,7 @@ def trainer(
                 scaler.update()
             elif optimizer:
                 optimizer.step()
-        if optimizer is None:
+        if optimizer is None and not inside:
             gradients.look(model.parameters())
         (optimizer or model).zero_grad()
 
@@ -246,11 +246,37 @@ def _callable(text: str, folder: str) -> Callable[..., Any]:
     return function
 
 
-def make_optimizer(name: str, arguments: dict[str, Any], model: Any, folder: str) -> Any:
+def step_in_backward(step: dict[str, Any], model: Any, folder: str) -> None:
+    """Give each parameter an optimizer, which steps and releases the gradient as soon as the
+    backward has it."""
+    for p in [p for p in model.parameters() if p.requires_grad]:
+        one = make_optimizer(step["optimizer"], step.get("arguments") or {}, [p], folder)
+        if one is None or _closes(one):
+            raise BuildError(f"got optimizer_in_backward with optimizer {step['optimizer']}, want one that steps alone")
+
+        def hook(_: Any, one: Any = one) -> None:
+            one.step()
+            one.zero_grad()
+
+        p.register_post_accumulate_grad_hook(hook)
+
+
+def _closes(optimizer: Any) -> bool:
+    """Whether a step runs the forward and the backward itself."""
+    import torch
+
+    return isinstance(optimizer, torch.optim.LBFGS)
+
+
+def _optimizer(step: dict[str, Any], model: Any, folder: str) -> Any:
+    parameters = [p for p in model.parameters() if p.requires_grad]
+    return make_optimizer(step["optimizer"], step.get("arguments") or {}, parameters, folder)
+
+
+def make_optimizer(name: str, arguments: dict[str, Any], parameters: list[Any], folder: str) -> Any:
     """A class of torch.optim, or FILE.py:NAME that is called with the parameters; none for none."""
     import torch
 
-    parameters = [p for p in model.parameters() if p.requires_grad]
     if name == "none":
         return None
     kinds = {
