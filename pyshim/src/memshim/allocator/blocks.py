@@ -24,12 +24,12 @@ class Settings(NamedTuple):
     divisions: tuple[int, ...] = ()  # roundup_power2_divisions, of 1 MiB, 2 MiB and so on
 
     @classmethod
-    def of(cls, told: dict[str, Any]) -> Settings:
+    def of(cls, given: dict[str, Any]) -> Settings:
         """A snapshot's allocator_settings."""
-        divisions = {int(k): v for k, v in (told.get("roundup_power2_divisions") or {}).items()}
+        divisions = {int(k): v for k, v in (given.get("roundup_power2_divisions") or {}).items()}
         return cls(
-            max(0, told.get("max_split_size") or 0),
-            bool(told.get("expandable_segments")),
+            max(0, given.get("max_split_size") or 0),
+            bool(given.get("expandable_segments")),
             tuple(divisions[k] for k in sorted(divisions)) if any(divisions.values()) else (),
         )
 

@@ -129,8 +129,8 @@ class Watcher(Watch):
     def _forward(self) -> int:
         node = torch._C._current_autograd_node()
         metadata: Any = node.metadata if node is not None else {}  # a property
-        told = metadata.get("traceback_")
-        return self.stacks.add(forward_frames(told)) if told else -1
+        traceback = metadata.get("traceback_")
+        return self.stacks.add(forward_frames(traceback)) if traceback else -1
 
     def open(self, region: CPURegion) -> None:
         with self._regions_lock:

@@ -59,12 +59,12 @@ def read_entries(entries: list[dict[str, Any]], stacks: Stacks) -> list[Event]:
             stack = known.get(ids, -2)
             if stack == -2:
                 stack = known[ids] = stacks.add([(f["filename"], f["line"], f["name"]) for f in frames])
-        origin, told = -1, e.get("forward_frames")
-        if told:
-            texts = tuple(told)
+        origin, lines_forward = -1, e.get("forward_frames")
+        if lines_forward:
+            texts = tuple(lines_forward)
             origin = nodes.get(texts, -2)
             if origin == -2:
-                origin = nodes[texts] = stacks.add(forward_frames(told))
+                origin = nodes[texts] = stacks.add(forward_frames(lines_forward))
         out.append(
             Event(
                 action,
@@ -99,14 +99,14 @@ def deltas(events: list[Event], where: str) -> Iterator[tuple[Event, int]]:
             yield e, -block(e.size, where)
 
 
-def forward_frames(told: list[str]) -> list[tuple[str, int, str]]:
+def forward_frames(lines_forward: list[str]) -> list[tuple[str, int, str]]:
     """The frames that a node says of, innermost first: written by attribution/forward_lines.py, or
     by PyTorch where the program itself looks for anomalies."""
-    if told and told[0].startswith("  File "):
-        told = [" ".join(text.splitlines()[:1]) for text in reversed(told)]
+    if lines_forward and lines_forward[0].startswith("  File "):
+        lines_forward = [" ".join(text.splitlines()[:1]) for text in reversed(lines_forward)]
     else:
-        told = [line for text in told for line in text.splitlines()]
-    return [place for place in map(_place, told) if place]
+        lines_forward = [line for text in lines_forward for line in text.splitlines()]
+    return [place for place in map(_place, lines_forward) if place]
 
 
 @lru_cache(maxsize=1 << 16)

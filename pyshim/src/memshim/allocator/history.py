@@ -201,9 +201,9 @@ def at_peak(region: Region, every_frame: bool = False, since: int = 0) -> Peak:
     largest first."""
     changes = replay(region)
     m = moment(region, changes, since=since)
-    told = region.peaks().get("allocated", 0) if region.where == "cuda" and not since else 0
+    counted_peak = region.peaks().get("allocated", 0) if region.where == "cuda" and not since else 0
     churn = sum(e.size for e in region.events if e.action == "alloc")
-    return _account(region, m, max(m.total, told), every_frame)._replace(
+    return _account(region, m, max(m.total, counted_peak), every_frame)._replace(
         churn=churn, oom=_last_oom(region, changes, m, every_frame), lost=region.lost
     )
 

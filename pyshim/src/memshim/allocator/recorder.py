@@ -117,8 +117,8 @@ class CUDARegion:
 
 def stats(index: int, kind: str) -> dict[str, int]:
     """The allocator's counters, all pools together. kind: current or peak."""
-    told = recorder.real_stats(index)
-    return {m: told[name]["all"][kind] for m, name in METRICS.items()}
+    stats = recorder.real_stats(index)
+    return {m: stats[name]["all"][kind] for m, name in METRICS.items()}
 
 
 class Recorder:
@@ -325,7 +325,7 @@ class Recorder:
         """Once nobody looks, and what the program reads is what there is."""
         if self.regions:
             return
-        self._program = {i: told for i, told in self._program.items() if self.program_reads(i) != self.real_stats(i)}
+        self._program = {i: stats for i, stats in self._program.items() if self.program_reads(i) != self.real_stats(i)}
         if not self._program:
             self._guard.remove()
 
@@ -440,8 +440,8 @@ class Guard:
     def stats(self, index: int) -> dict[str, Any]:
         import torch
 
-        told: dict[str, Any] = self._real.get("_cuda_memoryStats", torch._C._cuda_memoryStats)(index)
-        return told
+        stats: dict[str, Any] = self._real.get("_cuda_memoryStats", torch._C._cuda_memoryStats)(index)
+        return stats
 
     def reset_peaks(self, index: int) -> None:
         self._real["_cuda_resetPeakMemoryStats"](index)

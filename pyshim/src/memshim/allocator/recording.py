@@ -59,8 +59,8 @@ def encode(header: dict[str, Any], events: Sequence[Event], sites: Sequence[Site
             row.pop()
         rows.append(row)
         key = at
-    told = [stacks.frames[f] for f in frames]
-    frames_out = [[shorten(f.file), f.line, f.function] for f in told]
+    own = [stacks.frames[f] for f in frames]
+    frames_out = [[shorten(f.file), f.line, f.function] for f in own]
     head = {
         "rec": VERSION,
         "record": {k: v for k, v in header.items() if k not in LONG},

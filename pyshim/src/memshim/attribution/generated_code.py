@@ -30,14 +30,14 @@ def operators(file: str, line: int) -> str:
     made = _BUFFER.match(text[line - 1]) if 0 < line <= len(text) else None
     if made is None:
         return ""
-    name, told = re.compile(rf"\b{made[1]}\b"), ""
+    name, operators = re.compile(rf"\b{made[1]}\b"), ""
     for at in text[line:]:
         if of := _MADE_OF.match(at):
-            told = ", ".join(x.replace(".", "::", 1) for x in of[1].split(", ") if x)
+            operators = ", ".join(x.replace(".", "::", 1) for x in of[1].split(", ") if x)
         elif at.lstrip().startswith(("return ", "def ")):
             return ""
         elif name.search(at) and not _NO_USE.match(at):
-            return told
+            return operators
     return ""
 
 

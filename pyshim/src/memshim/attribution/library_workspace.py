@@ -40,25 +40,25 @@ class Workspace:
         for e in region.events:
             if e.action != "alloc":
                 continue
-            key, told = self._seen(e)
-            if told is None:
+            key, of_library_call = self._seen(e)
+            if of_library_call is None:
                 continue
             if key not in self._known:
-                self._known[key], new = told, True
-            elif self._known[key] is not told:
+                self._known[key], new = of_library_call, True
+            elif self._known[key] is not of_library_call:
                 self._known[key], new = None, True
         return new
 
     def kind(self, e: Event) -> bool | None:
         """Whether an allocation is a library's; None where that is not known."""
-        key, told = self._seen(e)
-        if told is None:
-            told = self._known.get(key)
-        return told
+        key, of_library_call = self._seen(e)
+        if of_library_call is None:
+            of_library_call = self._known.get(key)
+        return of_library_call
 
     def _seen(self, e: Event) -> tuple[tuple[Any, ...], bool | None]:
-        frames, told = self._stack(e.stack)
-        return (frames, self._stack(e.forward)[0], e.tag, e.stream, e.size), told
+        frames, of_library_call = self._stack(e.stack)
+        return (frames, self._stack(e.forward)[0], e.tag, e.stream, e.size), of_library_call
 
     def _stack(self, stack: int) -> tuple[tuple[int, ...], bool | None]:
         found = self._of.get(stack)

@@ -93,8 +93,8 @@ class Attribution:
         collects = gc.isenabled()
         gc.disable()  # which the dicts of PyTorch's answer would call
         try:
-            told = recorder.real_stats(self._index)["allocation"]["all"]
-            return int(told["allocated"] + told["freed"])
+            counted = recorder.real_stats(self._index)["allocation"]["all"]
+            return int(counted["allocated"] + counted["freed"])
         finally:
             if collects:
                 gc.enable()
@@ -254,7 +254,7 @@ class Reading:
         """start: the count when the region began. owners: category of what is there at the end, by
         key. program: it is no iteration of ours, and what no module made may be anything."""
         self._region, self._marks, self._owners, self._program = region, marks, owners, program
-        self._told: dict[int, tuple[str, bool]] = {}  # by stack, the operator, and whether a library asked
+        self._asked_by: dict[int, tuple[str, bool]] = {}  # by stack, the operator, and whether a library asked
         self._lines: dict[int, int] = {}  # by stack, what is Python's of it
         self._counted = [i for i, e in enumerate(region.events) if e.action in ("alloc", "free_requested")]
         self._start = start
@@ -357,10 +357,10 @@ class Reading:
 
     def _asked(self, stack: int) -> tuple[str, bool]:
         """The operator that asked, and whether a library did for it."""
-        if stack not in self._told:
-            told = self._region.stacks.of(stack)
-            self._told[stack] = _operator(told) or _fused(told), _library(told)
-        return self._told[stack]
+        if stack not in self._asked_by:
+            frames = self._region.stacks.of(stack)
+            self._asked_by[stack] = _operator(frames) or _fused(frames), _library(frames)
+        return self._asked_by[stack]
 
     def _category(self, at: int, phases: list[tuple[int, str]], outside: str | None, death: int | None) -> str:
         """Of what nobody owns. outside: the operator, where no module ran."""
@@ -435,11 +435,11 @@ def _makes(op: str) -> bool:
     return all("Tensor" not in str(a.type) for s in schemas for a in s.arguments if a.name != "out")
 
 
-def _operator(told: list[Any]) -> str:
+def _operator(frames: list[Any]) -> str:
     """What Python, or a node of the backward, called: the outermost operator of the innermost
     C++."""
     found = ""
-    for f in told:
+    for f in frames:
         if f.file.endswith(".py"):
             break
         m = _OPERATOR.search(f.function)
@@ -448,13 +448,13 @@ def _operator(told: list[Any]) -> str:
     return found
 
 
-def _fused(told: list[Any]) -> str:
+def _fused(frames: list[Any]) -> str:
     """What the kernel was made of that a line of inductor's code makes a buffer for."""
-    first = next((f for f in told if f.line > 0 and not compiled(f.file)), None)
+    first = next((f for f in frames if f.line > 0 and not compiled(f.file)), None)
     return operators(first.file, first.line) if first is not None and generated(first.file) else ""
 
 
-def _library(told: list[Any]) -> bool:
+def _library(frames: list[Any]) -> bool:
     """Whether no tensor asked: cuBLAS's, cuDNN's and CUB's workspace."""
-    names = [f.function for f in told]
+    names = [f.function for f in frames]
     return any("::" in n for n in names) and not any(t in n for n in names for t in _TENSOR)

@@ -282,11 +282,11 @@ def up_to_date(file: str, case: dict[str, Any]) -> bool:
 
 def _up_to_date_file(file: str, case: dict[str, Any]) -> bool:
     try:
-        told = recording.header(file)["made"]
+        recorded = recording.header(file)["made"]
         return (
-            _of_the_source(told, file, case)
-            and told["command"] == case["command"]
-            and told["versions"] == provenance.versions(support.torch_here().version)
+            _of_the_source(recorded, file, case)
+            and recorded["command"] == case["command"]
+            and recorded["versions"] == provenance.versions(support.torch_here().version)
             and os.path.getmtime(file) > _changed()
             and fresh(file, case)
         )
@@ -294,13 +294,13 @@ def _up_to_date_file(file: str, case: dict[str, Any]) -> bool:
         return False
 
 
-def _of_the_source(told: dict[str, Any], file: str, case: dict[str, Any]) -> bool:
+def _of_the_source(recorded: dict[str, Any], file: str, case: dict[str, Any]) -> bool:
     """Whether a recording holds the file of the case's source. A program's may be an installed module."""
     if case.get("program"):
         return True
     source = case["source"].rpartition(":")[0]
     here = os.path.realpath(os.path.join(case["dir"], source))
-    files = {os.path.realpath(os.path.join(os.path.dirname(file), f["path"])) for f in told["files"]}
+    files = {os.path.realpath(os.path.join(os.path.dirname(file), f["path"])) for f in recorded["files"]}
     return here in files if source.endswith(".py") else bool(source and files)
 
 

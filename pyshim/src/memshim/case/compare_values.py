@@ -92,15 +92,15 @@ def merge(data: bytes, reads: Reads, runs: list[Run]) -> bytes:
     """A recording of balanced values with what the runs with other values came to."""
     base = Parts(data)
     own: list[tuple[str, Parts]] = [(BALANCED, base)]
-    told: list[dict[str, Any]] = []
+    found_runs: list[dict[str, Any]] = []
     rows: list[list[tuple[Any, ...]]] = []
     for run in runs:
         if run.parts is None:
-            told.append({"values": run.values, "failed": run.failed})
+            found_runs.append({"values": run.values, "failed": run.failed})
             continue
         alike = next((name for name, other in own if same(other, run.parts)), None)
         if alike:
-            told.append({"values": run.values, "as": alike})
+            found_runs.append({"values": run.values, "as": alike})
             continue
         own.append((run.values, run.parts))
         shared = next(
@@ -108,7 +108,7 @@ def merge(data: bytes, reads: Reads, runs: list[Run]) -> bytes:
             min(len(base.rows), len(run.parts.rows)),
         )
         rows.append(run.parts.rows[shared:])
-        told.append(
+        found_runs.append(
             {
                 "values": run.values,
                 "phases": run.parts.record["phases"],
@@ -118,7 +118,7 @@ def merge(data: bytes, reads: Reads, runs: list[Run]) -> bytes:
             }
         )
     record = base.record
-    record["values"] = {"lines": lines(base, reads, runs), "runs": told}
+    record["values"] = {"lines": lines(base, reads, runs), "runs": found_runs}
     if len(own) == 1 and not any(run.failed for run in runs):
         for r, note in zip(reads.lines, record["notes"]):
             if r["varied"] and note["id"] == READ:
@@ -218,22 +218,24 @@ def _encode(base: Parts, more: list[list[tuple[Any, ...]]]) -> bytes:
     shared = [run["shared"] for run in base.record["values"]["runs"] if "shared" in run]
     for rows, n in zip(more, shared, strict=True):
         put(rows, base.rows[n - 1][1] if n else 0)
-    told = [[frames[f] for f in s] for s in stacks]
+    named = [[frames[f] for f in s] for s in stacks]
     head = base.head | {
         "actions": list(actions),
         "frames": len(frames),
-        "stacks": len(told),
+        "stacks": len(named),
         "sites": len(sites),
         "events": len(base.rows),
     }
-    return recording.compress([head, *map(list, frames), *told, *([*s[:3], stacks.get(s[3], 0)] for s in sites), *text])
+    return recording.compress(
+        [head, *map(list, frames), *named, *([*s[:3], stacks.get(s[3], 0)] for s in sites), *text]
+    )
 
 
 def read_reads(out: str) -> Reads:
     """What a run that wrote out read."""
     path = Path(out + READS)
-    told = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"reads": [], "log": []}
-    return Reads(told["reads"], [tuple(x) for x in told["log"]])
+    kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"reads": [], "log": []}
+    return Reads(kept["reads"], [tuple(x) for x in kept["log"]])
 
 
 def short(error: BaseException) -> str:

@@ -194,7 +194,7 @@ class Iterations:
             "schema": record.SCHEMA,
             "case": case["name"],
             "runtime": "eager",
-            "where": where.told("cuda"),
+            "where": where.words("cuda"),
             "built": work.how if work else "",
             "device": {
                 "name": p.name,

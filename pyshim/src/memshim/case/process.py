@@ -92,10 +92,10 @@ def check(status: int, out: str, said: str, timeout: float) -> None:
     if status == 0 and os.path.exists(out):
         return
     lines = [line for line in Path(said).read_text(encoding="utf-8", errors="replace").strip().splitlines() if line]
-    told = [line.removeprefix("memshim: ") for line in lines if line.startswith("memshim: ")]
-    text = told[-1] if told else lines[-1] if lines else ""  # a model may print what it likes before
+    lines_of_ours = [line.removeprefix("memshim: ") for line in lines if line.startswith("memshim: ")]
+    text = lines_of_ours[-1] if lines_of_ours else lines[-1] if lines else ""  # a model may print what it likes before
     late = next((i for i, line in enumerate(lines) if line.startswith(TOO_LONG)), None)
-    if status != 0 and not told and late is not None:
+    if status != 0 and not lines_of_ours and late is not None:
         raise ModelError(f"not done after {timeout:g} s{_at(lines[late:])}")
     if status < 0:
         raise ModelError(f"the process ended by signal {-status}" + (f": {text}" if text else ""))

@@ -101,14 +101,14 @@ def table(record: dict[str, Any]) -> str:
     """What people read of it: each phase's peaks, and how far the highest lies above the
     baseline."""
     device = record["device"]["name"]
-    told = {"cuda": device, "pretend": f"a pretend {device}"}.get(record["where"], "CPU tensors, no GPU")
+    device_words = {"cuda": device, "pretend": f"a pretend {device}"}.get(record["where"], "CPU tensors, no GPU")
     cells = [("", *(p["name"] for p in record["phases"]), "above the baseline")]
     for m in METRICS:
         sizes_of = [p[m] for p in record["phases"]]
         if None not in sizes_of and sizes_of:
             cells.append((m, *map(sizes.show, sizes_of), sizes.show(max(sizes_of) - sizes_of[0])))
     widths = [max(map(len, column)) for column in zip(*cells)]
-    out = [f"  {record['runtime']} on {told}: weights {sizes.show(record['weights'])}"]
+    out = [f"  {record['runtime']} on {device_words}: weights {sizes.show(record['weights'])}"]
     out += [
         "    " + "  ".join([c[0].ljust(widths[0]), *(x.rjust(w) for x, w in zip(c[1:], widths[1:]))]).rstrip()
         for c in cells

@@ -58,12 +58,12 @@ def _answered(request: str, a: argparse.Namespace) -> int:
         with contextlib.redirect_stdout(sys.stderr), alone(a.where), limit(a.timeout):  # whatever the model prints
             case = json.loads(request)
             settings.apply(case)
-            told = (
+            encoded = (
                 _recording(case, a)
                 if getattr(a, "recording", "")
                 else record.dump(run(case, a.where, a.stacks)).encode()
             )
-        write_whole(a.output, told)
+        write_whole(a.output, encoded)
         return 0
     except NoGPU as e:
         return _say(UNSURE, str(e))
@@ -139,7 +139,7 @@ def run(case: dict[str, Any], at: str = "auto", stacks: str = "python") -> dict[
         "schema": record.SCHEMA,
         "case": case["name"],
         "runtime": made.runtime,
-        "where": where.told(account.where),
+        "where": where.words(account.where),
         "built": made.how,
         "device": account.describe(),
         "torch": torch.__version__,

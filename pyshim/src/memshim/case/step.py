@@ -294,14 +294,14 @@ def make_optimizer(name: str, arguments: dict[str, Any], parameters: list[Any], 
         raise BuildError(f"optimizer {name}: {e}") from None
 
 
-def checkpoint(told: dict[str, Any] | None, model: Any) -> None:
+def checkpoint(checkpointed: dict[str, Any] | None, model: Any) -> None:
     """Activation checkpointing of modules by name: {"modules": ["layers.*"], "reentrant":
     false}."""
     import torch.utils.checkpoint as checkpointing
 
-    if told is None:
+    if checkpointed is None:
         return
-    for pattern in told["modules"]:
+    for pattern in checkpointed["modules"]:
         found = [
             m
             for n, m in model.named_modules()
@@ -310,7 +310,7 @@ def checkpoint(told: dict[str, Any] | None, model: Any) -> None:
         if not found:
             raise BuildError(f"got checkpoint {pattern!r}, and no module of the model has such a name")
         for m in found:
-            m.forward = functools.partial(checkpointing.checkpoint, m.forward, use_reentrant=told["reentrant"])
+            m.forward = functools.partial(checkpointing.checkpoint, m.forward, use_reentrant=checkpointed["reentrant"])
 
 
 def parse_optimizer(text: str) -> tuple[str, dict[str, Any]]:

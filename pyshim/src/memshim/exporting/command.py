@@ -81,7 +81,7 @@ def export(
                 # torch.jit is deprecated, and still the commonest kind there is
                 warnings.simplefilter("ignore", FutureWarning)
                 warnings.simplefilter("ignore", DeprecationWarning)
-                told = _save(model, made, kind, args, kwargs, dynamic_shapes)
+                facts = _save(model, made, kind, args, kwargs, dynamic_shapes)
         finally:
             for m, training in modes.items():
                 m.training = training
@@ -92,7 +92,7 @@ def export(
         ]
         sidecar = os.path.join(folder, path.name + SIDECAR)
         with open(sidecar, "w", encoding="utf-8") as f:
-            json.dump({"inputs": texts} | told, f, indent=2 if not told else None, ensure_ascii=False)
+            json.dump({"inputs": texts} | facts, f, indent=2 if not facts else None, ensure_ascii=False)
             f.write("\n")
         os.replace(made, path)
         if texts:
@@ -100,19 +100,19 @@ def export(
     return path
 
 
-def tell_made(path: str | os.PathLike[str], told: dict[str, Any]) -> None:
+def tell_made(path: str | os.PathLike[str], facts: dict[str, Any]) -> None:
     """Say in an artifact's sidecar what it was made from."""
     sidecar = Path(f"{path}{SIDECAR}")
     found = json.loads(sidecar.read_text(encoding="utf-8")) if sidecar.exists() else {"inputs": []}
-    write_whole(sidecar, (json.dumps(found | {"made": told}, indent=2, ensure_ascii=False) + "\n").encode())
+    write_whole(sidecar, (json.dumps(found | {"made": facts}, indent=2, ensure_ascii=False) + "\n").encode())
 
 
 def stale(path: str | os.PathLike[str], model: Any, folder: str = ".", of: Depends = Depends()) -> list[str]:
     """Why an artifact is not what its source gives now: what it was made from, and the parameters
     of the live model. ExportError: it does not say what it was made from."""
     try:
-        told = json.loads(Path(f"{path}{SIDECAR}").read_text(encoding="utf-8"))["made"]
-        return provenance.differences(path, told, model, folder, of)
+        facts = json.loads(Path(f"{path}{SIDECAR}").read_text(encoding="utf-8"))["made"]
+        return provenance.differences(path, facts, model, folder, of)
     except (OSError, ValueError, KeyError, TypeError) as e:
         raise ExportError(
             f"{path}{SIDECAR}: does not say what the artifact was made from ({type(e).__name__}): export it again"
@@ -130,7 +130,7 @@ def _save(
         releases = Releases()
         with torch.no_grad(), releases.watch():
             program = torch.export.export(model, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False)
-        told = releases.of(program)
+        facts = releases.of(program)
         torch.export.save(program, file)
         ran = compare_operators.compare(model, program, args, kwargs)
         if kept := compare_operators.keeps(before, model):
@@ -139,7 +139,7 @@ def _save(
         known = kept or ran["same"] or ran["first"].startswith("a second pass")
         found = None if known else find_program.find(model, args, kwargs, dynamic_shapes, program)
         return {
-            "releases": told,
+            "releases": facts,
             "operators": ran,
             "contiguous": compare_operators.asks_contiguous(model, args, kwargs),
             "modules": provenance.modules(model),

@@ -91,9 +91,9 @@ def _called(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], read: lis
     seen: list[str] = []
 
     def note(function: Any, args: Any, kwargs: Any, out: Any) -> None:
-        name, told = getattr(function, "__name__", str(function)), sizes_of(out)
-        if told and name != "__get__":
-            seen.append(f"torch.{name}{told}")
+        name, shown = getattr(function, "__name__", str(function)), sizes_of(out)
+        if shown and name != "__get__":
+            seen.append(f"torch.{name}{shown}")
 
     run_without_data(model, args, kwargs, operators(lambda *_: None, read), calls(note), device=device)
     return seen

@@ -46,7 +46,7 @@ def pack(found: tuple[Any, list[list[str]]] | None) -> dict[str, Any]:
         return {}
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "eager.pt2")
-        with gpu_program.told(found[0]) if gpu_program.apart(found[0]) else contextlib.nullcontext():
+        with gpu_program.weights_as_in_graph(found[0]) if gpu_program.apart(found[0]) else contextlib.nullcontext():
             torch.export.save(found[0], file)
         with open(stripped(file, folder), "rb") as f:
             return {"eager": {"program": base64.b64encode(f.read()).decode(), "releases": found[1]}}

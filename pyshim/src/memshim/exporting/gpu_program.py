@@ -54,7 +54,7 @@ def apart(program: Any) -> bool:
 
 
 @contextlib.contextmanager
-def told(program: Any) -> Iterator[None]:
+def weights_as_in_graph(program: Any) -> Iterator[None]:
     """A program is saved with its weights on the devices that the graph has them on, wherever they
     are."""
     from torch.export.pt2_archive import _package as package

@@ -239,9 +239,9 @@ def dispatched(
     def note(function: Any, out: Any) -> None:
         if reads_value(function):
             read.append(out)
-        told = sizes_of(out, places)
-        if writes(function) or told and makes(function):
-            seen.append(operator_name(function) + told)
+        shown = sizes_of(out, places)
+        if writes(function) or shown and makes(function):
+            seen.append(operator_name(function) + shown)
 
     run(module, args, kwargs, operators(note))
     return seen, read

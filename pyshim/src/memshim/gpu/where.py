@@ -24,12 +24,12 @@ class Where(NamedTuple):
     index: int | None = None  # type: ignore[assignment]  # hides a method of tuple
 
     @property
-    def told(self) -> str:
+    def words(self) -> str:
         """What its numbers are called, a key of LABELS."""
-        return told(self.kind)
+        return words(self.kind)
 
 
-def told(kind: str) -> str:
+def words(kind: str) -> str:
     """PyTorch's CUDA may be a pretend GPU's: its numbers are never called a GPU's."""
     return "pretend" if kind == "cuda" and pretended() else kind
 

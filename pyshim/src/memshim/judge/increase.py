@@ -41,10 +41,10 @@ def _cached(config: pytest.Config) -> dict[str, Any]:
 
 def _read(file: Path, may_be_absent: bool) -> dict[str, Any]:
     try:
-        told = json.loads(file.read_text(encoding="utf-8"))
-        if told["schema"] != SCHEMA:
-            raise ValueError(f"got schema {told['schema']!r}, want {SCHEMA}")
-        tests: dict[str, Any] = told["tests"]
+        document = json.loads(file.read_text(encoding="utf-8"))
+        if document["schema"] != SCHEMA:
+            raise ValueError(f"got schema {document['schema']!r}, want {SCHEMA}")
+        tests: dict[str, Any] = document["tests"]
         return tests
     except FileNotFoundError:
         if may_be_absent:

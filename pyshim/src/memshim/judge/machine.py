@@ -39,8 +39,8 @@ def _shared(config: pytest.Config) -> devices.Seen:
         f.seek(0)
         text = f.read()
         if text:
-            told = json.loads(text)
-            return devices.Seen(tuple(told["devices"]), told["why"])
+            document = json.loads(text)
+            return devices.Seen(tuple(document["devices"]), document["why"])
         found = devices.look()
         json.dump({"devices": found.devices, "why": found.why}, f)
         return found

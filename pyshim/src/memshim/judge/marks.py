@@ -124,8 +124,8 @@ def closest(budgets: Iterable[Budget]) -> list[Budget]:
 MARKS: dict[str, Callable[..., Budget]] = {"memory_budget": memory_budget}
 
 
-def message(name: str, place: str, budget: Budget, peaks: Peaks, told: dict[str, str]) -> str:
-    """The account of a broken budget, as memspec check gives it. told: what else is said of it, by
+def message(name: str, place: str, budget: Budget, peaks: Peaks, facts: dict[str, str]) -> str:
+    """The account of a broken budget, as memspec check gives it. facts: what else is said of it, by
     what it is."""
     broken = budget.broken(peaks)
     limit, got = broken[0]
@@ -145,7 +145,7 @@ def message(name: str, place: str, budget: Budget, peaks: Peaks, told: dict[str,
         f"  {'pretended' if where.pretended() else 'measured '}  {peaks.reserved} B reserved, {peaks.allocated} B "
         f"allocated, {peaks.delta} B of it by the test{leaked}"
     )
-    for title, text in told.items():
+    for title, text in facts.items():
         if "\n" in text or title.endswith(":"):
             out += [f"  {title}", *("    " + line for line in text.splitlines())] if text else []
         else:

@@ -118,8 +118,8 @@ def check(config: pytest.Config) -> None:
 
 def of_check(config: pytest.Config) -> Options:
     on = get(config, "memspec_on")
-    told = "auto" if not on else "never" if on == "none" else on if on == "real" else "pretend"
-    when = "never" if get(config, "memspec_no_measure") else "always" if get(config, "memspec_measure") else told
+    on_device = "auto" if not on else "never" if on == "none" else on if on == "real" else "pretend"
+    when = "never" if get(config, "memspec_no_measure") else "always" if get(config, "memspec_measure") else on_device
     return Options(when, bool(get(config, "memspec_require_gpu")), get(config, "memspec_output"))
 
 

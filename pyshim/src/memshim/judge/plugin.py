@@ -274,10 +274,10 @@ def _reads() -> list[str]:
 def _survey(region: Region, peaks: marks.Peaks) -> dict[str, Any]:
     from memshim.gpu import where
 
-    told = (
+    facts = (
         region.survey() if hasattr(region, "survey") else {"churn": 0, "allocations": 0, "histogram": [], "lines": []}
     )
-    return {**peaks._asdict(), "where": where.told("cuda"), **told}
+    return {**peaks._asdict(), "where": where.words("cuda"), **facts}
 
 
 def _judge(item: pytest.Item, budget: marks.Budget, peaks: marks.Peaks, region: Region, note: Note) -> None:
@@ -288,16 +288,16 @@ def _judge(item: pytest.Item, budget: marks.Budget, peaks: marks.Peaks, region: 
     item.stash[BROKEN] = True
     path, line, _ = item.reportinfo()
     place = f"{item.nodeid.split('::')[0]}:{line + 1}" if line is not None else str(path)
-    told = {}
+    facts = {}
     if any(x.metric == "leaked" for x, _ in broken):
-        told["left behind:"] = region.leaks()
+        facts["left behind:"] = region.leaks()
     if any(x.metric != "leaked" for x, _ in broken):
-        told["held at the peak:"] = region.holders()
+        facts["held at the peak:"] = region.holders()
     folder = options.get(item.config, "memspec_snapshot")
     if folder and hasattr(region, "snapshot"):
-        told["snapshot"] = f"{_keep(Path(folder), item.nodeid, region.snapshot())} ({VIEWER} opens it)"
-    told["reproduce"] = shlex.join(["pytest", item.nodeid])
-    pytest.fail(marks.message(item.name, place, budget, peaks, told), pytrace=False)
+        facts["snapshot"] = f"{_keep(Path(folder), item.nodeid, region.snapshot())} ({VIEWER} opens it)"
+    facts["reproduce"] = shlex.join(["pytest", item.nodeid])
+    pytest.fail(marks.message(item.name, place, budget, peaks, facts), pytrace=False)
 
 
 def _keep(folder: Path, nodeid: str, snapshot: dict[str, Any]) -> Path:

@@ -34,11 +34,11 @@ class Summary:
         properties = {k.removeprefix("memspec."): v for k, v in report.user_properties if k.startswith("memspec.")}
         if properties:
             self.results.append((report.nodeid, properties))
-        told = getattr(report, "memspec_survey", None)
-        if isinstance(told, str):
-            self.unmeasured[told] += 1
-        elif told:
-            self.surveys.append((report.nodeid, told))
+        survey = getattr(report, "memspec_survey", None)
+        if isinstance(survey, str):
+            self.unmeasured[survey] += 1
+        elif survey:
+            self.surveys.append((report.nodeid, survey))
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         top = options.get(self._config, "memspec_report")

@@ -50,7 +50,7 @@ class Breaker:
         self._unsure = 0
         changes = replay(region)
         m = moment(region, changes)
-        told = region.peaks().get("allocated", 0) if region.where == "cuda" else 0
+        counted = region.peaks().get("allocated", 0) if region.where == "cuda" else 0
         owners = self._owners(region)
         deaths: dict[int, list[int]] = {}
         for c in changes:
@@ -76,7 +76,7 @@ class Breaker:
             sums["rounding"] += block - size
             held += block
             self._add(rows, part, *self._place(name), size)
-        peak = max(m.total, told)
+        peak = max(m.total, counted)
         sums["rounding"] += peak - held
         lost = region.lost or (
             f"{sizes.show(self._unsure)} may be workspace: there are no C++ stacks" if self._unsure else ""
@@ -280,8 +280,8 @@ class _Calls:
 
     def __init__(self, region: Region, loop: Loop, inside: _Inside) -> None:
         self._layers, self._inside = {tag_of(i): i for i in range(len(loop.modules))}, inside
-        told = ((i, loop.own(e.tag)) for i, e in enumerate(region.events) if e.action != "annotate")
-        self._tags = [(i, tag) for i, tag in told if tag]
+        counted = ((i, loop.own(e.tag)) for i, e in enumerate(region.events) if e.action != "annotate")
+        self._tags = [(i, tag) for i, tag in counted if tag]
         self._first = next((i for i, tag in self._tags if tag in self._layers), len(region.events))
 
     def layer_of(self, tag: str) -> int | None:

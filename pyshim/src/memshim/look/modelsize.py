@@ -69,7 +69,7 @@ def modelsize(
         without = _intermediates(model, inputs, named, device, backward=False)
         with_backward = _intermediates(model, inputs, named, device, backward=True)
     size = ModelSize(
-        where.told(device.type), nbytes(model.parameters()), nbytes(model.buffers()), without, with_backward
+        where.words(device.type), nbytes(model.parameters()), nbytes(model.buffers()), without, with_backward
     )
     if file is not None and not (file == "stdout" and interactive()):
         say(f"{type(model).__name__}: {size}", file=sys.stdout if file == "stdout" else file)

@@ -98,7 +98,7 @@ class Profiler:
             (s.device for t in [*model.parameters(), *model.buffers()] for s in storages(t)), torch.device("cpu")
         )
         self._device = device
-        self.where = where.told(device.type)
+        self.where = where.words(device.type)
         self.epoch, self.iteration = 0, 0
         self.stats: list[Stats] = []
         self._region = self._make_region()

@@ -65,7 +65,7 @@ class trace:  # lower case: it is used as a function, `with memshim.trace() as t
     def of(cls, region: history.Region, since: int = 0, **kw: Any) -> trace:
         """What a region that has ended holds, its peak from event number since on."""
         t = cls(**kw)
-        t.where, t.peak = where.told(region.where), at_peak(region, t._every, since)
+        t.where, t.peak = where.words(region.where), at_peak(region, t._every, since)
         return t
 
     def start(self) -> trace:
@@ -77,7 +77,7 @@ class trace:  # lower case: it is used as a function, `with memshim.trace() as t
         self._out = open(self._json, "w", encoding="utf-8") if self._json else None
         self._lines = Lines().__enter__()
         self._region = history.region(self._device).open()
-        self.where = where.told(self._region.where)
+        self.where = where.words(self._region.where)
         return self
 
     def stop(self) -> Peak:

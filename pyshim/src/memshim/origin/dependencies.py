@@ -67,8 +67,8 @@ class Depends(NamedTuple):
 
     @staticmethod
     def of(case: dict[str, Any]) -> Depends:
-        told = case.get("depends") or {}
-        return Depends(tuple(told.get("ignore") or ()), tuple(told.get("also") or ()))
+        recorded = case.get("depends") or {}
+        return Depends(tuple(recorded.get("ignore") or ()), tuple(recorded.get("also") or ()))
 
     def ignores(self, path: str) -> bool:
         return any(matches(p, path) or matches(p, path + "/") for p in self.ignore)
@@ -317,10 +317,10 @@ def digest(file: str | os.PathLike[str]) -> str:
     return h.hexdigest()
 
 
-def differences(base: str, told: dict[str, Any], folder: str, case: Depends) -> list[str]:
+def differences(base: str, recorded: dict[str, Any], folder: str, case: Depends) -> list[str]:
     """What of a run's files, listings, variables and distributions is not as it was."""
     out = []
-    for f in [*told["files"], *told.get("read", ())]:
+    for f in [*recorded["files"], *recorded.get("read", ())]:
         path = os.path.normpath(os.path.join(base, f["path"]))
         if case.ignores(_relative(path, folder)):
             continue
@@ -328,22 +328,24 @@ def differences(base: str, told: dict[str, Any], folder: str, case: Depends) -> 
             out += [] if f.get("ignored") else [f"{f['path']} is gone"]
         elif os.path.getsize(path) != f["size"] if "size" in f else digest(path) != f["sha256"]:
             out.append(f"{f['path']} has changed")
-    for f in told.get("folders", ()):
+    for f in recorded.get("folders", ()):
         path = os.path.normpath(os.path.join(base, f["path"]))
         if not case.ignores(_relative(path, folder)) and (
             not os.path.isdir(path) or listing(path, f.get("suffixes", [])) != f["sha256"]
         ):
             out.append(f"{f['path']} has other files")
-    for name, was in told.get("variables", {}).items():
+    for name, was in recorded.get("variables", {}).items():
         ignored = any(p.startswith("$") and matches(p[1:], name) for p in case.ignore)
         if not ignored and hashed_value(name, os.environ.get(name)) != was:
             out.append(f"variable {name} has changed")
-    for name, was in told.get("packages", {}).items():
+    for name, was in recorded.get("packages", {}).items():
         if (now := _release(name)) not in ("", was):
             out.append(f"{name} {was} → {now}")
-    out += [f"{f['path']} has changed" for f in told.get("elsewhere", ()) if _other(f)]
+    out += [f"{f['path']} has changed" for f in recorded.get("elsewhere", ()) if _other(f)]
     if case.also:
-        known = {os.path.realpath(os.path.join(base, f["path"])) for f in [*told["files"], *told.get("read", ())]}
+        known = {
+            os.path.realpath(os.path.join(base, f["path"])) for f in [*recorded["files"], *recorded.get("read", ())]
+        }
         out += [
             f"{_relative(f, base)} is new"
             for f in also(folder, _root(folder), case)

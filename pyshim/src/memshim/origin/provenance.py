@@ -63,20 +63,20 @@ def versions(torch: str) -> dict[str, str]:
 
 
 def differences(
-    file: str | os.PathLike[str], told: dict[str, Any], model: Any, folder: str = ".", of: Depends = Depends()
+    file: str | os.PathLike[str], recorded: dict[str, Any], model: Any, folder: str = ".", of: Depends = Depends()
 ) -> list[str]:
     """What is not so any more of what a file says it was made from: of what the run read, and of
     the parameters of the live model. folder: of the memspec.yaml; of: what its case says."""
-    out = dependencies.differences(os.path.dirname(os.path.abspath(file)), told, folder, of)
-    now, then = {n: (d, s) for n, d, s in parameters(model)}, {n: (d, s) for n, d, s in told["parameters"]}
+    out = dependencies.differences(os.path.dirname(os.path.abspath(file)), recorded, folder, of)
+    now, then = {n: (d, s) for n, d, s in parameters(model)}, {n: (d, s) for n, d, s in recorded["parameters"]}
     for name in [*then, *(n for n in now if n not in then)]:
         if then.get(name) != now.get(name):
             out.append(f"{name} {_is(now.get(name), 'is')}, {_is(then.get(name), 'was')}")
     return out
 
 
-def _is(told: tuple[str, list[int]] | None, word: str) -> str:
-    return f"{word} {told[0]}[{','.join(map(str, told[1]))}]" if told else f"{word} not there"
+def _is(recorded: tuple[str, list[int]] | None, word: str) -> str:
+    return f"{word} {recorded[0]}[{','.join(map(str, recorded[1]))}]" if recorded else f"{word} not there"
 
 
 def parameters(model: Any) -> list[list[Any]]:

@@ -191,20 +191,20 @@ def of_row(row: dict[str, Any]) -> Device:
     )
 
 
-def of_case(told: dict[str, Any]) -> Device:
+def of_case(row: dict[str, Any]) -> Device:
     """The device of a case, as `memspec cases` states it: a row of the table, with the memory that
     the case gives it, or one of `devices:`."""
-    if not told["memory"]:
+    if not row["memory"]:
         raise UnknownDevice(
-            f"got device {told['name']}, which is no card: want one with memory and a compute capability"
+            f"got device {row['name']}, which is no card: want one with memory and a compute capability"
         )
     try:
-        found = find(told["name"])
+        found = find(row["name"])
     except UnknownDevice:
         return of_row(
-            {k: told[k] for k in ("name", "memory", "compute_capability", "sms", "context", *FIGURES) if told.get(k)}
+            {k: row[k] for k in ("name", "memory", "compute_capability", "sms", "context", *FIGURES) if row.get(k)}
         )
-    return found if told["memory"] == found.memory else found.with_memory(told["memory"])
+    return found if row["memory"] == found.memory else found.with_memory(row["memory"])
 
 
 def nearest(of: tuple[int, int], sms: int, figure: str) -> dict[str, Any]:

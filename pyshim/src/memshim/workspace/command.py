@@ -275,9 +275,9 @@ def differences(old: Profile, groups: list[Group], new: Profile) -> list[str]:
         for c in g.calls:
             was, now = old.get(g.by, c), new.get(g.by, c)
             if was != now and now:
-                told = f"{was['bytes']} B of engine {was['engine']}" if was else "nothing"
+                earlier = f"{was['bytes']} B of engine {was['engine']}" if was else "nothing"
                 out.append(
-                    f"{' '.join(g.by)}: {key(c)}: got {told} in the file, want {now['bytes']} B of engine "
+                    f"{' '.join(g.by)}: {key(c)}: got {earlier} in the file, want {now['bytes']} B of engine "
                     f"{now['engine']}"
                 )
     return out
