@@ -379,6 +379,7 @@ def of_device(name, **more):
     return {
         "pid": 1,
         "arguments": [],
+        "host_pinned": 0,
         "exact": True,
         "out_of_memory": "",
         "missing": "",

@@ -246,6 +246,36 @@ def test_managed_memory_is_a_figure_of_its_own(tmp_path):
     assert "  managed          3.00 GiB (cudaMallocManaged;" in p.stderr
 
 
+PINNED = """
+import os
+import torch
+model = torch.nn.Linear(1024, 1024, bias=False).cuda()
+with torch.autograd.graph.save_on_cpu(pin_memory=True):
+    model(torch.zeros(3072, 1024, device="cuda")).sum().backward()
+kept = torch.empty(5 << 20, dtype=torch.uint8).pin_memory()
+own = torch.empty(1 << 20, dtype=torch.uint8)
+assert torch.cuda.cudart().cudaHostRegister(own.data_ptr(), own.nbytes, 0) == 0
+assert torch.cuda.cudart().cudaHostUnregister(own.data_ptr()) == 0
+again = torch.empty(1 << 19, dtype=torch.uint8)
+assert torch.cuda.cudart().cudaHostRegister(again.data_ptr(), again.nbytes, 0) == 0
+if os.fork() == 0:
+    del kept
+    os._exit(0)
+os.wait()
+"""
+
+
+def test_pinned_memory_of_the_host_is_a_figure(tmp_path):
+    """At its most: the saved input of 12 MiB and 5 MiB more, each in a block of a power of two, and
+    1 MiB registered, which is given back before 0.5 MiB are."""
+    (tmp_path / "offload.py").write_text(PINNED)
+    p = run("--on", "t4", "--json", "out.json", "--", "offload.py", cwd=tmp_path)
+    assert p.returncode == 0, p.stderr
+    (told,) = [q for q in json.loads((tmp_path / "out.json").read_text())["processes"] if q["devices"]]
+    assert told["host_pinned"] == (16 + 8 + 1) * MIB
+    assert "  host pinned      25.0 MiB (page-locked memory of the host at its most;" in p.stderr
+
+
 # ---- nothing half-written, nothing left ----
 
 

@@ -14,7 +14,7 @@ from memshim.pretend.device import Device
 
 FIGURES = "MEMSPEC_PRETEND_FIGURES"  # the folder
 GPUS = 16  # native/pretend.h
-HEAD = struct.Struct("=8sqii240s")
+HEAD = struct.Struct("=8sqii2Q240s")
 GPU = struct.Struct("=128sq8Q")
 MARK = b"memspec1"
 RUNNING, EXITED, EXITED_AT_ONCE = range(3)  # native/figures.c, enum end
@@ -44,6 +44,7 @@ class Figures(NamedTuple):
     pid: int
     end: int
     status: int
+    pinned: int  # the host's memory that was page-locked, at its most; bytes
     command: list[str]
     cards: list[Card]
 
@@ -53,10 +54,10 @@ def read_figures(path: Path) -> Figures | None:
     data = path.read_bytes()
     if len(data) != HEAD.size + GPUS * GPU.size or data[:8] != MARK:
         return None
-    _, pid, end, status, command = HEAD.unpack_from(data)
+    _, pid, end, status, _, pinned, command = HEAD.unpack_from(data)
     rows = (GPU.unpack_from(data, HEAD.size + i * GPU.size) for i in range(GPUS))
     cards = [Card(_text(name), *numbers) for name, *numbers in rows if numbers[1]]
-    return Figures(pid, end, status, [_text(w) for w in command.rstrip(b"\0").split(b"\0")], cards)
+    return Figures(pid, end, status, pinned, [_text(w) for w in command.rstrip(b"\0").split(b"\0")], cards)
 
 
 def _text(data: bytes) -> str:
@@ -118,7 +119,7 @@ def read(folder: Path, pid: int, statuses: dict[int, int]) -> list[dict[str, Any
         failed = bool(code) or code is None and bool(found["devices"])
         out.append(found | {"ended": "" if quiet else ended or "still running", "code": code, "failed": failed})
     out += [
-        p | {"ended": "", "code": statuses.get(p["pid"]), "failed": bool(statuses.get(p["pid"]))}
+        p | {"host_pinned": None, "ended": "", "code": statuses.get(p["pid"]), "failed": bool(statuses.get(p["pid"]))}
         for p in reports.values()
     ]
     for p in out:
@@ -140,6 +141,7 @@ def _empty(pid: int, arguments: list[str]) -> dict[str, Any]:
         "out_of_memory": "",
         "missing": "",
         "devices": [],
+        "host_pinned": None,
         "exact": True,
         "reads": [],
         "refused": [],
@@ -153,9 +155,10 @@ def _empty(pid: int, arguments: list[str]) -> dict[str, Any]:
 
 
 def _add(report: dict[str, Any], figures: Figures) -> None:
-    """What the library knows beside a process's own report: managed memory, and cards on which
-    PyTorch's allocator has nothing."""
+    """What the library knows beside a process's own report: pinned and managed memory, and cards on
+    which PyTorch's allocator has nothing."""
     report["figures"] = ""
+    report["host_pinned"] = figures.pinned
     devices = {d["index"]: d for d in report["devices"]}
     for c in figures.cards:
         if c.index in devices:

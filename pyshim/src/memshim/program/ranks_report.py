@@ -6,7 +6,7 @@ from typing import Any
 
 from memshim import sizes
 from memshim.program import other_values
-from memshim.program.report import device_lines, name_of, notes
+from memshim.program.report import device_lines, host_lines, name_of, notes
 
 SCHEMA = 1
 
@@ -25,7 +25,7 @@ def text(found: dict[str, Any]) -> str:
     for p in worst["processes"]:
         for d in p["devices"]:
             out += device_lines(f"{name}, rank {worst['rank']}", p, d, bool(worst["exit"]))
-        out += notes(p) if p["devices"] else []
+        out += host_lines(p) + notes(p) if p["devices"] else []
     out += other_values.text(worst)
     for p in (p for r in rows for p in r["processes"] if p["missing"]):
         out.append(f"memshim: {p['missing']}")

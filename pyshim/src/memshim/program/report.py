@@ -57,7 +57,7 @@ def text(found: dict[str, Any], name: str) -> str:
         who = name if len(used) == 1 else f"{name}, process {p['pid']} ({' '.join(p['arguments'][:2])})"
         for d in p["devices"]:
             out += device_lines(who, p, d, any(q["failed"] or q["out_of_memory"] for q in found["processes"]))
-        out += notes(p)
+        out += host_lines(p) + notes(p)
     out += other_values.text(found)
     return "\n".join(out + _files(found) + _failed(found, name) + _missing(found))
 
@@ -153,6 +153,14 @@ def device_lines(who: str, process: dict[str, Any], d: dict[str, Any], failed: b
             f"  steady           {sizes_text(most(steps[first:]))} (the most of {many} iteration{'s'[: many != 1]})"
         )
     return out + ["  " + line for line in d["table"].splitlines()]
+
+
+def host_lines(process: dict[str, Any]) -> list[str]:
+    """What a process took of the host, where it is known."""
+    if not process["host_pinned"]:
+        return []
+    pinned = sizes.show(process["host_pinned"])
+    return [f"  host pinned      {pinned} (page-locked memory of the host at its most; no part of the total)"]
 
 
 def _two_sentences(said: str) -> str:

@@ -27,6 +27,7 @@ struct figures {
 	char mark[8];
 	int64_t pid;
 	int32_t end, status;
+	uint64_t pinned, pinned_most; /* the host's memory that is page-locked, bytes */
 	char command[240]; /* its words, each with a null byte behind it */
 	struct figure gpus[MOST_GPUS];
 };
@@ -125,6 +126,11 @@ void figures_managed(int ordinal, size_t taken, size_t given) {
 	if (!g) return;
 	struct figure *f = of(g);
 	count(&f->managed, &f->managed_most, taken, given);
+}
+
+void figures_pinned(size_t taken, size_t given) {
+	if (taken) open_file(); /* a forked child that frees what its parent pinned leaves no file */
+	count(&shared->pinned, &shared->pinned_most, taken, given);
 }
 
 static void keep_most(uint64_t *most, uint64_t n) {

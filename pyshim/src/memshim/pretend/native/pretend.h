@@ -88,6 +88,7 @@ void ranges_remove(const struct range *first, size_t count);
 
 void figures_used(const struct gpu *g, size_t taken, size_t given); /* with the lock held */
 void figures_managed(int ordinal, size_t taken, size_t given);      /* with the lock held */
+void figures_pinned(size_t taken, size_t given);                    /* with the lock held */
 void figures_pytorch(int ordinal, size_t allocated, size_t reserved);
 void figures_forked(void); /* in a forked child, which has taken nothing yet */
 

@@ -83,7 +83,13 @@ API cudaError_t cudaDeviceGetGraphMemAttribute(int ordinal UNUSED, graph_memory_
 }
 API cudaError_t cudaDeviceSetGraphMemAttribute(int ordinal UNUSED, graph_memory_attribute a UNUSED, void *value UNUSED) { return cudaSuccess; }
 
-/* ---- pinned host memory is host memory ---- */
+/* ---- pinned host memory is host memory, and counted ---- */
+
+static void note_pinned(size_t taken, size_t given) {
+	lock_memory();
+	figures_pinned(taken, given);
+	unlock_memory();
+}
 
 API cudaError_t cudaHostAlloc(void **p, size_t n, unsigned int flags UNUSED) {
 	if (!gpu_count()) return fail(cudaErrorNoDevice);
@@ -92,6 +98,7 @@ API cudaError_t cudaHostAlloc(void **p, size_t n, unsigned int flags UNUSED) {
 	void *at = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (at == MAP_FAILED) return fail(cudaErrorMemoryAllocation);
 	range_add((struct range){ at, n, PINNED, 0, 0 });
+	note_pinned(n, 0);
 	*p = at;
 	return cudaSuccess;
 }
@@ -101,6 +108,7 @@ API cudaError_t cudaFreeHost(void *p) {
 	if (!p) return cudaSuccess;
 	if (!range_take(p, PINNED, &r)) return fail(cudaErrorInvalidValue);
 	munmap(p, r.size);
+	note_pinned(0, r.size);
 	return cudaSuccess;
 }
 API cudaError_t cudaHostRegister(void *p, size_t n, unsigned int flags UNUSED) {
@@ -109,12 +117,14 @@ API cudaError_t cudaHostRegister(void *p, size_t n, unsigned int flags UNUSED) {
 	if (!p || !n) return fail(cudaErrorInvalidValue);
 	if (range_find(p, &r)) return fail(ALREADY_REGISTERED);
 	range_add((struct range){ p, n, REGISTERED, 0, 0 });
+	note_pinned(n, 0);
 	return cudaSuccess;
 }
 API cudaError_t cudaHostUnregister(void *p) {
 	enum { NOT_REGISTERED = 713 }; /* cudaErrorHostMemoryNotRegistered */
 	struct range r;
 	if (!range_take(p, REGISTERED, &r)) return fail(NOT_REGISTERED);
+	note_pinned(0, r.size);
 	return cudaSuccess;
 }
 API cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned int flags UNUSED) {
