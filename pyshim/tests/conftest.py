@@ -199,6 +199,14 @@ def archive(tmp_path_factory):
     return export(load_source("zoo.py:net", str(folder)), folder / "net.pt", strip=True)
 
 
+@pytest.fixture(scope="module")
+def folder(request, tmp_path_factory):
+    """A folder with the module's ZOO as zoo.py."""
+    path = tmp_path_factory.mktemp("folder")
+    (path / "zoo.py").write_text(request.module.ZOO)
+    return path
+
+
 @pytest.fixture
 def project(tmp_path, monkeypatch, archive):
     """A folder with zoo.py, its archive and a memspec.yaml, and the working directory."""

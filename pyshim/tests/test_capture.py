@@ -107,13 +107,6 @@ def possible():
         pytest.skip(why)
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    path = tmp_path_factory.mktemp("capture")
-    (path / "zoo.py").write_text(ZOO)
-    return path
-
-
 TRAINED = [
     "zoo.py:net",
     "--input",

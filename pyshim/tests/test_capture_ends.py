@@ -71,13 +71,6 @@ def possible():
         pytest.skip(why)
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    path = tmp_path_factory.mktemp("ends")
-    (path / "zoo.py").write_text(ZOO)
-    return path
-
-
 @pytest.fixture
 def count(monkeypatch):
     """How many processes ran."""

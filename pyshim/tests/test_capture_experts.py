@@ -92,14 +92,6 @@ def possible():
         pytest.skip(why)
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """Of the tests of one module."""
-    path = tmp_path_factory.mktemp("experts")
-    (path / "zoo.py").write_text(ZOO)
-    return path
-
-
 def routed(folder, seed):
     """chosen.json as the CPU routes with this seed."""
     spec = importlib.util.spec_from_file_location("zoo_of_experts", folder / "zoo.py")

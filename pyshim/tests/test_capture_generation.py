@@ -68,13 +68,6 @@ def possible():
         pytest.skip(why)
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    path = tmp_path_factory.mktemp("generation")
-    (path / "zoo.py").write_text(ZOO)
-    return path
-
-
 def recorded(folder, name):
     p = capture(folder, f"zoo.py:{name}", "--input", "int64[4,8]", "--on", "t4", "-o", f"{name}.rec", "--fresh")
     assert p.returncode == 0, p.stderr

@@ -15,13 +15,6 @@ def possible():
         pytest.skip(why)
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    path = tmp_path_factory.mktemp("steps")
-    (path / "zoo.py").write_text(ZOO)
-    return path
-
-
 OWN = """
 def own_loss(out, x):
     return out.square().sum() / len(x)

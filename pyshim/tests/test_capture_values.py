@@ -51,13 +51,6 @@ def possible():
         pytest.skip(why)
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    path = tmp_path_factory.mktemp("values")
-    (path / "zoo.py").write_text(ZOO)
-    return path
-
-
 SPEC = f"""
 version: 1
 defaults: {{device: t4}}
