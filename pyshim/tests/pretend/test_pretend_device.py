@@ -156,6 +156,19 @@ def test_what_a_program_sees(play):
     assert seen["copies"]["small"] == 999 and seen["copies"]["large"] == [0.0, 0.0] and seen["copies"]["sum"] == 0.0
 
 
+def test_what_the_driver_takes_is_not_free(play):
+    seen = play("device", "t4", "driver_memory")["driver_memory"]
+    assert seen == {"took": [True, False, False], "less": 100 << 20, "reserved": 0}
+
+
+def test_the_users_own_setting_of_inductors_caches_wins(monkeypatch, possible):
+    name = "TORCHINDUCTOR_FORCE_DISABLE_CACHES"
+    monkeypatch.delenv(name, raising=False)
+    assert pretend.environment("t4")[name] == "1"
+    monkeypatch.setenv(name, "0")
+    assert pretend.environment("t4")[name] == "0"
+
+
 def test_memory_ends_where_the_cards_does(play):
     seen = play("device", "t4", "out_of_memory", memory="2GiB")["out_of_memory"]
     assert seen["text"].startswith(

@@ -58,6 +58,8 @@ class Library:
         self.expect_end = lib.memspec_pretend_expect_end
         self.expect_end.restype = None
         self.answers_end = lib.memspec_pretend_answers_end
+        self._take = lib.memspec_pretend_take
+        self._take.argtypes, self._take.restype = [ctypes.c_int, size], ctypes.c_bool
         self._note = lib.memspec_pretend_note
         self._note.argtypes = [
             ctypes.c_int,
@@ -91,6 +93,11 @@ class Library:
         """The file, in the folder that MEMSPEC_PRETEND_FIGURES names, where this process's figures
         are kept; "" where none is wanted."""
         return (self._figures() or b"").decode()
+
+    def take(self, device: int, size: int) -> bool:
+        """Take bytes of a device beside its allocations, as a driver does for modules; False where
+        there is no room."""
+        return bool(self._take(device, size))
 
     def notes(self) -> list[Note]:
         kind, name, count = ctypes.c_int(), ctypes.c_char_p(), ctypes.c_ulonglong()

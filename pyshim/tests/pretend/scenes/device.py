@@ -56,6 +56,16 @@ def memory():
 
 
 @case
+def driver_memory():
+    """What a driver takes beside allocations is not free, as far as there is room."""
+    from memshim.pretend.library import Library
+
+    free = torch.cuda.mem_get_info()[0]
+    took = [Library().take(0, 100 * MIB), Library().take(0, free), Library().take(1, MIB)]
+    return {"took": took, "less": free - torch.cuda.mem_get_info()[0], "reserved": torch.cuda.memory_reserved()}
+
+
+@case
 def out_of_memory():
     total = torch.cuda.get_device_properties(0).total_memory
     held = [torch.empty(256 * MIB, dtype=torch.uint8, device="cuda") for _ in range((total - 400 * MIB) // (256 * MIB))]

@@ -55,6 +55,12 @@ void memory_give(struct gpu *g, size_t n) {
 	unlock_memory();
 }
 
+/* For the Python side: what a driver takes of a card beside allocations, as for modules. False where there is no such card or no room. */
+API bool memspec_pretend_take(int ordinal, size_t n) {
+	struct gpu *g = gpu_at(ordinal);
+	return g && memory_take(g, n);
+}
+
 /* ---- addresses ---- */
 
 struct hole {
