@@ -132,6 +132,7 @@ def look(made: Path, target: str) -> None:
             f"{info}/licenses/LICENSES-go.txt",
             "memshim/py.typed",
             "memshim/schemas/measurement.schema.json",
+            "memshim/schemas/serving.schema.json",
         }
         <= names,
         "parts are missing",

@@ -26,6 +26,7 @@ COMMANDS = {
     ),
     "fit": ("memshim.judge.search:fit", "find the largest batch, or any size, that fits: of a case or of any program"),
     "sweep": ("memshim.judge.search:sweep", "print the peaks of a case over the values of a dim"),
+    "serve": ("memshim.serving.command", "start a serving engine and report how many tokens of KV cache are left"),
     "export": ("memshim.exporting.command", "write an artifact that memspec reads, with its inputs beside it"),
     "capture": (
         "memshim.case.capture",

@@ -12,25 +12,33 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, BinaryIO
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # linux/prctl.h
 PATIENCE = 5  # seconds between SIGTERM and SIGKILL
 
 
-def run(words: list[str], environ: dict[str, str], quiet: bool = False) -> tuple[int, dict[int, int]]:
+def run(
+    words: list[str],
+    environ: dict[str, str],
+    quiet: bool = False,
+    output: BinaryIO | None = None,
+    until: Callable[[], bool] | None = None,
+) -> tuple[int, dict[int, int]]:
     """Run a command to its end, whatever signals come: they are its own. Its process id; and of it
     and of those of its processes that this one waited for, what waiting gave: an exit code, or less
-    than nothing for a signal. quiet: without its standard streams."""
+    than nothing for a signal. quiet: without its standard streams. output: a file for what it
+    prints, without an input. until: once that is true, it is ended with all of its processes."""
     prctl = _prctl()
     prctl(PR_SET_CHILD_SUBREAPER, 1)  # processes whose parent has ended become this one's children
     quietly = subprocess.DEVNULL if quiet else None
+    printed = output or quietly
     p = subprocess.Popen(
         words,
         env=environ,
-        stdin=quietly,
-        stdout=quietly,
-        stderr=quietly,
+        stdin=subprocess.DEVNULL if output else quietly,
+        stdout=printed,
+        stderr=printed,
         preexec_fn=functools.partial(end_with_parent, os.getpid()) if sys.platform == "linux" else None,
     )
 
@@ -40,8 +48,9 @@ def run(words: list[str], environ: dict[str, str], quiet: bool = False) -> tuple
 
     before = {n: signal.signal(n, forward) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     try:
+        ended = until is not None and not wait(p, until)
         statuses = {p.pid: p.wait()}
-        if statuses[p.pid] < 0:
+        if statuses[p.pid] < 0 or ended:
             end_children(statuses)
         reap(statuses)
     finally:
@@ -49,6 +58,22 @@ def run(words: list[str], environ: dict[str, str], quiet: bool = False) -> tuple
             signal.signal(n, handler)
         prctl(PR_SET_CHILD_SUBREAPER, 0)
     return p.pid, statuses
+
+
+def wait(p: subprocess.Popen[bytes], until: Callable[[], bool]) -> bool:
+    """Whether the process ended before until() was true. Else it is ended now."""
+    while True:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            p.wait(0.05)
+            return not until()
+        if until():
+            break
+    p.terminate()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        p.wait(PATIENCE)
+        return False
+    p.kill()
+    return False
 
 
 def end_with_parent(parent: int) -> None:

@@ -1,0 +1,189 @@
+"""python -m memshim serve: how many tokens of KV cache an engine has left on a card.
+
+    python -m memshim serve --on h100-sxm-80gb [--json FILE] -- vllm serve MODEL --max-model-len 8192
+    python -m memshim serve --on h100-sxm-80gb -- program.py    (which makes an LLM(...))
+
+The engine starts unmodified on a pretend GPU, to the point where its KV cache is made. Its figures
+are read from its objects. Exit codes: 0 it starts, 1 it does not fit, 2 wrong usage or an engine
+that does not start, 3 the weights cannot be made up.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import importlib.util
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from memshim import binary, pretend
+from memshim.files import check_writable, temporary_folder, write_whole
+from memshim.pretend.activate import as_devices
+from memshim.pretend.device import Device
+from memshim.printed import say
+from memshim.program import launch
+from memshim.serving import driver_memory, model_folder, report, watch
+
+UNFIT, USAGE, UNDECIDED = 1, 2, 3
+STARTUP = str(Path(__file__).resolve().parent / "startup")
+LOG = "engine.log"
+WORK = ("0.17.0", "0.19.0")  # releases of vLLM that make test-serve was run with
+CLI = "vllm.entrypoints.cli.main"
+LAST = 12  # lines of the engine's log that are shown where nothing else says why it ended
+
+
+class Unusable(ValueError):
+    """What is asked for cannot be run. The text is for the user."""
+
+
+def installed() -> str:
+    """The release of vLLM in this Python; "" for none."""
+    try:
+        return importlib.metadata.version("vllm") if importlib.util.find_spec("vllm") else ""
+    except (importlib.metadata.PackageNotFoundError, ValueError):
+        return ""
+
+
+def words(program: list[str]) -> list[str]:
+    """The engine's command, run by this Python: vllm, a script, -m and a module, -c and code."""
+    if not program:
+        raise Unusable("got no command, want -- vllm serve MODEL … or -- program.py")
+    if program[0] == "vllm":
+        return [sys.executable, "-m", CLI, *program[1:]]
+    if program[0] in ("-m", "-c"):
+        return [sys.executable, *program]
+    if program[0] in ("python", "python3"):
+        return [sys.executable, *program[1:]]
+    if not program[0].endswith(".py"):
+        raise Unusable(f"got {program[0]}, want vllm, a script (.py), -m MODULE or -c CODE")
+    if not Path(program[0]).is_file():
+        raise Unusable(f"{program[0]}: no such file")
+    return [sys.executable, *program]
+
+
+def environment(cards: list[Device], folder: Path, charged: int, environ: Mapping[str, str]) -> dict[str, str]:
+    """The variables of the engine's processes. Caches are empty: what an earlier run compiled or
+    tuned would not be measured again."""
+    own = {"TORCHINDUCTOR_FORCE_DISABLE_CACHES": "0"}  # with 1, vLLM refuses torch.compile
+    found = {
+        **environ,
+        **pretend.activate.variables(cards, {**environ, **own, "TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor")}),
+        **pretend.activate.options(True, None),
+        watch.WANTED: json.dumps({"folder": str(folder), "charged": charged}),
+        "VLLM_CACHE_ROOT": str(folder / "vllm"),
+    }
+    quiet = {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1", "HF_HUB_OFFLINE": "1"}
+    found |= {k: v for k, v in quiet.items() if k not in environ}
+    found["PYTHONPATH"] = os.pathsep.join(filter(None, [STARTUP, found.get("PYTHONPATH", "")]))
+    return found
+
+
+def parser() -> argparse.ArgumentParser:
+    p = argparse.ArgumentParser(
+        prog="python -m memshim serve",
+        description="Start a serving engine (vLLM) on a pretend GPU until its KV cache is made, and report the memory "
+        "that is loaded, the activations, and how many tokens of KV cache are left, by the engine's own figures.",
+        usage="python -m memshim serve --on DEVICE [--memory SIZE] [--json FILE] [--log FILE] "
+        "-- (vllm serve MODEL | program.py | -m MODULE) ARGUMENTS",
+    )
+    p.add_argument("--on", required=True, metavar="DEVICE", help="a device of memspec devices")
+    p.add_argument("--memory", metavar="SIZE", help="another size of memory, such as 40GiB")
+    p.add_argument("--json", metavar="FILE", help="write the figures there as well")
+    p.add_argument("--log", metavar="FILE", help="keep what the engine prints")
+    p.add_argument("program", nargs=argparse.REMAINDER, help="after --")
+    return p
+
+
+def main(arguments: list[str]) -> int:
+    a = parser().parse_args(arguments)
+    program = a.program[1:] if a.program[:1] == ["--"] else a.program
+    try:
+        command = words(program)
+        [card] = as_devices(a.on, 1, a.memory)
+        for file in filter(None, (a.json, a.log)):
+            check_writable(file)  # before anything is run for it
+        version = installed()
+        if not version:
+            raise Unusable(
+                f"got no vLLM in {sys.executable}, want one of {', '.join(WORK)} there: pip install vllm=={WORK[-1]}"
+            )
+        with temporary_folder("memshim-serve-") as folder:
+            taken = driver_memory.of(version, card.driver)
+            environ = environment([card], folder, taken.bytes, os.environ)
+            code = start(command, environ, folder)
+            if a.log:
+                write_whole(a.log, (folder / LOG).read_bytes())
+            return judge(folder, code, version, program, card, taken, a.json)
+    except (ValueError, pretend.Unsupported, pretend.BuildError, binary.BinaryError, OSError) as e:
+        say(f"memshim serve: {e}", file=sys.stderr)
+        return USAGE
+
+
+def start(command: list[str], environ: dict[str, str], folder: Path) -> int:
+    """Run the engine until its figures are there or it ended; its exit code, less than 0 for a
+    signal."""
+    with (folder / LOG).open("wb") as log:
+        pid, statuses = launch.run(command, environ, output=log, until=(folder / watch.ENGINE).exists)
+    return statuses[pid]
+
+
+def judge(
+    folder: Path,
+    code: int,
+    version: str,
+    program: list[str],
+    card: Device,
+    taken: driver_memory.Taken,
+    to: str | None,
+) -> int:
+    """Report what the engine's processes left; the exit code."""
+    workers = [_json(f) for f in sorted(folder.glob(watch.WORKERS))]
+    errors = sorted((_json(f) for f in folder.glob(watch.ERRORS)), key=lambda e: (not e["unfit"], e["time"]))
+    engine = folder / watch.ENGINE
+    found = report.figures(
+        version,
+        program,
+        card,
+        taken,
+        _json(folder / watch.ARGUMENTS) if (folder / watch.ARGUMENTS).exists() else {},
+        workers,
+        _json(engine) if engine.exists() else None,
+        errors[0] if errors and not engine.exists() else None,
+    )
+    if to:
+        write_whole(to, (json.dumps(found, indent=2) + "\n").encode())
+    if found["fits"]:
+        say(report.text(found))
+        return 0
+    say(f"memshim serve: {why(found, errors, code, folder / LOG)}", file=sys.stderr)
+    if found["fits"] is False:
+        return UNFIT
+    return UNDECIDED if errors and errors[0]["kind"] == model_folder.Unclear.__name__ else USAGE
+
+
+def why(found: dict[str, Any], errors: list[dict[str, Any]], code: int, log: Path) -> str:
+    """One line: why the engine has no KV cache. Where nothing is known, the end of its log."""
+    if found["fits"] is False:
+        return report.unfit(found)
+    if errors and errors[0]["moved"]:
+        return (
+            f"got vLLM {found['engine']['release']}, which has no {errors[0]['text']}: its internals have moved; "
+            f"want one of {', '.join(WORK)}"
+        )
+    if errors:
+        at = f" ({errors[0]['stage']})" if errors[0]["stage"] else ""
+        return f"the engine did not start{at}: {errors[0]['kind']}: {errors[0]['text']}"
+    if not code:
+        return "the program ended and started no engine"
+    lines = log.read_text(errors="replace").rstrip().splitlines()[-LAST:]
+    ended = f"signal {-code}" if code < 0 else f"exit code {code}"
+    return "\n".join([f"the engine ended with {ended} before it had a KV cache; its last lines:", *lines])
+
+
+def _json(file: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(file.read_bytes())
+    return found

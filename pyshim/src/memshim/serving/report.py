@@ -1,0 +1,97 @@
+"""The figures of an engine's start: as JSON by schemas/serving.schema.json, and as a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memshim.pretend.device import Device
+from memshim.serving.driver_memory import Taken
+from memshim.sizes import show
+
+SCHEMA = 1
+
+
+def figures(
+    version: str,
+    program: list[str],
+    card: Device,
+    taken: Taken,
+    arguments: dict[str, Any],
+    workers: list[dict[str, Any]],
+    engine: dict[str, Any] | None,
+    error: dict[str, Any] | None,
+) -> dict[str, Any]:
+    """What --json writes. Sizes are bytes. fits is null where the engine did not start for another
+    reason than memory."""
+    return {
+        "schema": SCHEMA,
+        "engine": {"name": "vllm", "release": version},
+        "command": program,
+        "model": arguments.get("model"),
+        "made_up": arguments.get("made_up", []),
+        "defaults": arguments.get("defaults", []),
+        "device": {"name": card.name, "driver_name": card.driver, "memory": card.memory},
+        "fits": True if engine else False if error and error["unfit"] else None,
+        "exact": False,  # the driver's part is an estimate
+        "driver": taken.as_json(),
+        "workers": workers,
+        "kv": engine,
+        "error": {k: error[k] for k in ("stage", "kind", "text")} if error else None,
+    }
+
+
+def text(found: dict[str, Any]) -> str:
+    """The table of an engine that started, of its first worker."""
+    kv, worker = found["kv"], found["workers"][0]
+    share = f"{kv['gpu_memory_utilization']:g}"
+    driver = found["driver"]
+    rows = [
+        ("budget", worker["requested"], f"{share} of {show(worker['total'])}"),
+        ("loaded", worker["loaded"], "weights, and what loading leaves"),
+        ("activation", worker["activation"], _batch(found)),
+        (
+            "outside PyTorch",
+            worker["outside_pytorch"],
+            f"estimate: the driver, by {driver['source']}",
+        ),
+        ("KV cache", worker["kv_memory"], f"{kv['blocks']:,} blocks of {kv['block_size']} tokens, {_dtype(kv)}"),
+    ]
+    if not kv["eager"]:
+        rows.append(("CUDA graphs", worker["graphs"], "beside the budget; the driver's part is not known"))
+    lines = [
+        f"memshim: vLLM {found['engine']['release']}, {found['model']} on a pretend {found['device']['driver_name']}: "
+        f"{kv['tokens']:,} tokens of KV cache (estimate)"
+    ]
+    lines += [f"  {name:<16} {_size(size):>10}  {note}" for name, size, note in rows]
+    lines.append(f"  {'concurrency':<16} {kv['concurrency']:>10.2f}  requests of max_model_len {kv['max_model_len']:,}")
+    if found["made_up"]:
+        lines.append(f"  {'made up':<16} {', '.join(found['made_up'])}")
+    return "\n".join(lines)
+
+
+def unfit(found: dict[str, Any]) -> str:
+    """One line: what does not fit."""
+    where = {"memory at start": "at start", "KV cache": "for the KV cache"}
+    stage = found["error"]["stage"]
+    loaded = f" after {show(found['workers'][0]['loaded'])} of weights" if found["workers"] else ""
+    return (
+        f"{found['model']} does not fit {found['device']['name']} ({show(found['device']['memory'])}) "
+        f"{where.get(stage, 'in the ' + stage)}{loaded}: {found['error']['text']}"
+    )
+
+
+def _batch(found: dict[str, Any]) -> str:
+    """The sizes of the profile run, and which of them the engine chose."""
+    said = [
+        f"{name} {found['kv'][name]:,}" + (" (the engine's default)" if name in found["defaults"] else "")
+        for name in ("max_num_batched_tokens", "max_num_seqs")
+    ]
+    return "profile run: " + ", ".join(said)
+
+
+def _size(n: int | None) -> str:
+    return "not measured" if n is None else show(n)
+
+
+def _dtype(kv: dict[str, Any]) -> str:
+    return str(kv["dtype"] if kv["kv_cache_dtype"] == "auto" else kv["kv_cache_dtype"])

@@ -1,0 +1,229 @@
+"""In every process of an engine under `memshim serve`: what is missing of the model is made up, the
+driver's memory is charged, and the engine's figures are read from its objects.
+
+Started by startup/sitecustomize.py, where the environment asks for it. The engine's classes are
+wrapped as they are imported; what they compute is the engine's. A process leaves files in the
+command's folder: arguments.json, worker.RANK.json, engine.json, error.PID.json.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from memshim.files import write_whole
+from memshim.gpu.failure import first_line, out_of_memory
+from memshim.pretend.after_import import After
+from memshim.serving import model_folder
+
+# JSON: the folder for this module's files, and the bytes that are charged for the driver.
+WANTED = "MEMSPEC_SERVE"
+ARGUMENTS, ENGINE, WORKERS, ERRORS = "arguments.json", "engine.json", "worker.*.json", "error.*.json"
+CACHES = "vllm.v1.core.kv_cache_utils"
+_SEEN = "_memshim_seen"  # of an error that is written already
+
+
+class Moved(AttributeError):
+    """An attribute of the engine that this release does not have where others do."""
+
+
+def read(of: Any, path: str) -> Any:
+    """An attribute of an attribute: read(worker, "model_runner.model_memory_usage"). Moved where
+    there is none."""
+    at = of
+    for name in path.split("."):
+        if not hasattr(at, name):
+            raise Moved(f"{type(of).__name__}.{path}")
+        at = getattr(at, name)
+    return at
+
+
+class Watch:
+    """Of this process."""
+
+    def __init__(self, wanted: dict[str, Any]) -> None:
+        self.folder, self.charged = Path(wanted["folder"]), int(wanted["charged"])
+
+    def begin(self) -> None:
+        After("vllm.engine.arg_utils", self.arguments)
+        After("vllm.v1.worker.gpu_worker", self.worker)
+        After("vllm.v1.engine.core", self.core)
+        before = sys.excepthook
+
+        def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+            self.failed("", error)
+            before(kind, error, trace)
+
+        sys.excepthook = hook
+
+    # What is wrapped, a module of the engine each.
+
+    def arguments(self, module: Any) -> None:
+        """Whatever the engine was started by (its command, a program), its arguments pass here."""
+        self.wrap(module.EngineArgs, "create_engine_config", "arguments", before=self.make_up)
+
+    def worker(self, module: Any) -> None:
+        self.wrap(module, "request_memory", "memory at start")
+        kind = module.Worker
+        self.wrap(kind, "init_device", "device")
+        self.wrap(kind, "load_model", "weights")
+        self.wrap(kind, "determine_available_memory", "profile run", before=self.charge, after=self.profiled)
+        self.wrap(kind, "compile_or_warm_up_model", "warm-up", before=self.watch_graphs, after=self.profiled)
+
+    def core(self, module: Any) -> None:
+        self.wrap(module, "get_kv_cache_configs", "KV cache")
+        self.wrap(module.EngineCore, "__init__", "engine", after=self.made)
+
+    def wrap(
+        self,
+        of: Any,
+        name: str,
+        stage: str,
+        before: Callable[[Any], None] | None = None,
+        after: Callable[[Any], None] | None = None,
+    ) -> None:
+        """Call before and after with the first argument of a function, and write down its error."""
+        if not hasattr(of, name):
+            self.failed(stage, Moved(f"{getattr(of, '__name__', of)}.{name}"))
+            return
+        call = getattr(of, name)
+
+        @functools.wraps(call)
+        def watched(*args: Any, **kwargs: Any) -> Any:
+            try:
+                if before:
+                    before(args[0])
+                result = call(*args, **kwargs)
+                if after:
+                    after(args[0])
+                return result
+            except Exception as e:
+                self.failed(stage, e)
+                raise
+
+        setattr(of, name, watched)
+
+    # What is done there.
+
+    def make_up(self, arguments: Any) -> None:
+        """Weights and tokenizer, where the model's folder has none."""
+        model = str(read(arguments, "model"))
+        folder = Path(model)
+        made_up = []
+        if folder.is_dir():
+            if read(arguments, "load_format") == "auto" and not model_folder.has_weights(folder):
+                arguments.load_format = "dummy"
+            if not getattr(arguments, "tokenizer", None) and not model_folder.has_tokenizer(folder):
+                arguments.skip_tokenizer_init = True
+                made_up.append("tokenizer")
+            if arguments.load_format == "dummy" and not model_folder.has_weights(folder):
+                model_folder.check_weights(folder)
+        if arguments.load_format == "dummy":
+            made_up.append("weights")
+        defaults = [n for n in ("max_num_seqs", "max_num_batched_tokens") if getattr(arguments, n, 0) is None]
+        self.write(ARGUMENTS, {"model": model, "made_up": sorted(made_up), "defaults": defaults})
+
+    def charge(self, worker: Any) -> None:
+        """What the driver takes over the profile run: the engine sees it as free memory that falls."""
+        from memshim.pretend.library import Library
+
+        Library().take(int(read(worker, "device.index") or 0), self.charged)
+
+    def profiled(self, worker: Any) -> None:
+        """A worker's figures, which later ones replace."""
+        import torch
+
+        told = bool(read(worker, "cache_config.kv_cache_memory_bytes"))  # then the engine computes none
+        free, total = torch.cuda.mem_get_info(worker.device)
+        figures = {
+            "rank": read(worker, "rank"),
+            "card": torch.cuda.get_device_name(worker.device),
+            "total": read(worker, "init_snapshot.total_memory"),
+            "free_at_start": read(worker, "init_snapshot.free_memory"),
+            "requested": int(read(worker, "requested_memory")),
+            "loaded": int(read(worker, "model_runner.model_memory_usage")),
+            "activation": None if told else int(read(worker, "peak_activation_memory")),
+            "outside_pytorch": None if told else int(read(worker, "non_torch_memory")),
+            "kv_memory": read(worker, "cache_config.kv_cache_memory_bytes")
+            if told
+            else int(read(worker, "available_kv_cache_memory_bytes")),
+            "graphs": getattr(worker, "_memshim_graphs", 0),
+            "allocated_peak": torch.cuda.max_memory_allocated(worker.device),
+            "in_use": total - free,
+        }
+        self.write(WORKERS.replace("*", str(figures["rank"])), figures)
+
+    def watch_graphs(self, worker: Any) -> None:
+        """Keep what the engine's own measurement of its CUDA graphs gives."""
+        runner = read(worker, "model_runner")
+        capture = read(runner, "capture_model")
+
+        def captured() -> Any:
+            worker._memshim_graphs = int(capture() or 0)
+            return worker._memshim_graphs
+
+        runner.capture_model = captured
+
+    def made(self, core: Any) -> None:
+        """The engine's KV cache is made: its figures, and its end."""
+        config, cache = read(core, "vllm_config"), read(core, "scheduler.kv_cache_config")
+        groups = read(cache, "kv_cache_groups")
+        blocks, length = int(read(cache, "num_blocks")), int(read(config, "model_config.max_model_len"))
+        requests = read(importlib.import_module(CACHES), "get_max_concurrency_for_kv_cache_config")
+        concurrency = float(requests(config, cache)) if groups else 0.0
+        sizes = [int(read(g, "kv_cache_spec.block_size")) for g in groups]
+        figures = {
+            "blocks": blocks,
+            "block_size": min(sizes, default=0),
+            "tokens": blocks * sizes[0] if len(groups) == 1 else int(concurrency * length),
+            "concurrency": concurrency,
+            "max_model_len": length,
+            "kv_cache": sum(int(read(t, "size")) for t in read(cache, "kv_cache_tensors")),
+            "max_num_seqs": int(read(config, "scheduler_config.max_num_seqs")),
+            "max_num_batched_tokens": int(read(config, "scheduler_config.max_num_batched_tokens")),
+            "gpu_memory_utilization": float(read(config, "cache_config.gpu_memory_utilization")),
+            "kv_cache_dtype": str(read(config, "cache_config.cache_dtype")),
+            "dtype": str(read(config, "model_config.dtype")).removeprefix("torch."),
+            "quantization": read(config, "model_config.quantization"),
+            "eager": bool(read(config, "model_config.enforce_eager")),
+            "tensor_parallel_size": int(read(config, "parallel_config.tensor_parallel_size")),
+        }
+        self.write(ENGINE, figures)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
+
+    def failed(self, stage: str, error: BaseException) -> None:
+        """Write down an error, once, with where it was."""
+        if getattr(error, _SEEN, False):
+            return
+        setattr(error, _SEEN, True)
+        no_room = out_of_memory(error)
+        what = {
+            "stage": stage,
+            "kind": type(error).__name__,
+            "text": no_room or first_line(error),
+            "moved": isinstance(error, Moved),
+            "unfit": bool(no_room) or stage in ("memory at start", "KV cache") and isinstance(error, ValueError),
+            "time": time.time(),
+        }
+        name = ERRORS.replace("*", str(os.getpid()))
+        if not (self.folder / name).exists():
+            self.write(name, what)
+
+    def write(self, name: str, what: dict[str, Any]) -> None:
+        if self.folder.is_dir():  # else this process outlived the command that began it
+            write_whole(self.folder / name, json.dumps(what).encode())
+
+
+def begin() -> None:
+    """Watch this process, as the environment says."""
+    Watch(json.loads(os.environ[WANTED])).begin()

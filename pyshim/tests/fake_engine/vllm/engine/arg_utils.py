@@ -1,0 +1,19 @@
+import os
+from types import SimpleNamespace as Object
+
+
+class EngineArgs:
+    def __init__(self, model):
+        self.model, self.tokenizer, self.load_format, self.skip_tokenizer_init = model, None, "auto", False
+        self.max_num_seqs, self.max_num_batched_tokens = None, 64
+
+    def create_engine_config(self):
+        if os.environ.get("FAKE_ENGINE") == "refuses":
+            raise ValueError("architecture X is not supported\nand more lines")
+        assert (self.load_format, self.skip_tokenizer_init) == ("dummy", True)
+        return Object(
+            model_config=Object(max_model_len=128, dtype="torch.bfloat16", quantization=None, enforce_eager=True),
+            scheduler_config=Object(max_num_seqs=4, max_num_batched_tokens=64),
+            cache_config=Object(gpu_memory_utilization=0.5, cache_dtype="auto", kv_cache_memory_bytes=None),
+            parallel_config=Object(tensor_parallel_size=1),
+        )

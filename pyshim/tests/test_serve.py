@@ -1,0 +1,343 @@
+"""python -m memshim serve, without a serving engine: arguments, what is made up, the hooks, the report
+and the errors. fake_engine/ has the names and shapes of vLLM's objects and nothing of its figures; vLLM
+is tried by test_serve_vllm.py (make test-serve)."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace as Object
+
+import pretended
+import pytest
+
+import memshim
+from memshim import pretend
+from memshim.program import launch
+from memshim.serving import command, driver_memory, model_folder, report, watch
+from memshim.sizes import GIB, MIB
+
+SCHEMA = json.loads((Path(memshim.__file__).parent / "schemas" / "serving.schema.json").read_text())
+FAKE = str(Path(__file__).parent / "fake_engine")
+
+
+@pytest.fixture
+def model(tmp_path):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "config.json").write_text("{}")
+    return folder
+
+
+# ---- arguments ----
+
+
+@pytest.mark.parametrize(
+    "program, runs",
+    [
+        (["vllm", "serve", "m"], ["-m", command.CLI, "serve", "m"]),
+        (["-m", "vllm.entrypoints.openai.api_server"], ["-m", "vllm.entrypoints.openai.api_server"]),
+        (["python", "-m", "vllm.entrypoints.openai.api_server"], ["-m", "vllm.entrypoints.openai.api_server"]),
+        ([__file__, "--x"], [__file__, "--x"]),
+    ],
+)
+def test_the_engine_is_run_by_this_python(program, runs):
+    assert command.words(program) == [sys.executable, *runs]
+
+
+@pytest.mark.parametrize(
+    "arguments, text",
+    [
+        (["--on", "t4"], "got no command, want -- vllm serve MODEL … or -- program.py"),
+        (["--on", "t4", "--", "sglang", "serve"], "got sglang, want vllm, a script (.py), -m MODULE or -c CODE"),
+        (["--on", "t4", "--", "no.py"], "no.py: no such file"),
+        (["--on", "toaster", "--", "vllm", "serve", "m"], "got device 'toaster', want a known device"),
+        (["--on", "t4", "--json", "/dev", "--", "vllm", "serve", "m"], "[Errno 21] Is a directory: '/dev'"),
+    ],
+)
+def test_wrong_usage(arguments, text, capsys, found_binary):
+    assert command.main(arguments) == 2
+    assert capsys.readouterr().err.startswith(f"memshim serve: {text}")
+
+
+def test_a_missing_engine_is_one_line_with_what_to_install(monkeypatch, capsys, found_binary):
+    monkeypatch.setattr(command, "installed", lambda: "")
+    assert command.main(["--on", "t4", "--", "vllm", "serve", "m"]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and said.startswith("memshim serve: got no vLLM in ")
+    assert said.endswith("want one of 0.17.0, 0.19.0 there: pip install vllm==0.19.0\n")
+
+
+# ---- what is made up ----
+
+
+@pytest.mark.parametrize(
+    "files, load_format, made_up, loads",
+    [
+        ({}, "auto", ["tokenizer", "weights"], "dummy"),
+        ({"tokenizer.json": "{}"}, "auto", ["weights"], "dummy"),
+        ({"model.safetensors": "x"}, "auto", ["tokenizer"], "auto"),
+        (
+            {"model.safetensors": ""},
+            "auto",
+            ["tokenizer", "weights"],
+            "dummy",
+        ),  # as a checkout without git lfs may have it
+        ({"model.safetensors": "x"}, "dummy", ["tokenizer", "weights"], "dummy"),  # as the command says
+        ({"tokenizer.json": "{}", "model.gguf": "x"}, "gguf", [], "gguf"),
+    ],
+)
+def test_what_the_folder_lacks_is_made_up(files, load_format, made_up, loads, model, tmp_path):
+    for name, text in files.items():
+        (model / name).write_text(text)
+    a = Object(model=str(model), load_format=load_format, tokenizer=None, skip_tokenizer_init=False, max_num_seqs=None)
+    watch.Watch({"folder": str(tmp_path), "charged": 0}).make_up(a)
+    said = json.loads((tmp_path / watch.ARGUMENTS).read_text())
+    assert said == {"model": str(model), "made_up": made_up, "defaults": ["max_num_seqs"]}
+    assert (a.load_format, a.skip_tokenizer_init) == (loads, "tokenizer" in made_up)
+
+
+def test_gptq_without_headers_is_refused_as_the_engine_would_not_quantize(model, tmp_path):
+    quantized = {"quant_method": "gptq", "bits": 4}
+    (model / "config.json").write_text(json.dumps({"quantization_config": quantized}))
+    with pytest.raises(model_folder.Unclear, match="got quantization gptq without weights, want safetensors files or"):
+        model_folder.check_weights(model)
+    quantized[model_folder.GPTQ_LAYERS] = [["self_attn.q_proj"]]
+    (model / "config.json").write_text(json.dumps({"quantization_config": quantized}))
+    model_folder.check_weights(model)
+
+
+# ---- the driver's memory ----
+
+
+@pytest.mark.parametrize(
+    "version, mib",
+    [("0.17.0", 133), ("0.17.1", 133), ("0.18.0", 256), ("0.19.0", 256), ("1.0", 256), ("dev", 133)],
+)
+def test_the_driver_takes_what_logs_of_the_release_have(version, mib):
+    taken = driver_memory.of(version, "NVIDIA H100 80GB HBM3")
+    assert taken.bytes == mib * MIB and taken.least <= taken.bytes <= taken.most
+    assert driver_memory.of(version, "NVIDIA L4").source.endswith("; no log of NVIDIA L4")
+
+
+# ---- hooks ----
+
+
+def test_an_attribute_that_has_moved_is_named_with_its_owner():
+    class Worker:
+        model_runner = Object(model_memory_usage=7)
+
+    assert watch.read(Worker(), "model_runner.model_memory_usage") == 7
+    with pytest.raises(watch.Moved, match="^Worker.model_runner.peak$"):
+        watch.read(Worker(), "model_runner.peak")
+
+
+@pytest.mark.parametrize(
+    "stage, error, unfit",
+    [
+        ("weights", RuntimeError("CUDA out of memory. Tried to allocate 20.00 MiB."), True),
+        ("KV cache", ValueError("To serve at least one request"), True),
+        ("memory at start", ValueError("Free memory on device"), True),
+        ("arguments", ValueError("no such architecture"), False),
+        ("KV cache", TypeError("a bug"), False),
+    ],
+)
+def test_which_errors_are_of_memory(stage, error, unfit, tmp_path):
+    def fail(first):
+        raise error
+
+    module = Object(fail=fail)
+    watched = watch.Watch({"folder": str(tmp_path), "charged": 0})
+    watched.wrap(module, "fail", stage)
+    outer = Object(call=lambda first: module.fail(first))
+    watched.wrap(outer, "call", "engine")
+    with pytest.raises(type(error)):
+        outer.call(1)
+    [written] = tmp_path.glob(watch.ERRORS)
+    said = json.loads(written.read_text())
+    assert (said["stage"], said["unfit"]) == (stage, unfit), "the innermost place, once"
+
+
+def test_a_command_is_ended_with_its_processes_once_its_figures_are_there(tmp_path):
+    child = "import os, pathlib, time; pathlib.Path('child').write_text(str(os.getpid())); time.sleep(60)"
+    parent = (
+        f"import pathlib, subprocess, sys, time; subprocess.Popen([sys.executable, '-c', {child!r}])\n"
+        "while not pathlib.Path('child').exists(): time.sleep(0.01)\n"
+        "print('said'); sys.stdout.flush(); pathlib.Path('done').touch(); time.sleep(60)"
+    )
+    began = time.monotonic()
+    code = f"import os; os.chdir({str(tmp_path)!r})\n{parent}"
+    with (tmp_path / "log").open("wb") as log:
+        pid, statuses = launch.run(
+            [sys.executable, "-c", code], dict(os.environ), output=log, until=(tmp_path / "done").exists
+        )
+    assert statuses[pid] == -15 and time.monotonic() - began < 30
+    assert (tmp_path / "log").read_text() == "said\n"
+    assert not Path(f"/proc/{(tmp_path / 'child').read_text()}").exists()
+
+
+# ---- the report ----
+
+FOUND = report.figures(
+    "0.19.0",
+    ["vllm", "serve", "models/qwen3-8b"],
+    Object(name="h100-sxm-80gb", driver="NVIDIA H100 80GB HBM3", memory=85045477376),
+    driver_memory.of("0.19.0", "NVIDIA H100 80GB HBM3"),
+    {"model": "models/qwen3-8b", "made_up": ["tokenizer", "weights"], "defaults": ["max_num_seqs"]},
+    [
+        {
+            "rank": 0,
+            "card": "NVIDIA H100 80GB HBM3",
+            "total": 85045477376,
+            "free_at_start": 84503237755,
+            "requested": 80793203507,
+            "loaded": 15 * GIB,
+            "activation": 2 * GIB,
+            "outside_pytorch": 256 * MIB,
+            "kv_memory": 58 * GIB,
+            "graphs": 300 * MIB,
+            "allocated_peak": 75 * GIB,
+            "in_use": 76 * GIB,
+        }
+    ],
+    {
+        "blocks": 26368,
+        "block_size": 16,
+        "tokens": 421888,
+        "concurrency": 51.5,
+        "max_model_len": 8192,
+        "kv_cache": 58 * GIB,
+        "max_num_seqs": 1024,
+        "max_num_batched_tokens": 8192,
+        "gpu_memory_utilization": 0.95,
+        "kv_cache_dtype": "auto",
+        "dtype": "bfloat16",
+        "quantization": None,
+        "eager": False,
+        "tensor_parallel_size": 1,
+    },
+    None,
+)
+NO_CACHE = FOUND | {
+    "kv": None,
+    "fits": False,
+    "error": {"stage": "KV cache", "kind": "ValueError", "text": "No available memory for the cache blocks."},
+}
+
+
+def test_the_table():
+    assert (
+        report.text(FOUND)
+        == """\
+memshim: vLLM 0.19.0, models/qwen3-8b on a pretend NVIDIA H100 80GB HBM3: 421,888 tokens of KV cache (estimate)
+  budget            75.24 GiB  0.95 of 79.20 GiB
+  loaded            15.00 GiB  weights, and what loading leaves
+  activation         2.00 GiB  profile run: max_num_batched_tokens 8,192, max_num_seqs 1,024 (the engine's default)
+  outside PyTorch   256.0 MiB  estimate: the driver, by """
+        + driver_memory.of("0.19.0", "H100").source
+        + """
+  KV cache          58.00 GiB  26,368 blocks of 16 tokens, bfloat16
+  CUDA graphs       300.0 MiB  beside the budget; the driver's part is not known
+  concurrency           51.50  requests of max_model_len 8,192
+  made up          tokenizer, weights"""
+    )
+
+
+def test_a_table_of_an_engine_that_was_given_its_cache_measures_no_activation():
+    given = FOUND["workers"][0] | {"activation": None, "outside_pytorch": None}
+    text = report.text(FOUND | {"workers": [given]})
+    assert "activation       not measured" in text and "outside PyTorch  not measured" in text
+
+
+def test_what_does_not_fit_is_one_line_with_the_stage_and_the_weights():
+    assert report.unfit(NO_CACHE) == (
+        "models/qwen3-8b does not fit h100-sxm-80gb (79.20 GiB) for the KV cache after 15.00 GiB of weights: "
+        "No available memory for the cache blocks."
+    )
+
+
+@pytest.mark.parametrize("found", [FOUND, NO_CACHE], ids=["fits", "unfit"])
+def test_json_keeps_its_schema(found):
+    jsonschema = pytest.importorskip("jsonschema")
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    jsonschema.validate(found, SCHEMA)
+    for wrong in (
+        {k: v for k, v in found.items() if k != "driver"},
+        found | {"exact": True},
+        found | {"driver": found["driver"] | {"kind": "exact"}},
+        found | {"workers": [{"rank": 0}]},
+    ):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(wrong, SCHEMA)
+
+
+# ---- a start, of the fake engine ----
+
+
+def serve(model, tmp_path, how="", *program):
+    environ = os.environ | {"FAKE_ENGINE": how, "PYTHONPATH": os.pathsep.join([FAKE, os.environ["PYTHONPATH"]])}
+    to = tmp_path / "found.json"
+    p = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "memshim",
+            "serve",
+            "--on",
+            "t4",
+            "--json",
+            str(to),
+            "--log",
+            str(tmp_path / "log"),
+            "--",
+        ]
+        + list(program or ["vllm", "serve", str(model)]),
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    return p, json.loads(to.read_text()) if to.exists() else None
+
+
+@pytest.fixture
+def possible(found_binary):
+    if why := pretended.missing():
+        pytest.skip(why)
+
+
+def test_figures_are_read_from_the_engines_objects(possible, model, tmp_path):
+    p, found = serve(model, tmp_path)
+    assert p.returncode == 0, p.stderr
+    assert found["fits"] and found["model"] == str(model) and found["made_up"] == ["tokenizer", "weights"]
+    assert found["defaults"] == ["max_num_seqs"]
+    [worker], kv = found["workers"], found["kv"]
+    assert worker["loaded"] == 8 * MIB and worker["activation"] == MIB and worker["graphs"] == 3 * MIB
+    charged = driver_memory.of("0.19.0", "NVIDIA H100 80GB HBM3").bytes
+    # beside the pool that PyTorch reserves for 8 MiB, the engine sees no more than what is charged
+    assert worker["outside_pytorch"] == found["driver"]["bytes"] == charged
+    assert worker["requested"] == int(pretend.find("t4").memory * 0.5) == worker["total"] // 2
+    assert kv["blocks"] == worker["kv_memory"] // (1 << 17) and kv["tokens"] == 16 * kv["blocks"]
+    assert kv["concurrency"] == kv["blocks"] / 8 and kv["kv_cache"] == kv["blocks"] << 17
+    assert p.stdout.startswith(
+        f"memshim: vLLM 0.19.0, {model} on a pretend Tesla T4: {kv['tokens']:,} tokens of KV cache"
+    )
+    assert (tmp_path / "log").read_text() == "the engine prints\n", "it is ended there"
+
+
+@pytest.mark.parametrize(
+    "how, program, code, text",
+    [
+        ("unfit", (), 1, "does not fit t4 (14.56 GiB) at start: free memory is less than what is wanted"),
+        ("refuses", (), 2, "the engine did not start (arguments): ValueError: architecture X is not supported"),
+        ("", ("vllm", "wrong"), 2, "exit code 1 before it had a KV cache; its last lines:"),
+        ("", ("-c", "pass"), 2, "the program ended and started no engine"),
+        ("moved", (), 2, "got vLLM 0.19.0, which has no Worker.peak_activation_memory: its internals have moved; want"),
+    ],
+)
+def test_an_engine_that_does_not_start(how, program, code, text, possible, model, tmp_path):
+    p, found = serve(model, tmp_path, how, *program)
+    assert p.returncode == code and text in p.stderr, p.stderr
+    assert found["fits"] is (False if code == 1 else None) and not p.stdout
