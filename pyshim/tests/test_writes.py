@@ -4,10 +4,11 @@ import json
 import os
 import subprocess
 import sys
+import threading
 
 import pytest
 
-from memshim.pretend import support
+from memshim.pretend import support, writes
 
 TRAIN = """
 import os, pickle, shutil, sys, torch
@@ -177,3 +178,28 @@ def test_a_sandbox_keeps_the_folder(folder):
         assert "thrown away" in q.stderr
     assert sorted(f.name for f in folder.rglob("*")) == before
     assert all((folder / name).read_text() == "values" for name in REAL)
+
+
+def test_a_thread_is_asked_while_another_one_is(tmp_path, monkeypatch):
+    """As a checkpoint that a thread writes beside the loop."""
+    kept = tmp_path / "kept.pt"
+    kept.write_bytes(b"real")
+    guard = writes.Guard(str(tmp_path / "book.json"))
+    monkeypatch.setattr(writes, "computes", lambda: True)
+    asked, done, refused = threading.Event(), threading.Event(), []
+
+    def slow(*_):
+        asked.set()
+        done.wait(60)
+
+    monkeypatch.setitem(writes.EVENTS, "slow", slow)
+    other = threading.Thread(target=guard.hear, args=("slow", ()))
+    other.start()
+    asked.wait(60)
+    try:
+        guard.hear("open", (str(kept), "wb", os.O_WRONLY))
+    except writes.NotWritten as e:
+        refused.append(str(e))
+    done.set()
+    other.join()
+    assert len(refused) == 1 and "would save over" in refused[0]

@@ -17,6 +17,7 @@ import json
 import os
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -54,7 +55,7 @@ class Guard:
         self.ours: set[str] = set()  # files that this run wrote
         self.new: list[str] = []  # of these, those that were not there before
         self._before: dict[str, list[int]] | None = None
-        self._busy = False
+        self._asking = threading.local()  # a thread that asks opens files itself
         self._began = time.time()
 
     # What is asked before a file changes.
@@ -153,13 +154,13 @@ class Guard:
 
     def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Python's audit events."""
-        if event not in EVENTS or self._busy or not computes():
+        if event not in EVENTS or hasattr(self._asking, "event") or not computes():
             return
-        self._busy = True
+        self._asking.event = event
         try:
             EVENTS[event](self, arguments)
         finally:
-            self._busy = False
+            del self._asking.event
 
 
 def _opened(guard: Guard, arguments: tuple[Any, ...]) -> None:
