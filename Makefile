@@ -14,6 +14,7 @@
 # make scale  ten thousand cases in one check: processor time and memory
 # make truth  the tables of docs/accuracy.md: predictions against recorded truth
 # make truth-xmem  xMem's measured training peaks and four estimators, beside a pretend GPU with torch 2.6.0
+# make truth-finetune  programs of fine-tuning libraries on a pretend GPU: which work, and their peaks (PROGRAMS="qlora trl_sft"); fetches 6 GB
 # make truth-pretend  predictions against PyTorch on pretend GPUs, for all of torchvision's models: hours (CATALOG=timm ORACLE=DIR DEVICES="--device t4")
 # make release  memshim's source distribution and wheels for every system into dist/, each tried in a fresh environment
 
@@ -32,7 +33,7 @@ RACE := ./engine/program ./engine/internal/once ./internal/cli ./assert ./cudame
 RACE_ENGINE := ^Test(Invariants|Judge|TrainingSteps|ARunIsMadeOnce)
 RACE_COMMAND := ^TestScript$$/^(against|baseline|check|init|update|verify)$$|^TestVerify|^TestInterrupted
 
-.PHONY: test help lint-python go fmt vet tidy staticcheck workflows files prose unit hostile race goldens formats python probe recordings test-python test-compat test-pretend examples-python check workspace workspace-current examples fuzz bench bench-python scale mutants mutants-python truth truth-xmem release clean
+.PHONY: test help lint-python go fmt vet tidy staticcheck workflows files prose unit hostile race goldens formats python probe recordings test-python test-compat test-pretend examples-python check workspace workspace-current examples fuzz bench bench-python scale mutants mutants-python truth truth-finetune truth-xmem release clean
 
 test: go lint-python prose hostile race formats python probe recordings workspace-current test-python examples-python
 
@@ -207,6 +208,16 @@ truth-pretend: $(VENV)/.stamp
 # Training peaks that others measured on real GPUs with torch 2.6.0, beside a pretend GPU's with that release; fetches 6 GB.
 truth-xmem: $(VENV)/.stamp
 	WITH=transformers==4.51.3 RUN=pyshim/tools/truth/xmem.py .ci/pretend 2.6.0
+
+# Programs of bitsandbytes, peft, trl, torchao, liger and transformers' Trainer, in an environment of their own.
+FINETUNE := .venv-finetune
+truth-finetune: $(FINETUNE)/.stamp
+	PYTHONPATH=pyshim/tools $(FINETUNE)/bin/python -m truth finetune $(PROGRAMS)
+
+$(FINETUNE)/.stamp: .ci/requirements-finetune.txt
+	[ -x $(FINETUNE)/bin/python ] || $(PYTHON) -m venv $(FINETUNE)
+	$(FINETUNE)/bin/python -m pip install --quiet --disable-pip-version-check -r .ci/requirements-finetune.txt
+	touch $@
 
 truth:
 	@$(GO) test ./engine -run '^Test(Truth|Workspace)Tables$$' -count=1 -v | grep -v -e '^=== ' -e '^--- ' -e '^PASS$$' -e '^ok '

@@ -58,6 +58,9 @@ VERBS = {
         "[language] [convolutional]",
         "(measured training peaks beside a pretend GPU's and those of four estimators)",
     ),
+    "finetune": Verb(
+        "truth_finetune.py", "[--on DEVICE] [NAME…]", "(which programs of fine-tuning libraries work, and their peaks)"
+    ),
     "ranks": Verb(
         "truth_ranks.py", "[--world N] [STRATEGY…]", "(each rank alone beside real processes event by event)"
     ),
