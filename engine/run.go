@@ -140,6 +140,9 @@ func (r *Run) source() report.Source {
 	if rec := m.Artifact.Recorded; rec != nil {
 		src.Unknown = recorded.Unknown(rec)
 		src.Compiled = rec.Header != nil && rec.Header.Compiled
+		if h := rec.Header; h != nil && h.NCCL != nil {
+			src.NCCL = &report.NCCL{Low: h.NCCL.Low, High: h.NCCL.High, Communicators: h.NCCL.Communicators}
+		}
 		if rec.Header != nil && !recorded.OfProgram(rec) && !recorded.RecordsWeights(r.Trace) {
 			src.Weights = &rec.Header.Weights
 		}

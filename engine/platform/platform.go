@@ -29,6 +29,7 @@ type Platform struct {
 	Attention       SDPABackends // torch.nn.attention.sdpa_kernel, empty for none
 	CublasWorkspace string       // CUBLAS_WORKSPACE_CONFIG, empty for the default
 	MemoryFraction  float64      // set_per_process_memory_fraction, 0 for none
+	NCCL            *units.Bytes // what NCCL takes of the device, where it is stated; nil where it is not
 	Workspace       *profile.Profile
 }
 

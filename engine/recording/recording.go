@@ -71,15 +71,24 @@ type Header struct {
 	Inputs          []string     `json:"inputs"` // in the grammar of memspec --input
 	Artifact        string       `json:"artifact"`
 	Source          string       `json:"source"`
-	Weights         units.Bytes  `json:"weights"` // of parameters' and buffers' storages
-	Passes          []Pass       `json:"phases"`  // baseline, first, steady, as far as the run came
-	Context         *units.Bytes `json:"context"` // device memory of the process outside the allocator; nil where it is unknown
+	Weights         units.Bytes  `json:"weights"`        // of parameters' and buffers' storages
+	Passes          []Pass       `json:"phases"`         // baseline, first, steady, as far as the run came
+	Context         *units.Bytes `json:"context"`        // device memory of the process outside the allocator; nil where it is unknown
+	NCCL            *NCCL        `json:"nccl,omitempty"` // of NCCL's communicators, part of what Context does not have; nil for none
 	OOM             *OutOfMemory `json:"oom"`
 	Notes           []Note       `json:"notes,omitempty"`
 	Compiled        bool         `json:"compiled,omitempty"` // by torch.compile: the first pass compiles and tunes
 	Training        *Training    `json:"training,omitempty"` // nil of an inference, and of a program that trains by itself
 	Made            *Made        `json:"made,omitempty"`     // from what; nil where it does not record
 	Values          *Values      `json:"values,omitempty"`   // runs with other values; nil where no value was read, or no other was tried
+}
+
+// NCCL is what NCCL takes of the device beside the allocator and the context, at the least and at the
+// most: the topology, which decides it, is not known on a pretend GPU.
+type NCCL struct {
+	Low           units.Bytes `json:"low"`
+	High          units.Bytes `json:"high"`
+	Communicators int         `json:"communicators"` // that the run made
 }
 
 // Device is what the case ran on.

@@ -83,6 +83,8 @@ func TestRecordsThatAreRefused(t *testing.T) {
 			"got a size below 0"},
 		{"weights below 0", "small", `"weights": 3145728`, `"weights": -1`, "got a size below 0"},
 		{"a context below 0", "small", `"context": 314572800`, `"context": -1`, "got a size below 0"},
+		{"communicators below 0", "small", `"context": 314572800`, `"context": 1, "nccl": {"low": -1, "high": 1, "communicators": 1}`, "got nccl of -1 to 1 B of 1 communicators, want sizes in order"},
+		{"communicators that take less at most", "small", `"context": 314572800`, `"context": 1, "nccl": {"low": 2, "high": 1, "communicators": 1}`, "got nccl of 2 to 1 B"},
 		{"a size below 0", "small", `"allocated":8388608`, `"allocated":-1`, "phase 1: got a size below 0"},
 		{"a request below 0", "small", `"requested":8388508`, `"requested":-1`, "phase 1: got a size below 0"},
 		{"no number on CUDA", "small", `"allocated":8388608`, `"allocated":null`, "phase 1: got no number of the allocator in a record on CUDA"},

@@ -32,6 +32,8 @@ type Source struct {
 	CheckValues string
 	Compiled    bool // the model: its peak is that of the calls after the first
 
+	NCCL *NCCL // as a recording has it; nil where it has none
+
 	OtherValues []OtherValues // what the run takes with other values, where that is not the same
 }
 
@@ -57,10 +59,22 @@ func Build(s Source) *Report {
 		r.Weights = *s.Weights
 	}
 	r.Unknown, r.Origin = s.Unknown, s.Origin
+	r.NCCL = s.NCCL
+	if stated := s.Platform.NCCL; stated != nil {
+		r.NCCL = &NCCL{Low: *stated, High: *stated}
+		if s.NCCL != nil {
+			r.NCCL.Communicators = s.NCCL.Communicators
+		}
+	}
 	switch d := &s.Platform.Device; {
 	case d.ContextKnown:
-		total := r.Peak.Reserved.Add(d.Context).Add(r.Outside)
-		r.Peak.Total = &total
+		if n := r.NCCL; n == nil || n.Low == n.High {
+			total := r.Peak.Reserved.Add(d.Context).Add(r.Outside)
+			if n != nil {
+				total = total.Add(n.Low)
+			}
+			r.Peak.Total = &total
+		}
 		if d.Kind != device.None {
 			r.Context = &Context{d.Context, d.Context, d.Source}
 		}

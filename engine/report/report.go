@@ -57,6 +57,7 @@ type Report struct {
 	Baseline   Sizes        `json:"baseline"`             // before the first pass: weights and inputs
 	Outside    units.Bytes  `json:"outside,omitempty"`    // device memory beside the allocator and the context: the weights of an AOTInductor package
 	Unknown    []Metric     `json:"unknown,omitempty"`    // metrics that the artifact does not tell of
+	NCCL       *NCCL        `json:"nccl,omitempty"`       // what NCCL's communicators take beside the allocator; nil where there are none
 	Context    *Context     `json:"context,omitempty"`    // what the CUDA context takes beside the allocator; nil where nothing is known of it
 	Passes     []Pass       `json:"passes"`               // in the order they ran
 	Peak       Peak         `json:"peak"`                 // over the whole run; of a compiled model over its later calls, Reserved and Total over all
@@ -304,13 +305,15 @@ func (r *Report) Value(m Metric) (units.Bytes, bool) {
 	return 0, false
 }
 
-// TotalRange is what the process takes at least and at most, where only a range of the context's cost is known.
+// TotalRange is what the process takes at least and at most, where only a range of what the context or
+// NCCL take is known.
 func (r *Report) TotalRange() (low, high units.Bytes, ok bool) {
 	if r.Peak.Total != nil || r.Context == nil || slices.Contains(r.Unknown, Total) {
 		return 0, 0, false
 	}
+	low, high = r.ofDriver()
 	held := r.Peak.Reserved.Add(r.Outside)
-	return held.Add(r.Context.Low), held.Add(r.Context.High), true
+	return held.Add(low), held.Add(high), true
 }
 
 // UpperValue is a metric with all that is estimated at its most; false where nothing was estimated,

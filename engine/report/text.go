@@ -57,6 +57,9 @@ func writeText(w io.Writer, r *Report, rows int) error {
 	} else if c != nil {
 		p.Item("context", "%s to %s: %s; `context:` under `devices:` states it", c.Low, c.High, c.Source)
 	}
+	if n := r.NCCL; n != nil {
+		p.Item("nccl", "%s", n.text())
+	}
 	p.Line("")
 	p.Table(2, sizes(r))
 	for i := range r.Passes {

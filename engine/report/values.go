@@ -41,7 +41,7 @@ func (o *OtherValues) value(m Metric) units.Bytes {
 }
 
 // Ends are the least and the most that a metric comes to, with the run's own values and with other
-// ones. A total is that of the reserved memory, with the least and the most that the context may
+// ones. A total is that of the reserved memory, with the least and the most that the context and NCCL may
 // take. It is false where the metric is not known.
 func (r *Report) Ends(m Metric) (low, high units.Bytes, known bool) {
 	own := r.WithValues("")
@@ -61,7 +61,8 @@ func (r *Report) Ends(m Metric) (low, high units.Bytes, known bool) {
 		beside := *r.Peak.Total - r.Peak.Reserved
 		return low.Add(beside), high.Add(beside), true
 	case r.Context != nil:
-		return low.Add(r.Context.Low).Add(r.Outside), high.Add(r.Context.High).Add(r.Outside), true
+		least, most := r.ofDriver()
+		return low.Add(least).Add(r.Outside), high.Add(most).Add(r.Outside), true
 	}
 	return 0, 0, false
 }

@@ -284,8 +284,8 @@ func (d *document) capability(n *yaml.Node) device.Capability {
 }
 
 // size reads a size without dims, of at least least bytes.
-func (d *document) size(n *yaml.Node, least units.Bytes) units.Bytes {
-	s, ok := d.text(n, "a size such as 8GiB")
+func (r *reader) size(n *yaml.Node, least units.Bytes) units.Bytes {
+	s, ok := r.text(n, "a size such as 8GiB")
 	if !ok {
 		return 0
 	}
@@ -296,9 +296,9 @@ func (d *document) size(n *yaml.Node, least units.Bytes) units.Bytes {
 	}
 	switch {
 	case err != nil:
-		d.errorIn(n, exprOffset(err), err)
+		r.errorIn(n, exprOffset(err), err)
 	case units.Bytes(v) < least:
-		d.errorf(n, "got %s, want at least %d B", shorten(s), int64(least))
+		r.errorf(n, "got %s, want at least %d B", shorten(s), int64(least))
 	}
 	return units.Bytes(v)
 }

@@ -65,7 +65,7 @@ func ofProgram[T any](of func(*Program) *T) func(*Case) *T {
 // besideProgram are the keys that a model or a case with a program may have: those of the program
 // itself, where it runs, what a replay of its recording can choose, and what judges it.
 var besideProgram = []string{"program", "module", "args", "env", "cwd", "steps", "ranks", "name", "cases", "dims", "device", "torch", "alloc_conf", "cublas_workspace",
-	"memory_fraction", "assume", "depends", "budget", "regression", "level", "judge", "allow"}
+	"memory_fraction", "nccl", "assume", "depends", "budget", "regression", "level", "judge", "allow"}
 
 // programKeys are the keys that only a program has.
 var programKeys = []string{"args", "env", "cwd", "steps", "ranks"}

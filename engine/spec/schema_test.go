@@ -122,6 +122,7 @@ func TestSchemaAgreesWithTheReader(t *testing.T) {
 		{doc: inModel("alloc_conf: 'max_split_size_mb:64'"), good: true}, {doc: inModel("alloc_conf: ''"), good: true}, {doc: inModel("alloc_conf: {}")},
 		{doc: inModel("cublas_workspace: ':4096:8'"), good: true}, {doc: inModel("cublas_workspace: '4096:8'")}, {doc: inModel("cublas_workspace: ''"), good: true},
 		{doc: inModel("memory_fraction: 0.5"), good: true}, {doc: inModel("memory_fraction: 0")}, {doc: inModel("memory_fraction: 1.5")}, {doc: inModel("memory_fraction: half")},
+		{doc: inModel("nccl: 1.5GiB"), good: true}, {doc: inModel("nccl: 0B"), good: true}, {doc: inModel("nccl: -1GiB")}, {doc: inModel("nccl: [1GiB]")},
 		{doc: inModel("tolerance: 2.5%"), good: true}, {doc: inModel("tolerance: 0.01")}, {doc: inModel("tolerance: one")},
 		{doc: inModel("tolerance: 200%"), unknowable: "a text"},
 		{doc: inModel("level: warn"), good: true}, {doc: inModel("level: error")},

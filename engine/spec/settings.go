@@ -89,6 +89,10 @@ func keyRules() []keyRule {
 		{"alloc_conf", everywhere, field((*reader).setting, func(c *Case) *string { return &c.Platform.AllocConf })},
 		{"cublas_workspace", everywhere, field((*reader).cublas, func(c *Case) *string { return &c.Platform.CublasWorkspace })},
 		{"memory_fraction", everywhere, field((*reader).fraction, func(c *Case) *float64 { return &c.Platform.MemoryFraction })},
+		{"nccl", everywhere, func(r *reader, s *settings, e entry, _ string) {
+			size := r.size(e.val, 0)
+			s.set(e.name, func(c *Case) { c.Platform.NCCL = &size })
+		}},
 		{"tolerance", everywhere, field((*reader).tolerance, func(c *Case) *float64 { return &c.Tolerance })},
 		{"grad", everywhere, field(oneOf(NoGrad, InferenceMode), func(c *Case) *Grad { return &c.Grad })},
 		{"dtype", everywhere, field((*reader).dtype, func(c *Case) *string { return &c.DType })},

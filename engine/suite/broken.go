@@ -35,7 +35,15 @@ func (r *Result) writeBroken(w io.Writer, rows int) error {
 			if c.Low != c.High {
 				cost += " to " + c.High.String()
 			}
-			p.Item("total", "%s of the context and %s reserved", cost, r.Report.Peak.Reserved)
+			if n := r.Report.NCCL; n != nil {
+				cost += " of the context, " + n.Low.String()
+				if n.Low != n.High {
+					cost += " to " + n.High.String()
+				}
+				p.Item("total", "%s of NCCL and %s reserved", cost, r.Report.Peak.Reserved)
+			} else {
+				p.Item("total", "%s of the context and %s reserved", cost, r.Report.Peak.Reserved)
+			}
 		}
 		fallthrough
 	case report.Reserved:

@@ -26,7 +26,7 @@ var pairValues = map[string]string{
 	"attention": "math", "autocast": "bfloat16", "budget": "{reserved: 1GiB}", "checkpoint": "['*']", "clip": "1.5",
 	"cublas_workspace": "':4096:8'", "cudnn": "9.1.0", "cwd": "scripts", "depends": "{ignore: [data/**]}", "device": "l4", "dims": "{B: 4}",
 	"dtype": "float16", "env": "{WIDTH: 2}", "fits": "{B: 8}", "flags": "{tf32: true}", "grad": "inference_mode", "inputs": `["float32[2*B,32]"]`,
-	"iterations": "4", "judge": "likely", "level": "warn", "loss": "sum", "memory_fraction": "0.5", "mode": "training, or inference", "name": "other",
+	"iterations": "4", "judge": "likely", "level": "warn", "loss": "sum", "memory_fraction": "0.5", "mode": "training, or inference", "name": "other", "nccl": "1GiB",
 	"optimizer": "AdamW", "ranks": "{world_size: 8}", "regression": "{allocated: 1%}", "runtime": "torchscript", "steps": "2",
 	"tolerance": "5%", "torch": "2.10", "workspace": "../../../memspec.workspace.json",
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/report"
@@ -199,8 +200,20 @@ func (f *Finding) decideTotal(r *report.Report, o Options) Outcome {
 	case low > f.Limit:
 		return Fail
 	}
-	f.Why = fmt.Sprintf("a CUDA context on %s takes between %s and %s: give context: for it under devices:", r.Device, r.Context.Low, r.Context.High)
+	f.Why = openTotal(r)
 	return Inconclusive
+}
+
+// openTotal says which parts of a total are known within a range only, and what states them.
+func openTotal(r *report.Report) string {
+	var parts []string
+	if c := r.Context; c.Low != c.High {
+		parts = append(parts, fmt.Sprintf("a CUDA context on %s takes between %s and %s: give context: for it under devices:", r.Device, c.Low, c.High))
+	}
+	if n := r.NCCL; n != nil && n.Low != n.High {
+		parts = append(parts, fmt.Sprintf("NCCL takes between %s and %s, by its channels and connections: give nccl:", n.Low, n.High))
+	}
+	return strings.Join(parts, "; ")
 }
 
 // dependsOnData says whether the account has two ends: a note that makes them was written and not

@@ -74,6 +74,8 @@ def test_a_recording_of_each_rank(ranks):
         assert [f["path"] for f in header["made"]["read"]] == ["../width.txt"]
         assert [p["name"] for p in header["phases"]] == ["baseline", "first", "steady"]
         states = [e["size"] for e in events if e["category"] == "optimizer_state" and e["action"] == "alloc"]
+        assert header["nccl"]["communicators"] == 1 and 0 == header["nccl"]["low"] < header["nccl"]["high"]
+        assert header["notes"] == []
         assert sum(states) == 2 * 4 * (rows * 257 + of_second * 251)
 
 

@@ -13,6 +13,8 @@ from memshim.program.ranks import Wanted
 
 pytest.importorskip("torch")
 
+MIB = 1 << 20
+
 
 def run(*arguments, **kw):
     if why := pretended.missing():
@@ -69,6 +71,8 @@ def test_a_pipeline_of_shards(tmp_path):
         "2",
         "--steps",
         "3",
+        "--nccl",
+        "1MiB",
         "--json",
         "out.json",
         "--record",
@@ -87,6 +91,9 @@ def test_a_pipeline_of_shards(tmp_path):
     ]
     assert [len(r["processes"][0]["devices"][0]["iterations"]) for r in found["ranks"]] == [3, 3]
     assert (found["worst"], found["fits"], found["exit"]) == (2, True, 0)
+    device = found["ranks"][1]["processes"][0]["devices"][0]
+    assert device["nccl"] == {"low": MIB, "high": MIB, "communicators": 3}, "the world and two of its parts"
+    assert device["total_range"]["low"] == device["total"] + MIB == device["reserved"] + device["context"] + MIB
     assert found["ranks"][1]["allocated"] > found["ranks"][0]["allocated"]
     assert "\n     2  pp 1 of 2, dp 0 of 2, stage 1  " in p.stderr and "2 of 4 ranks run" in p.stderr
     assert sorted(f.name for f in tmp_path.glob("*.rec")) == ["o.rank0.rec", "o.rank2.rec"]

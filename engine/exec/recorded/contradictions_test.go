@@ -52,6 +52,7 @@ var recordedKeys = map[string]struct{ like, other, refused, why string }{
 	"torch":           {why: "as device"},
 	"alloc_conf":      {why: "a replay's to choose"},
 	"memory_fraction": {why: "a replay's to choose"},
+	"nccl":            {why: "states what a recording has a range of (suite/nccl_test.go)"},
 	"program":         {why: "beside artifact: it is refused (testdata/errors/spec_program.txtar)"},
 	"module":          {why: "as program"}, "args": {why: "as program"}, "env": {why: "as program"}, "cwd": {why: "as program"}, "steps": {why: "as program"}, "ranks": {why: "as program"},
 	"workspace": {why: "what libraries took was recorded"},

@@ -71,7 +71,7 @@ def made(out, sanitizers):
         "-DPATIENCE=2",
         f"-I{build.SOURCES}",
         *units,
-        *(HERE / f"{n}.c" for n in ("unit", "misuse", "ends", "ranks")),
+        *(HERE / f"{n}.c" for n in ("unit", "misuse", "ends", "ranks", "groups")),
         "-o",
         out,
         "-ldl",
@@ -101,6 +101,7 @@ def made(out, sanitizers):
         "spanning",
         "managed",
         "no_addresses",
+        "kept_groups",
     ],
 )
 def test_unit(unit, forking, name):

@@ -212,6 +212,7 @@ class Iterations:
             "weights": nbytes(work.state) if work else 0,
             "phases": self.passes,
             "context": self._context(),
+            **self._communicators(),
             "oom": self.oom,
             "notes": notes(),
             "training": case["training"] if model is not None else None,
@@ -234,6 +235,11 @@ class Iterations:
     def _loading(self) -> list[bool]:
         end = self.passes[0]["events"] if self.passes else len(self.region.events)
         return [i < end for i in range(len(self.region.events))]
+
+    def _communicators(self) -> dict[str, Any]:
+        from memshim.pretend import communicators
+
+        return communicators.header(self.region.index) if where.pretended() else {}
 
     def _context(self) -> int | None:
         """Of a real one it would depend on what else runs there."""

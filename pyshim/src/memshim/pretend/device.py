@@ -61,6 +61,12 @@ class Device:
         """How much more than `context` the context may take, bytes."""
         return max((self.context_high or 0) - (self.context or 0), 0)
 
+    @property
+    def nvlink(self) -> bool:
+        """Whether boards of it are connected by NVLink wherever there are several: those of the SXM
+        form, which the B200 alone has."""
+        return "sxm" in self.name.split("-") or self.name == "b200"
+
     def with_memory(self, memory: int | str) -> Device:
         """The same card with another size of memory."""
         size = sizes.parse(memory)

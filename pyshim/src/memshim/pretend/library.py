@@ -22,6 +22,7 @@ class Note(NamedTuple):
     count: int  # type: ignore[assignment]  # hides a method of tuple
 
 
+COMMUNICATOR = 10  # numbers that native/communicators.c keeps of each
 KINDS = ("refused", "absent", "unsized", "unfollowed", "estimated")
 
 
@@ -52,7 +53,10 @@ class Library:
         self.answer = lib.memspec_pretend_answer
         self.answer.argtypes, self.answer.restype = [ctypes.c_uint64], None
         self.split = lib.memspec_pretend_split
-        self.split.argtypes, self.split.restype = [ctypes.c_int, ctypes.c_int], None
+        self.split.argtypes, self.split.restype = [ctypes.c_int] * 4, None
+        self._communicator = lib.memspec_pretend_communicator
+        self._communicator.argtypes = [ctypes.c_int, ctypes.POINTER(ctypes.c_int)]
+        self._communicator.restype = ctypes.c_bool
         self.expect = lib.memspec_pretend_expect
         self.expect.argtypes, self.expect.restype = [ctypes.c_char_p, size, size], None
         self.expect_end = lib.memspec_pretend_expect_end
@@ -98,6 +102,15 @@ class Library:
         """Take bytes of a device beside its allocations, as a driver does for modules; False where
         there is no room."""
         return bool(self._take(device, size))
+
+    def communicators(self) -> list[list[int]]:
+        """What is kept of each of NCCL's communicators, in the order in which they were made
+        (communicators.Communicator)."""
+        numbers = (ctypes.c_int * COMMUNICATOR)()
+        found: list[list[int]] = []
+        while self._communicator(len(found), numbers):
+            found.append(list(numbers))
+        return found
 
     def notes(self) -> list[Note]:
         kind, name, count = ctypes.c_int(), ctypes.c_char_p(), ctypes.c_ulonglong()

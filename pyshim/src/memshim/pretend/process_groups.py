@@ -1,4 +1,5 @@
-"""Process groups of NCCL: how many ranks a part of a split group has, which NCCL's functions are not given.
+"""Process groups of NCCL: how many ranks a part of a split group has, and on how many nodes, which
+NCCL's functions are not given.
 
 PyTorch splits a communicator by a colour and a key, and asks the new one for its size and rank. Only
 Python has the list of ranks: it is passed to the library before the split (native/nccl.c).
@@ -7,9 +8,11 @@ Python has the list of ranks: it is passed to the library before the split (nati
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from memshim.pretend import communicators
 from memshim.pretend.library import Library
 
 ANY = -1  # a colour that the former group of NCCL chooses itself
@@ -24,7 +27,10 @@ def watch() -> None:
     from torch._C import _distributed_c10d as c
     from torch.distributed import distributed_c10d
 
-    announce = Library().split
+    split_of = Library().split
+
+    def announce(colour: int, ranks: Sequence[int]) -> None:
+        split_of(colour, len(ranks), *communicators.spread(ranks, os.environ))
 
     def lowest(ranks: Sequence[int]) -> int:
         return min(ranks)  # the colour of ProcessGroupNCCL2::split
@@ -42,25 +48,28 @@ def watch() -> None:
     @functools.wraps(colour)
     def announced_colour(ranks: list[int]) -> int:
         found = colour(ranks)
-        announce(found, len(ranks))
+        announce(found, ranks)
         return found
 
     distributed_c10d._process_group_color = announced_colour
 
 
 def _announced(
-    split: Callable[..., Any], at: int, colour: Callable[[Sequence[int]], int], announce: Callable[[int, int], None]
+    split: Callable[..., Any],
+    at: int,
+    colour: Callable[[Sequence[int]], int],
+    announce: Callable[[int, Sequence[int]], None],
 ) -> Callable[..., Any]:
     """The method, which announces the list of ranks that is its argument at that place, or `ranks`."""
 
     @functools.wraps(split)
     def announced(self: Any, *args: Any, **kwargs: Any) -> Any:
         ranks = kwargs["ranks"] if "ranks" in kwargs else args[at]
-        announce(colour(ranks), len(ranks))
-        announce(ANY, len(ranks))
+        announce(colour(ranks), ranks)
+        announce(ANY, ranks)
         try:
             return split(self, *args, **kwargs)
         finally:
-            announce(ANY, 0)
+            announce(ANY, [])
 
     return announced

@@ -15,7 +15,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from memshim import binary, pretend
+from memshim import binary, pretend, sizes
 from memshim.allocator import recording
 from memshim.case import compare_values, program_case
 from memshim.files import check_writable, temporary_folder, write_whole
@@ -65,6 +65,7 @@ def main(arguments: list[str]) -> int:
         "output and exit code are its own; the report goes to standard error.",
         usage="python -m memshim run --on DEVICE "
         "[--memory SIZE] [--count N | --world-size N [--nproc-per-node M] [--rank RANKS] [--jobs N]] [--steps N]"
+        " [--nccl SIZE]"
         " [--top N] [--json FILE] [--record FILE] [--values WHICH] [--check-values]"
         " [--sandbox | --allow-writes] -- (train.py | -m module | command) ARGUMENTS",
     )
@@ -79,6 +80,7 @@ def main(arguments: list[str]) -> int:
     p.add_argument("--count", type=int, default=1, metavar="N", help="so many of it (1)")
     p.add_argument("--steps", type=int, default=0, metavar="N", help="end the program after N steps of its optimizers")
     ranks.add_arguments(p)
+    p.add_argument("--nccl", metavar="SIZE", help="what NCCL takes of a device, where it is known; else by formula")
     p.add_argument("--top", type=int, default=20, metavar="N", help="source lines shown (20), 0 for all")
     p.add_argument("--json", metavar="FILE", help="write the figures there as well")
     p.add_argument(
@@ -123,6 +125,7 @@ def main(arguments: list[str]) -> int:
         name = name_of(words)
         if a.top < 0:
             raise Unusable(f"got --top {a.top}, want 0 or more")
+        nccl = sizes.parse(a.nccl) if a.nccl else None
         cards = as_devices(case.device if case else a.on, wanted.nproc_per_node if wanted else a.count, a.memory)
         assume = case.assume if case else None
         pretend.environment(cards, assume=assume)
@@ -145,6 +148,7 @@ def main(arguments: list[str]) -> int:
         command=("python", "-m", "memshim", "run", *arguments),
         steps=a.steps,
         values=a.values,
+        nccl=nccl,
         allow_writes=a.allow_writes or a.sandbox,
         send=a.allow_writes,
         assume=assume,

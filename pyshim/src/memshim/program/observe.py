@@ -89,6 +89,7 @@ class Recorded:
         from memshim.case.passes import pretend_context
         from memshim.case.settings import compiled, flags_now
         from memshim.gpu import devices, queries
+        from memshim.pretend import communicators
 
         p = torch.cuda.get_device_properties(region.index)
         sites, starts = self._attributed(region)  # which may put events in another order
@@ -135,6 +136,7 @@ class Recorded:
             "weights": 0,
             "phases": passes,
             "context": pretend_context(),
+            **communicators.header(region.index),
             "oom": {"phase": passes[-1]["name"], "text": out_of_memory} if out_of_memory else None,
             "notes": notes(),
             "training": None,
@@ -192,6 +194,7 @@ class Device:
         import torch
 
         from memshim.look.trace import trace
+        from memshim.pretend import communicators
 
         if self.recorded:
             self.recorded.owners.look()
@@ -215,6 +218,7 @@ class Device:
             "allocated": peaks["allocated"],
             "reserved": peaks["reserved"],
             "total": peaks["reserved"] + context,
+            **communicators.header(self.index),
             "iterations": [i._asdict() for i in self.iterations],
             "ooms": ooms,
             "lines": table.as_json(),

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from memshim import pretend
-from memshim.pretend import writes
+from memshim.pretend import communicators, writes
 from memshim.pretend.device import Device
 from memshim.program import launch, other_values, process_reports
 from memshim.program.observe import WANTED
@@ -33,6 +33,7 @@ class Program(NamedTuple):
     values: str = ""
     allow_writes: bool = False
     send: bool = False  # to trackers and the Hub
+    nccl: int | None = None  # bytes that NCCL takes, where that is stated
     assume: Mapping[str, Any] | None = None  # what reads of unknown values give, by line
     of_case: Mapping[str, Any] = MappingProxyType({})  # what its processes are given of a case
 
@@ -62,6 +63,7 @@ class Program(NamedTuple):
             **pretend.environment(self.cards, assume=self.assume),
             WANTED: self.wanted(folder),
             process_reports.FIGURES: str(folder),
+            communicators.STATED: json.dumps({"nvlink": [c.nvlink for c in self.cards], "stated": self.nccl}),
             **other_values.chosen(os.environ, self.values),
         }
         environ["PYTHONPATH"] = os.pathsep.join(filter(None, [STARTUP, environ.get("PYTHONPATH", "")]))

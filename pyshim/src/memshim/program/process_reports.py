@@ -186,8 +186,12 @@ def _add(report: dict[str, Any], figures: Figures) -> None:
 
 def ranges(reports: list[dict[str, Any]], cards: list[Device]) -> list[dict[str, Any]]:
     """The reports with each device's total as a range: what the driver takes of a card is known
-    within a range only, and the total has its least."""
+    within a range only, and the total has its least; what NCCL takes comes to it."""
     for d in (d for p in reports for d in p["devices"]):
         card = next((c for c in [*cards[d["index"] :], *cards] if c.driver == d["name"]), None)
-        d["total_range"] = {"low": d["total"], "high": d["total"] + (card.uncertain if card else 0)}
+        nccl = d.get("nccl") or {"low": 0, "high": 0}
+        d["total_range"] = {
+            "low": d["total"] + nccl["low"],
+            "high": d["total"] + (card.uncertain if card else 0) + nccl["high"],
+        }
     return reports

@@ -121,7 +121,8 @@ def device_lines(who: str, process: dict[str, Any], d: dict[str, Any], failed: b
         fits = (
             "fits: "
             if d["total_range"]["high"] <= d["memory"]
-            else "may not fit, as what the driver takes is not known: "
+            else "may not fit, as what "
+            f"{'the driver and NCCL take' if d.get('nccl') else 'the driver takes'} is not known: "
         )
         verdict = (
             f"{_ended(process)}: " if process["ended"] or process["failed"] else "undecided: " if failed else fits
@@ -131,9 +132,15 @@ def device_lines(who: str, process: dict[str, Any], d: dict[str, Any], failed: b
     out = [
         f"memshim: {who} on a pretend {at}: {verdict}",
         f"  peak             {sizes_text(d)}, total {_total(d)}"
-        f" (of it {_span(d['context'], d['context'] + d['total_range']['high'] - d['total'])} outside of PyTorch's "
+        f" (of it {_span(*(d['total_range'][k] - d['reserved'] for k in ('low', 'high')))} outside of PyTorch's "
         f"allocator)",
     ]
+    if nccl := d.get("nccl"):
+        of = f"{nccl['communicators']} communicator{'s'[: nccl['communicators'] != 1]}"
+        out.append(
+            f"  NCCL             {_span(nccl['low'], nccl['high'])} of the total, for {of}"
+            + ("; --nccl states it" if nccl["low"] != nccl["high"] else "")
+        )
     if d.get("managed"):
         out.append(
             f"  managed          {sizes.show(d['managed'])} (cudaMallocManaged; it moves between the card and the "

@@ -104,14 +104,14 @@ static void groups(ncclComm_t c) {
 static void splits(ncclComm_t c) {
 	ncclComm_t part;
 	int n;
-	memspec_pretend_split(5, 2);
+	memspec_pretend_split(5, 2, 2, 1);
 	SUCCEEDS(ncclCommSplit(c, 5, rank, &part, NULL));
 	SUCCEEDS(ncclCommCount(part, &n));
 	SUCCEEDS(cudaMemset(p, 1, 1));
 	SUCCEEDS(ncclAllReduce(p, p + 64, 1, UINT8, SUM, part, NULL));
 	CHECK(n == 2 && p[64] == 2 && is_known(p + 64, 1));
 	SUCCEEDS(ncclCommDestroy(part));
-	memspec_pretend_split(6 + rank, 1);
+	memspec_pretend_split(6 + rank, 1, 1, 1);
 	SUCCEEDS(ncclCommSplit(c, 6 + rank, 0, &part, NULL));
 	SUCCEEDS(ncclCommCount(part, &n));
 	SUCCEEDS(ncclAllReduce(p, p + 64, 1, UINT8, SUM, part, NULL));

@@ -1,5 +1,6 @@
 /* NCCL: communicators without partners. A collective is over at once, and what other ranks would have sent is not known. PyTorch's allocator sees
-   what it sees on real cards; what NCCL takes of the device for itself is not known, and noted. */
+   what it sees on real cards; what NCCL takes of the device for itself is by formula (communicators.c). */
+#include "communicators.h"
 #include "exchange.h"
 
 #include <stdlib.h>
@@ -8,25 +9,59 @@
 
 struct ncclComm {
 	int rank, ranks;
+	int number; /* of communicators.c */
 	struct exchange exchange;
 	unsigned splits;
+	unsigned char *met; /* a byte a rank: messages went there, or came from there */
 };
 enum { AVERAGE_OPERATION = 4, PRE_MULTIPLIED_SUM }; /* ncclNumOps: the first that is not built in */
 
 #ifndef PUBLIC_HEADERS
 typedef int ncclDataType_t, ncclRedOp_t, ncclScalarResidence_t;
-typedef struct ncclConfig ncclConfig_t;
+typedef struct ncclConfig { /* as far as it is read */
+	size_t size;
+	unsigned magic, version;
+	int blocking, cgaClusterSize, minCTAs, maxCTAs;
+	const char *netName;
+	int splitShare;
+} ncclConfig_t;
 enum { ncclSuccess = 0, ncclSystemError = 2, ncclInvalidArgument = 4, ncclInvalidUsage = 5 };
 #endif
 
-static ncclResult_t make(ncclComm_t *out, int ranks, int rank, uint64_t id) {
-	if (ranks < 1 || rank < 0 || rank >= ranks) return ncclInvalidArgument;
-	*out = calloc(1, sizeof **out);
-	if (!*out) return ncclSystemError;
-	**out = (struct ncclComm){ .rank = rank, .ranks = ranks };
-	exchange_open(&(*out)->exchange, id, rank, ranks);
-	note_unsized("NCCL's own buffers");
+/* The ranks of a communicator: how many, the most on one node, and on how many nodes; 0 where nobody knows. */
+struct spread {
+	int ranks, local, nodes;
+};
+
+static ncclResult_t make(ncclComm_t *out, struct spread s, int rank, uint64_t id, const ncclConfig_t *config, bool split) {
+	static const size_t read = offsetof(ncclConfig_t, splitShare) + sizeof config->splitShare;
+	if (s.ranks < 1 || rank < 0 || rank >= s.ranks) return ncclInvalidArgument;
+	struct ncclComm *c = calloc(1, sizeof *c);
+	unsigned char *met = calloc((size_t)s.ranks, 1);
+	if (!c || !met) {
+		free(c);
+		free(met);
+		return ncclSystemError;
+	}
+	bool stated = config && config->size >= read;
+	int channels = stated && config->maxCTAs > 0 ? config->maxCTAs : 0;
+	bool shared = split && stated && config->splitShare == 1;
+	*c = (struct ncclComm){ .rank = rank, .ranks = s.ranks, .met = met };
+	c->number = communicator_made(s.ranks, s.local, s.nodes, channels, shared);
+	exchange_open(&c->exchange, id, rank, s.ranks);
+	const char *collnet = getenv("NCCL_COLLNET_ENABLE");
+	if (collnet && atoi(collnet)) note_unsized("NCCL's own buffers: of CollNet");
+	*out = c;
 	return ncclSuccess;
+}
+/* Of a rank that messages go to or come from. */
+static void meet(ncclComm_t c, int rank) {
+	if (rank == c->rank || c->met[rank]) return;
+	c->met[rank] = 1;
+	communicator_met(c->number);
+}
+static void meet_all(ncclComm_t c) {
+	for (int i = 0; i < c->ranks; i++) meet(c, i);
 }
 
 API ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
@@ -35,63 +70,69 @@ API ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
 	return ncclSuccess;
 }
 API ncclResult_t ncclCommInitRank(ncclComm_t *out, int ranks, ncclUniqueId id, int rank) {
-	return make(out, ranks, rank, exchange_id(0, &id, sizeof id));
+	return make(out, (struct spread){ ranks, 0, 0 }, rank, exchange_id(0, &id, sizeof id), NULL, false);
 }
-API ncclResult_t ncclCommInitRankConfig(ncclComm_t *out, int ranks, ncclUniqueId id, int rank, ncclConfig_t *c UNUSED) {
-	return make(out, ranks, rank, exchange_id(0, &id, sizeof id));
+API ncclResult_t ncclCommInitRankConfig(ncclComm_t *out, int ranks, ncclUniqueId id, int rank, ncclConfig_t *c) {
+	return make(out, (struct spread){ ranks, 0, 0 }, rank, exchange_id(0, &id, sizeof id), c, false);
 }
 API ncclResult_t ncclCommInitRankScalable(ncclComm_t *out, int ranks, int rank, int n, ncclUniqueId *ids,
-	ncclConfig_t *c UNUSED) {
-	return make(out, ranks, rank, exchange_id(0, ids, (size_t)n * sizeof *ids));
+	ncclConfig_t *c) {
+	return make(out, (struct spread){ ranks, 0, 0 }, rank, exchange_id(0, ids, (size_t)n * sizeof *ids), c, false);
 }
 API ncclResult_t ncclCommInitAll(ncclComm_t *out, int n, const int *devices UNUSED) {
 	ncclResult_t e = ncclSuccess;
-	for (int i = 0; i < n && !e; i++) e = make(&out[i], n, i, 0);
+	for (int i = 0; i < n && !e; i++) e = make(&out[i], (struct spread){ n, n, 1 }, i, 0, NULL, false);
 	return e;
 }
 /* Which ranks are of a colour is known to all of them together alone; the Python side
    (process_groups.py) knows the list of this rank's colour. PyTorch's key is the rank in that list. */
 enum { MOST_SPLITS = 64 };
 static struct {
-	int colour, ranks;
+	int colour;
+	struct spread spread;
 } splits[MOST_SPLITS];
 static unsigned next_split;
-static __thread int ranks_of_any; /* the former group of NCCL chooses its colours itself */
+static __thread struct spread spread_of_any; /* the former group of NCCL chooses its colours itself */
 
-API void memspec_pretend_split(int colour, int ranks) { /* a colour below 0 is any of this thread, 0 ranks end that */
+/* A colour below 0 is any of this thread, 0 ranks end that. */
+API void memspec_pretend_split(int colour, int ranks, int local, int nodes) {
+	struct spread s = { ranks, local, nodes };
 	if (colour < 0) {
-		ranks_of_any = ranks;
+		spread_of_any = s;
 		return;
 	}
 	lock_memory();
 	splits[next_split % MOST_SPLITS].colour = colour;
-	splits[next_split++ % MOST_SPLITS].ranks = ranks;
+	splits[next_split++ % MOST_SPLITS].spread = s;
 	unlock_memory();
 }
-static int split_ranks(int colour) { /* 0 where nobody said */
-	int ranks = 0;
+static struct spread split_spread(int colour) { /* 0 ranks where nobody said */
+	struct spread s = { 0, 0, 0 };
 	lock_memory();
-	for (unsigned i = 1; i <= MOST_SPLITS && i <= next_split && !ranks; i++) {
+	for (unsigned i = 1; i <= MOST_SPLITS && i <= next_split && !s.ranks; i++) {
 		unsigned at = (next_split - i) % MOST_SPLITS;
-		if (splits[at].colour == colour) ranks = splits[at].ranks;
+		if (splits[at].colour == colour) s = splits[at].spread;
 	}
 	unlock_memory();
-	return ranks ? ranks : ranks_of_any;
+	return s.ranks ? s : spread_of_any;
 }
-API ncclResult_t ncclCommSplit(ncclComm_t c, int colour, int key, ncclComm_t *out, ncclConfig_t *config UNUSED) {
+API ncclResult_t ncclCommSplit(ncclComm_t c, int colour, int key, ncclComm_t *out, ncclConfig_t *config) {
 	*out = NULL;
 	unsigned which[] = { (unsigned)colour, c->splits++ }; /* all ranks split, those of no colour too */
 	if (colour < 0) return ncclSuccess;                   /* NCCL_SPLIT_NOCOLOR */
-	int ranks = split_ranks(colour);
-	if (!ranks) {
+	struct spread s = split_spread(colour);
+	if (!s.ranks) {
 		note_refused(NCCL, "ncclCommSplit into a colour of unknown size");
 		return ncclInvalidUsage;
 	}
-	return make(out, ranks, key, c->exchange.id ? exchange_id(c->exchange.id, which, sizeof which) : 0);
+	return make(out, s, key, c->exchange.id ? exchange_id(c->exchange.id, which, sizeof which) : 0, config, true);
 }
 API ncclResult_t ncclCommFinalize(ncclComm_t c UNUSED) { return ncclSuccess; }
 API ncclResult_t ncclCommDestroy(ncclComm_t c) {
-	if (c) exchange_close(&c->exchange);
+	if (!c) return ncclSuccess;
+	exchange_close(&c->exchange);
+	communicator_ended(c->number);
+	free(c->met);
 	free(c);
 	return ncclSuccess;
 }
@@ -230,11 +271,13 @@ static ncclResult_t reduce(const void *from, void *to, size_t n, size_t at, size
 
 API ncclResult_t ncclAllReduce(const void *from, void *to, size_t n, ncclDataType_t type, ncclRedOp_t op, ncclComm_t c,
 	cudaStream_t s) {
+	communicator_used(c->number, SUMS);
 	return reduce(from, to, n, 0, n, type, op, true, c, s);
 }
 API ncclResult_t ncclReduce(const void *from, void *to, size_t n, ncclDataType_t type, ncclRedOp_t op, int root,
 	ncclComm_t c, cudaStream_t s) {
 	if (!has(c, root)) return ncclInvalidArgument;
+	communicator_used(c->number, RING);
 	return reduce(from, to, n, 0, n, type, op, c->rank == root, c, s);
 }
 
@@ -303,6 +346,7 @@ API ncclResult_t ncclGroupEnd(void) {
 API ncclResult_t ncclBroadcast(const void *from, void *to, size_t n, ncclDataType_t type, int root, ncclComm_t c,
 	cudaStream_t s) {
 	if (!has(c, root)) return ncclInvalidArgument;
+	communicator_used(c->number, RING);
 	size_t size = n * width(type);
 	bool process = exchanged(c, size, s);
 	uint64_t number = process ? c->exchange.number++ : 0;
@@ -332,6 +376,7 @@ API ncclResult_t ncclBcast(void *p, size_t n, ncclDataType_t type, int root, ncc
 }
 API ncclResult_t ncclReduceScatter(const void *from, void *to, size_t n, ncclDataType_t type, ncclRedOp_t op,
 	ncclComm_t c, cudaStream_t s) {
+	communicator_used(c->number, GATHERS);
 	return reduce(from, to, n * (size_t)c->ranks, (size_t)c->rank * n, n, type, op, true, c, s);
 }
 static ncclResult_t gather_all(const void *from, void *to, size_t size, ncclComm_t c, cudaStream_t s) {
@@ -340,9 +385,11 @@ static ncclResult_t gather_all(const void *from, void *to, size_t size, ncclComm
 }
 API ncclResult_t ncclAllGather(const void *from, void *to, size_t n, ncclDataType_t type, ncclComm_t c,
 	cudaStream_t s) {
+	communicator_used(c->number, GATHERS);
 	return gather_all(from, to, n * width(type), c, s);
 }
 API ncclResult_t ncclAlltoAll(const void *from, void *to, size_t n, ncclDataType_t type, ncclComm_t c, cudaStream_t s) {
+	meet_all(c);
 	size_t part = n * width(type), all = part * (size_t)c->ranks, at = (size_t)c->rank * part;
 	if (exchanged(c, all, s)) return gather(from, to, all, at, part, c, s);
 	return receive((const char *)from + at, to, part, (size_t)c->ranks, c, s);
@@ -351,12 +398,15 @@ API ncclResult_t ncclGather(const void *from, void *to, size_t n, ncclDataType_t
 	cudaStream_t s) {
 	if (!has(c, root)) return ncclInvalidArgument;
 	size_t size = n * width(type);
+	if (c->rank == root) meet_all(c);
+	else meet(c, root);
 	if (c->rank == root) return gather_all(from, to, size, c, s);
 	if (exchanged(c, size, s)) exchange_send(&c->exchange, -1, c->exchange.number++, from, size);
 	return ncclSuccess;
 }
 API ncclResult_t ncclSend(const void *from, size_t n, ncclDataType_t type, int to, ncclComm_t c, cudaStream_t s) {
 	if (!has(c, to)) return ncclInvalidArgument;
+	meet(c, to);
 	capture_node(s);
 	size_t size = n * width(type);
 	if (to == c->rank) group.own = from, group.own_size = size;
@@ -365,6 +415,7 @@ API ncclResult_t ncclSend(const void *from, size_t n, ncclDataType_t type, int t
 }
 API ncclResult_t ncclRecv(void *to, size_t n, ncclDataType_t type, int from, ncclComm_t c, cudaStream_t s) {
 	if (!has(c, from)) return ncclInvalidArgument;
+	meet(c, from);
 	capture_node(s);
 	size_t size = n * width(type);
 	if (expected.count && arrived(to, size)) return ncclSuccess;
