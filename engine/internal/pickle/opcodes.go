@@ -74,7 +74,7 @@ func rows() [256]opcode {
 		't':  {"TUPLE", func(m *machine) { m.charge(24); m.push(Tuple(m.own(m.sinceMark()))) }},
 
 		']': {"EMPTY_LIST", func(m *machine) { m.charge(24); m.push(m.list()) }},
-		'l': {"LIST", func(m *machine) { m.push(&List{Items: m.own(m.sinceMark())}) }},
+		'l': {"LIST", func(m *machine) { m.charge(24); m.push(&List{Items: m.own(m.sinceMark())}) }},
 		'a': {"APPEND", func(m *machine) {
 			v := m.pop()
 			l := want[*List](m, m.top(), "a list")
@@ -89,6 +89,7 @@ func rows() [256]opcode {
 		'}': {"EMPTY_DICT", func(m *machine) { m.charge(64); m.push(m.dict()) }},
 		'd': {"DICT", func(m *machine) {
 			items := m.sinceMark()
+			m.charge(64)
 			d := m.dict()
 			m.setItems(d, items)
 			m.push(d)
@@ -107,7 +108,7 @@ func rows() [256]opcode {
 			items := m.sinceMark()
 			m.extend(&want[*Set](m, m.top(), "a set").Items, items)
 		}},
-		0x91: {"FROZENSET", func(m *machine) { m.push(&Set{Items: m.own(m.sinceMark())}) }},
+		0x91: {"FROZENSET", func(m *machine) { m.charge(24); m.push(&Set{Items: m.own(m.sinceMark())}) }},
 
 		'q':  {"BINPUT", func(m *machine) { m.put(m.uint(1)) }},
 		'r':  {"LONG_BINPUT", func(m *machine) { m.put(m.uint(4)) }},
@@ -154,6 +155,7 @@ func rows() [256]opcode {
 			if m.o.PersistentLoad == nil {
 				m.fail("got a persistent id, want plain data")
 			}
+			m.charge(objectSize)
 			m.made(m.o.PersistentLoad(m.pop()))
 		}},
 	}
@@ -257,11 +259,13 @@ func (m *machine) setItems(d *Dict, items []any) {
 		m.fail("got %d keys and values, want pairs", len(items))
 	}
 	m.charge(32 * len(items))
-	d.index = nil
 	if d.Keys == nil {
 		d.Keys, d.Values = m.cut(len(items) / 2)[:0], m.cut(len(items) / 2)[:0]
 	}
 	for i := 0; i < len(items); i += 2 {
+		if d.index != nil && hashable(items[i]) {
+			d.index[items[i]] = len(d.Keys)
+		}
 		d.Keys = append(d.Keys, items[i])
 		d.Values = append(d.Values, items[i+1])
 	}
@@ -277,10 +281,14 @@ func (m *machine) global(module, name string) {
 	m.fail("got the global %q, want one that is known", strings.TrimSpace(module+" "+name))
 }
 
+// objectSize is what an object that the caller makes is taken to be, in bytes.
+const objectSize = 64
+
 func (m *machine) call(f func(any, []any) (any, error), fn any, args Tuple) {
 	if f == nil {
 		m.fail("got a call, want plain data")
 	}
+	m.charge(objectSize)
 	m.made(f(fn, args))
 }
 

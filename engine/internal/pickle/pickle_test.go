@@ -1,6 +1,7 @@
 package pickle
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -156,13 +157,14 @@ func TestCosts(t *testing.T) {
 		{"a list that grows may be moved", "](NNe(NNNe.", 24 + 2*16 + 3*32},
 		{"a list that grows by one", "](Ne(Ne.", 24 + 16 + 32},
 		{"an item appended", "]NaNa.", 24 + 2*32},
-		{"a list off the stack", "(NNl.", 2 * 16},
+		{"a list off the stack", "(NNl.", 24 + 2*16},
 		{"an empty dict", "}.", 64},
 		{"a dict of two", "}(NNNNu.", 64 + 4*32},
 		{"an item set", "}NNs.", 64 + 2*32},
 		{"an empty set", "\x8f.", 24},
 		{"a set that grows", "\x8f(NN\x90(N\x90.", 24 + 2*16 + 32},
-		{"a frozen set", "(NN\x91.", 2 * 16},
+		{"a frozen set", "(NN\x91.", 24 + 2*16},
+		{"a dict off the stack", "(NNd.", 64 + 2*32},
 		{"text", "\x8c\x03abc.", 16},
 		{"long text", "X\x03\x00\x00\x00abc.", 16},
 		{"Python 2's text", "U\x03abc.", 16},
@@ -359,11 +361,11 @@ func TestWhatValuesCost(t *testing.T) {
 		{"an empty list", "].", 24},
 		{"a list of one", "]Na.", 56},
 		{"of three", "](NNNe.", 72},
-		{"a list from a mark", "(NNl.", 32},
+		{"a list from a mark", "(NNl.", 56},
 		{"an empty dict", "}.", 64},
 		{"a dict of one", "}K\x01Ns.", 128},
 		{"of two", "}(K\x01NK\x02Nu.", 192},
-		{"a dict from a mark", "(K\x01Nd.", 64},
+		{"a dict from a mark", "(K\x01Nd.", 128},
 		{"an empty set", "\x8f.", 24},
 		{"a text", "X\x03\x00\x00\x00abc.", 16},
 		{"bytes", "C\x03abc.", 27},
@@ -392,4 +394,39 @@ func TestTheStackIsCharged(t *testing.T) {
 	require.NoError(t, err)
 	_, err = Decode([]byte("\x80\x02("+strings.Repeat("N", 1<<16)+"t."), Options{MaxBytes: 5 << 18})
 	assert.ErrorContains(t, err, "got values of more than 1310720 bytes")
+}
+
+// TestObjectsAreCharged: what the caller makes counts, however little of the pickle asks for it.
+func TestObjectsAreCharged(t *testing.T) {
+	object := func(any, []any) (any, error) { return "object", nil }
+	o := Options{Reduce: object, NewObj: object, PersistentLoad: func(any) (any, error) { return "object", nil }}
+	for data, opcode := range map[string]string{"N)R.": "REDUCE", "N)\x81.": "NEWOBJ", "NQ.": "BINPERSID"} {
+		o.MaxBytes = len(data) + 64
+		_, err := Decode([]byte(data), o)
+		require.NoError(t, err, opcode)
+		o.MaxBytes--
+		_, err = Decode([]byte(data), o)
+		require.ErrorContains(t, err, opcode+": got values of more than")
+	}
+}
+
+// TestADictIsReadWhileItGrows: reading it each time takes no longer than its length.
+func TestADictIsReadWhileItGrows(t *testing.T) {
+	const n = 1 << 17
+	data := []byte("}")
+	for i := range uint32(n) {
+		data = append(data, 'J')
+		data = binary.LittleEndian.AppendUint32(data, i)
+		data = append(data, "NsQ"...)
+	}
+	reads := 0
+	v, err := Decode(append(data, '.'), Options{PersistentLoad: func(v any) (any, error) {
+		_, found := v.(*Dict).Get(int64(reads))
+		require.True(t, found)
+		reads++
+		return v, nil
+	}})
+	require.NoError(t, err)
+	assert.Len(t, v.(*Dict).Keys, n)
+	assert.Equal(t, n, reads)
 }
