@@ -9,6 +9,7 @@
 # make workspace  asks cuDNN for the workspaces that memspec.yaml's cases need, without a GPU; workspace-current says whether that is needed
 # make probe  cudaprobe on a stand-in driver; make test-compat: the shim with the oldest PyTorch that is promised, 5 GB more
 # make test-pretend  the pretend GPU with each PyTorch from 2.6 to 2.15, one environment of 5 to 8 GB at a time (RELEASES="2.10.0 2.12.0")
+# make test-serve  memshim serve with vLLM itself, in .venv-serve, 11 GB and ten minutes
 # make mutants  small bugs put into the code one at a time: which of them no test of their own package sees (N=300 SEED=1 PKG=./engine/...)
 # make mutants-python  the same for memshim's Python and the pretend GPU's C (N=40 SEED=1 ONLY=case/)
 # make scale  ten thousand cases in one check: processor time and memory
@@ -27,13 +28,14 @@ VALE := github.com/vale-cli/vale/v3/cmd/vale@v3.21.0
 SARIF := github.com/owenrumney/go-sarif/v3@v3.3.1
 VENV := .venv
 COMPAT := .venv-compat
+SERVE := .venv-serve
 HEADERS := .cache/cuda-headers
 # What runs on more than one goroutine: packages, and of the two big ones the tests that run models side by side and the commands that judge many cases.
 RACE := ./engine/program ./engine/internal/once ./internal/cli ./assert ./cudameasure/...
 RACE_ENGINE := ^Test(Invariants|Judge|TrainingSteps|ARunIsMadeOnce)
 RACE_COMMAND := ^TestScript$$/^(against|baseline|check|init|update|verify)$$|^TestVerify|^TestInterrupted
 
-.PHONY: test help lint-python go fmt vet tidy staticcheck workflows files prose unit hostile race goldens formats python probe recordings test-python test-compat test-pretend examples-python check workspace workspace-current examples fuzz bench bench-python scale mutants mutants-python truth truth-finetune truth-xmem release clean
+.PHONY: test help lint-python go fmt vet tidy staticcheck workflows files prose unit hostile race goldens formats python probe recordings test-python test-compat test-pretend test-serve examples-python check workspace workspace-current examples fuzz bench bench-python scale mutants mutants-python truth truth-finetune truth-xmem release clean
 
 test: go lint-python prose hostile race formats python probe recordings workspace-current test-python examples-python
 
@@ -162,6 +164,15 @@ $(COMPAT)/.stamp: .ci/requirements-compat.txt
 	$(COMPAT)/bin/python -m pip install --quiet --disable-pip-version-check -r .ci/requirements-compat.txt
 	touch $@
 
+# memshim serve with the engine itself. Not a part of make test: the environment takes 11 GB.
+test-serve: $(SERVE)/.stamp
+	PYTHONPATH=$(CURDIR)/pyshim/src $(SERVE)/bin/python -m pytest -q -p no:cacheprovider pyshim/tests/test_serve_vllm.py
+
+$(SERVE)/.stamp: .ci/requirements-serve.txt
+	[ -x $(SERVE)/bin/python ] || $(PYTHON) -m venv $(SERVE)
+	$(SERVE)/bin/python -m pip install --quiet --disable-pip-version-check -r .ci/requirements-serve.txt
+	touch $@
+
 examples-python: $(VENV)/.stamp
 	cd examples/pytest && PYTHONPATH=../../pyshim/src ../../$(VENV)/bin/python -m pytest -q -p memshim.judge.plugin -p no:cacheprovider
 
@@ -227,4 +238,4 @@ release: $(VENV)/.stamp
 	$(VENV)/bin/python pyshim/tools/release.py dist
 
 clean:
-	rm -rf $(VENV) $(COMPAT) bin
+	rm -rf $(VENV) $(COMPAT) $(SERVE) bin

@@ -35,6 +35,7 @@ MAY_SKIP = re.compile(
             "cuDNN .* is not installed",
             "has no entries of",
             "only root gives files to another user",
+            "vLLM is not installed: make test-serve installs it",
             "no (clang|sanitizers) here",  # gcc is asked for
             r"no g\+\+ here",  # AOTInductor's compiler
         )

@@ -1,0 +1,119 @@
+"""python -m memshim serve with vLLM itself: make test-serve, in a separate environment of 11 GB. The
+model is a tiny Llama of a config.json."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+
+import pretended
+import pytest
+
+from memshim.sizes import MIB
+
+if importlib.util.find_spec("vllm") is None:
+    pytest.skip("vLLM is not installed: make test-serve installs it", allow_module_level=True)
+
+LAYERS, HIDDEN, WIDE, HEADS, KV_HEADS, HEAD, VOCABULARY = 2, 256, 512, 4, 2, 64, 1024
+CONFIG = {
+    "architectures": ["LlamaForCausalLM"],
+    "model_type": "llama",
+    "hidden_size": HIDDEN,
+    "intermediate_size": WIDE,
+    "num_hidden_layers": LAYERS,
+    "num_attention_heads": HEADS,
+    "num_key_value_heads": KV_HEADS,
+    "head_dim": HEAD,
+    "vocab_size": VOCABULARY,
+    "max_position_embeddings": 4096,
+    "rms_norm_eps": 1e-5,
+    "torch_dtype": "bfloat16",
+    "hidden_act": "silu",
+    "tie_word_embeddings": False,
+}
+LAYER = HIDDEN * HEAD * (2 * HEADS + 2 * KV_HEADS) + 3 * HIDDEN * WIDE + 2 * HIDDEN
+PARAMETERS = 2 * VOCABULARY * HIDDEN + LAYERS * LAYER + HIDDEN
+TOKEN = LAYERS * 2 * KV_HEADS * HEAD * 2  # bytes of KV cache
+ARGUMENTS = "--max-model-len 2048 --max-num-seqs 64 --max-num-batched-tokens 2048".split()
+PROGRAM = """
+import sys
+from vllm import LLM
+
+if __name__ == "__main__":
+    LLM(sys.argv[1], max_model_len=2048, max_num_seqs=64, max_num_batched_tokens=2048, enforce_eager=True)
+    raise SystemExit("the engine was not ended")
+"""
+
+
+@pytest.fixture(autouse=True)
+def possible(found_binary):
+    if why := pretended.missing():
+        pytest.skip(why)
+
+
+@pytest.fixture
+def model(tmp_path):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps(CONFIG))
+    return folder
+
+
+def serve(tmp_path, *program, options=(), environ=()):
+    """What the command printed and wrote."""
+    to = tmp_path / "found.json"
+    p = subprocess.run(
+        [sys.executable, "-m", "memshim", "serve", "--on", "h100-sxm-80gb", *options]
+        + ["--json", str(to), "--log", str(tmp_path / "log"), "--", *map(str, program)],
+        env=os.environ | dict(environ),
+        capture_output=True,
+        text=True,
+        timeout=900,
+    )
+    return p, json.loads(to.read_text())
+
+
+def test_a_server_without_graphs(model, tmp_path):
+    p, found = serve(tmp_path, "vllm", "serve", model, *ARGUMENTS, "--enforce-eager")
+    assert p.returncode == 0, p.stderr
+    [worker], kv = found["workers"], found["kv"]
+    rotary = 4096 * HEAD * 2  # the table of cosines and sines, in bfloat16
+    assert 2 * PARAMETERS + rotary <= worker["loaded"] < 2 * PARAMETERS + rotary + MIB // 8
+    assert worker["outside_pytorch"] == found["driver"]["bytes"]
+    left = worker["requested"] - worker["loaded"] - worker["activation"] - worker["outside_pytorch"]
+    assert abs(left - worker["kv_memory"]) <= 1
+    assert kv["tokens"] == worker["kv_memory"] // (16 * TOKEN) * 16 and kv["kv_cache"] == kv["tokens"] * TOKEN
+    assert kv["eager"] and worker["graphs"] == 0 and found["made_up"] == ["tokenizer", "weights"]
+    assert f"GPU KV cache size: {kv['tokens']:,} tokens" in (tmp_path / "log").read_text(), "as the engine logs it"
+    assert kv["concurrency"] * kv["max_model_len"] == pytest.approx(kv["tokens"])
+
+
+def test_a_server_as_it_starts_by_default(model, tmp_path):
+    p, found = serve(tmp_path, "vllm", "serve", model, *ARGUMENTS)
+    assert p.returncode == 0, p.stderr
+    assert not found["kv"]["eager"] and found["workers"][0]["graphs"] > 0
+
+
+def test_a_program_that_makes_an_engine_in_its_own_process(model, tmp_path):
+    (tmp_path / "program.py").write_text(PROGRAM)
+    p, found = serve(tmp_path, tmp_path / "program.py", model, environ={"VLLM_ENABLE_V1_MULTIPROCESSING": "0"}.items())
+    assert p.returncode == 0, p.stderr
+    assert found["kv"]["max_num_seqs"] == 64 and found["defaults"] == []
+
+
+@pytest.mark.parametrize(
+    "change, arguments, options, code, text",
+    [
+        ({"architectures": ["NoSuchModel"]}, [], [], 2, "the engine did not start (arguments)"),
+        ({}, ["--kv-cache-dtype", "fp9"], [], 2, "exit code 2 before it had a KV cache"),
+        ({"vocab_size": 4 << 20}, [], ["--memory", "3GiB"], 1, "does not fit h100-sxm-80gb (3.00 GiB) in the weights"),
+        ({}, ["--gpu-memory-utilization", "0.05"], ["--memory", "3GiB"], 1, "for the KV cache after"),
+    ],
+    ids=["architecture", "option", "weights", "cache"],
+)
+def test_a_server_that_does_not_start(change, arguments, options, code, text, model, tmp_path):
+    (model / "config.json").write_text(json.dumps(CONFIG | change))
+    p, found = serve(tmp_path, "vllm", "serve", model, *ARGUMENTS, "--enforce-eager", *arguments, options=options)
+    assert p.returncode == code and text in p.stderr, p.stderr
+    assert found["fits"] is (False if code == 1 else None)
