@@ -120,6 +120,7 @@ def test_the_driver_takes_what_logs_of_the_release_have(version, mib):
     taken = driver_memory.of(version, "NVIDIA H100 80GB HBM3")
     assert taken.bytes == mib * MIB and taken.least <= taken.bytes <= taken.most
     assert driver_memory.of(version, "NVIDIA L4").source.endswith("; no log of NVIDIA L4")
+    assert driver_memory.of(version, "NVIDIA H100 80GB HBM3", 2).bytes == 2109 * MIB
 
 
 # ---- hooks ----
@@ -183,7 +184,7 @@ def test_a_command_is_ended_with_its_processes_once_its_figures_are_there(tmp_pa
 FOUND = report.figures(
     "0.19.0",
     ["vllm", "serve", "models/qwen3-8b"],
-    Object(name="h100-sxm-80gb", driver="NVIDIA H100 80GB HBM3", memory=85045477376),
+    [Object(name="h100-sxm-80gb", driver="NVIDIA H100 80GB HBM3", memory=85045477376)],
     driver_memory.of("0.19.0", "NVIDIA H100 80GB HBM3"),
     {"model": "models/qwen3-8b", "made_up": ["tokenizer", "weights"], "defaults": ["max_num_seqs"]},
     [
@@ -249,6 +250,12 @@ def test_a_table_of_an_engine_that_was_given_its_cache_measures_no_activation():
     given = FOUND["workers"][0] | {"activation": None, "outside_pytorch": None}
     text = report.text(FOUND | {"workers": [given]})
     assert "activation       not measured" in text and "outside PyTorch  not measured" in text
+
+
+def test_of_several_gpus_the_one_with_the_least_is_shown():
+    least = FOUND["workers"][0] | {"rank": 1, "kv_memory": GIB}
+    text = report.text(FOUND | {"workers": [FOUND["workers"][0], least], "device": FOUND["device"] | {"count": 2}})
+    assert "on a pretend NVIDIA H100 80GB HBM3, 2 of them: " in text and "KV cache           1.00 GiB" in text
 
 
 def test_what_does_not_fit_is_one_line_with_the_stage_and_the_weights():

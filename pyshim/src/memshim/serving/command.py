@@ -87,10 +87,11 @@ def parser() -> argparse.ArgumentParser:
         prog="python -m memshim serve",
         description="Start a serving engine (vLLM) on a pretend GPU until its KV cache is made, and report the memory "
         "that is loaded, the activations, and how many tokens of KV cache are left, by the engine's own figures.",
-        usage="python -m memshim serve --on DEVICE [--memory SIZE] [--json FILE] [--log FILE] "
+        usage="python -m memshim serve --on DEVICE [--count N] [--memory SIZE] [--json FILE] [--log FILE] "
         "-- (vllm serve MODEL | program.py | -m MODULE) ARGUMENTS",
     )
     p.add_argument("--on", required=True, metavar="DEVICE", help="a device of memspec devices")
+    p.add_argument("--count", type=int, default=1, metavar="N", help="so many of it (1)")
     p.add_argument("--memory", metavar="SIZE", help="another size of memory, such as 40GiB")
     p.add_argument("--json", metavar="FILE", help="write the figures there as well")
     p.add_argument("--log", metavar="FILE", help="keep what the engine prints")
@@ -103,7 +104,7 @@ def main(arguments: list[str]) -> int:
     program = a.program[1:] if a.program[:1] == ["--"] else a.program
     try:
         command = words(program)
-        [card] = as_devices(a.on, 1, a.memory)
+        cards = as_devices(a.on, a.count, a.memory)
         for file in filter(None, (a.json, a.log)):
             check_writable(file)  # before anything is run for it
         version = installed()
@@ -112,12 +113,12 @@ def main(arguments: list[str]) -> int:
                 f"got no vLLM in {sys.executable}, want one of {', '.join(WORK)} there: pip install vllm=={WORK[-1]}"
             )
         with temporary_folder("memshim-serve-") as folder:
-            taken = driver_memory.of(version, card.driver)
-            environ = environment([card], folder, taken.bytes, os.environ)
+            taken = driver_memory.of(version, cards[0].driver, len(cards))
+            environ = environment(cards, folder, taken.bytes, os.environ)
             code = start(command, environ, folder)
             if a.log:
                 write_whole(a.log, (folder / LOG).read_bytes())
-            return judge(folder, code, version, program, card, taken, a.json)
+            return judge(folder, code, version, program, cards, taken, a.json)
     except (ValueError, pretend.Unsupported, pretend.BuildError, binary.BinaryError, OSError) as e:
         say(f"memshim serve: {e}", file=sys.stderr)
         return USAGE
@@ -136,7 +137,7 @@ def judge(
     code: int,
     version: str,
     program: list[str],
-    card: Device,
+    cards: list[Device],
     taken: driver_memory.Taken,
     to: str | None,
 ) -> int:
@@ -147,7 +148,7 @@ def judge(
     found = report.figures(
         version,
         program,
-        card,
+        cards,
         taken,
         _json(folder / watch.ARGUMENTS) if (folder / watch.ARGUMENTS).exists() else {},
         workers,

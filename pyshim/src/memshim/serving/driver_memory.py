@@ -23,23 +23,14 @@ class Taken(NamedTuple):
         return {"kind": "estimate", **self._asdict()}
 
 
-class _Row(NamedTuple):
-    since: tuple[int, int]  # the first release of vLLM
-    taken: Taken
-
-
 CARD = "H100"  # in the names of the cards that the logs are of
-# Newest first. A log has two decimals of a GiB.
-_ROWS = (
-    _Row(
-        (0, 18),
-        Taken(256 * MIB, 246 * MIB, 277 * MIB, "0.24 to 0.27 GiB in public logs of vLLM 0.19 on one H100"),
-    ),
-    _Row(
-        (0, 0),
-        Taken(133 * MIB, 128 * MIB, 138 * MIB, "0.13 GiB in public logs of vLLM up to 0.17 on one H100"),
-    ),
+# By the first release of vLLM, newest first. A log has two decimals of a GiB.
+_ONE_GPU = (
+    ((0, 18), Taken(256 * MIB, 246 * MIB, 277 * MIB, "0.24 to 0.27 GiB in public logs of vLLM 0.19 on one H100")),
+    ((0, 0), Taken(133 * MIB, 128 * MIB, 138 * MIB, "0.13 GiB in public logs of vLLM up to 0.17 on one H100")),
 )
+# With NCCL, whose own memory at the start is not among it.
+_SEVERAL = Taken(2109 * MIB, 2109 * MIB, 2264 * MIB, "2.06 to 2.21 GiB in public logs of vLLM 0.19 on 2 and 4 H100")
 
 
 def release(version: str) -> tuple[int, int]:
@@ -49,9 +40,7 @@ def release(version: str) -> tuple[int, int]:
     return (numbers[0], numbers[1]) if len(numbers) == 2 else (0, 0)
 
 
-def of(version: str, card: str) -> Taken:
-    """What is charged for a release of vLLM on a card, by the driver's name of it."""
-    row = next(r for r in _ROWS if release(version) >= r.since)
-    if CARD in card:
-        return row.taken
-    return row.taken._replace(source=f"{row.taken.source}; no log of {card}")
+def of(version: str, card: str, gpus: int = 1) -> Taken:
+    """What is charged for a release of vLLM on each of some cards, by the driver's name of them."""
+    taken = next(t for since, t in _ONE_GPU if release(version) >= since) if gpus == 1 else _SEVERAL
+    return taken if CARD in card else taken._replace(source=f"{taken.source}; no log of {card}")

@@ -14,7 +14,7 @@ SCHEMA = 1
 def figures(
     version: str,
     program: list[str],
-    card: Device,
+    cards: list[Device],
     taken: Taken,
     arguments: dict[str, Any],
     workers: list[dict[str, Any]],
@@ -30,7 +30,12 @@ def figures(
         "model": arguments.get("model"),
         "made_up": arguments.get("made_up", []),
         "defaults": arguments.get("defaults", []),
-        "device": {"name": card.name, "driver_name": card.driver, "memory": card.memory},
+        "device": {
+            "name": cards[0].name,
+            "driver_name": cards[0].driver,
+            "memory": cards[0].memory,
+            "count": len(cards),
+        },
         "fits": True if engine else False if error and error["unfit"] else None,
         "exact": False,  # the driver's part is an estimate
         "driver": taken.as_json(),
@@ -41,8 +46,10 @@ def figures(
 
 
 def text(found: dict[str, Any]) -> str:
-    """The table of an engine that started, of its first worker."""
-    kv, worker = found["kv"], found["workers"][0]
+    """The table of an engine that started, of the worker that has the least for its KV cache."""
+    kv, worker = found["kv"], min(found["workers"], key=lambda w: int(w["kv_memory"]))
+    device = found["device"]
+    on = device["driver_name"] if device["count"] == 1 else f"{device['driver_name']}, {device['count']} of them"
     share = f"{kv['gpu_memory_utilization']:g}"
     driver = found["driver"]
     rows = [
@@ -59,7 +66,7 @@ def text(found: dict[str, Any]) -> str:
     if not kv["eager"]:
         rows.append(("CUDA graphs", worker["graphs"], "beside the budget; the driver's part is not known"))
     lines = [
-        f"memshim: vLLM {found['engine']['release']}, {found['model']} on a pretend {found['device']['driver_name']}: "
+        f"memshim: vLLM {found['engine']['release']}, {found['model']} on a pretend {on}: "
         f"{kv['tokens']:,} tokens of KV cache (estimate)"
     ]
     lines += [f"  {name:<16} {_size(size):>10}  {note}" for name, size, note in rows]
