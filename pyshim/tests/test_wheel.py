@@ -166,6 +166,7 @@ def what_is_in_it(wheel):
         "memshim/__main__.py",
         "memshim/judge/plugin.py",
         "memshim/schemas/measurement.schema.json",
+        "memshim/schemas/run.schema.json",
         "memshim/schemas/serving.schema.json",
         "memshim/pretend/lib/libcuda.so.1",
         "memshim/pretend/lib/libcuda.so",

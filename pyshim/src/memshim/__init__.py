@@ -51,8 +51,9 @@ if TYPE_CHECKING:
     from memshim.look.profile import Profiler
     from memshim.look.trace import trace
     from memshim.look.track import Tracker, clear_cache, track
+    from memshim.program.call import run
 
-__all__ = ["Profiler", "Tracker", "clear_cache", "export", "fit", "modelsize", "pretend", "trace", "track"]
+__all__ = ["Profiler", "Tracker", "clear_cache", "export", "fit", "modelsize", "pretend", "run", "trace", "track"]
 
 _OF = {
     "Profiler": "look.profile",
@@ -61,6 +62,7 @@ _OF = {
     "export": "exporting.command",
     "fit": "judge.search",
     "modelsize": "look.modelsize",
+    "run": "program.call",
     "trace": "look.trace",
     "track": "look.track",
 }

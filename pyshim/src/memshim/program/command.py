@@ -13,7 +13,9 @@ import json
 import os
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, NoReturn
 
 from memshim import binary, pretend, sizes
 from memshim.allocator import recording
@@ -24,13 +26,10 @@ from memshim.printed import say
 from memshim.program import other_values, ranks, sandbox
 from memshim.program.observe import WANTED
 from memshim.program.once import Program, once
+from memshim.program.ranks import Unusable
 from memshim.program.report import cut_short, name_of, text, undecided
 
 BROKEN, USAGE, UNDECIDED = 1, 2, 3  # where the program itself ends with 0
-
-
-class Unusable(ValueError):
-    """What is asked for cannot be run. The text is for the user."""
 
 
 def command(words: list[str]) -> list[str]:
@@ -58,8 +57,15 @@ def keep(data: list[bytes], to: str) -> list[str]:
     return [str(recording.write(one, name)) for one, name in zip(data, names, strict=True)]
 
 
-def main(arguments: list[str]) -> int:
-    p = argparse.ArgumentParser(
+class Parser(argparse.ArgumentParser):
+    """Of the arguments of memshim run; what is wrong with them is an exception."""
+
+    def error(self, message: str) -> NoReturn:
+        raise Unusable(message)
+
+
+def parser(kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) -> argparse.ArgumentParser:
+    p = kind(
         prog="python -m memshim run",
         description="Run any program on a pretend GPU and report what it took. The program's "
         "output and exit code are its own; the report goes to standard error.",
@@ -115,30 +121,32 @@ def main(arguments: list[str]) -> int:
     )
     p.add_argument(program_case.OF_CASE, metavar="FILE", help=argparse.SUPPRESS)
     p.add_argument("program", nargs=argparse.REMAINDER, help="after --")
-    a = p.parse_args(arguments)
-    try:
-        case = program_case.read(a.of_case) if a.of_case else None
-        if case:
-            case.enter()
-        wanted = ranks.wanted(a)
-        words = command(a.program[1:] if a.program[:1] == ["--"] else a.program)
-        name = name_of(words)
-        if a.top < 0:
-            raise Unusable(f"got --top {a.top}, want 0 or more")
-        nccl = sizes.parse(a.nccl) if a.nccl else None
-        cards = as_devices(case.device if case else a.on, wanted.nproc_per_node if wanted else a.count, a.memory)
-        assume = case.assume if case else None
-        pretend.environment(cards, assume=assume)
-        if a.json:
-            check_writable(a.json)  # before anything is run for it
-        if a.record and not a.record.endswith(".rec"):
-            raise Unusable(f"got --record {a.record}, want a name that ends with .rec")
-        if a.record:
-            check_writable(a.record)
-    except (ValueError, pretend.Unsupported, pretend.BuildError, binary.BinaryError, OSError) as e:
-        say(f"memshim run: {e}", file=sys.stderr)
-        return USAGE
-    program = Program(
+    return p
+
+
+FAILURES = (ValueError, pretend.Unsupported, pretend.BuildError, binary.BinaryError, OSError)
+
+
+def prepared(a: argparse.Namespace, arguments: Sequence[str]) -> tuple[Program, ranks.Wanted | None]:
+    """The program of the command line, and which ranks of a world are wanted. Errors: FAILURES."""
+    case = program_case.read(a.of_case) if a.of_case else None
+    if case:
+        case.enter()
+    wanted = ranks.wanted(a)
+    words = command(a.program[1:] if a.program[:1] == ["--"] else a.program)
+    if a.top < 0:
+        raise Unusable(f"got --top {a.top}, want 0 or more")
+    nccl = sizes.parse(a.nccl) if a.nccl else None
+    cards = as_devices(case.device if case else a.on, wanted.nproc_per_node if wanted else a.count, a.memory)
+    assume = case.assume if case else None
+    pretend.environment(cards, assume=assume)
+    if a.json:
+        check_writable(a.json)  # before anything is run for it
+    if a.record and not a.record.endswith(".rec"):
+        raise Unusable(f"got --record {a.record}, want a name that ends with .rec")
+    if a.record:
+        check_writable(a.record)
+    return Program(
         words,
         a.program,
         cards,
@@ -153,17 +161,45 @@ def main(arguments: list[str]) -> int:
         send=a.allow_writes,
         assume=assume,
         of_case=case.wanted() if case else {},
-    )
+    ), wanted
+
+
+def main(arguments: list[str]) -> int:
+    a = parser().parse_args(arguments)
+    try:
+        program, wanted = prepared(a, arguments)
+    except FAILURES as e:
+        say(f"memshim run: {e}", file=sys.stderr)
+        return USAGE
     if wanted:
         return ranks.main(program, wanted, a.json)
-    return _run(program, a, name)
+    return _run(program, a, name_of(program.words))
+
+
+def with_ends(
+    program: Program, words: list[str], check_values: bool, folder: Path
+) -> tuple[dict[str, Any], list[bytes]]:
+    """Run it, and with check_values also with other values, where it read such: what --json writes,
+    and the recordings where program.record is set."""
+    environ = program.environment(folder)
+    found, pid = once(program, words, environ, folder)
+    again = check_values and not found["exit"] and other_values.lines(found)
+    others = [v for v in (compare_values.BALANCED, *compare_values.OTHERS) if v != found["values"]] if again else []
+    record = json.loads(environ[WANTED])["record"]
+    runs = [other_values.repeat(words, environ, v, program.cards, record) for v in others]
+    other_values.judge(found, [end for end, _ in runs])
+    if others:
+        found["fits"] = other_values.verdict(found)
+    data = [f.read_bytes() for f in other_values.recorded(folder, pid)] if program.record else []
+    if cut_short(found):  # a budget would be judged by a part of the run
+        return found, data
+    return found, other_values.merged(data, found, runs) if runs else data
 
 
 def _run(program: Program, a: argparse.Namespace, name: str) -> int:
     """Run the program and report; the exit code."""
     words = program.words
     with temporary_folder("memshim-run-") as folder:
-        environ = program.environment(folder)
         if a.sandbox:
             scratch = folder / "sandbox"
             scratch.mkdir()
@@ -172,15 +208,12 @@ def _run(program: Program, a: argparse.Namespace, name: str) -> int:
             except sandbox.Unavailable as e:
                 say(f"memshim run: {e}", file=sys.stderr)
                 return USAGE
-        found, pid = once(program, words, environ, folder)
-        code = found["exit"]
-        again = a.check_values and not code and other_values.lines(found)
-        others = [v for v in (compare_values.BALANCED, *compare_values.OTHERS) if v != found["values"]] if again else []
-        record = json.loads(environ[WANTED])["record"]
-        runs = [other_values.repeat(words, environ, v, program.cards, record) for v in others]
-        other_values.judge(found, [end for end, _ in runs])
-        if others:
-            found["fits"] = other_values.verdict(found)
+        try:
+            found, data = with_ends(program, words, a.check_values, folder)
+        except OSError as e:
+            say(f"memshim run: {e}", file=sys.stderr)
+            return USAGE
+        code: int = found["exit"]
         sys.stdout.flush()
         say(text(found, name), file=sys.stderr)
         if a.sandbox:
@@ -188,15 +221,11 @@ def _run(program: Program, a: argparse.Namespace, name: str) -> int:
                 f"  thrown away      {len(sandbox.written(scratch))} files that it wrote into its working folder",
                 file=sys.stderr,
             )
+        if data and cut_short(found):
+            say(f"  recording        none: {a.record} is not written, as the program did not end well", file=sys.stderr)
+            data = []
         try:
-            data = [f.read_bytes() for f in other_values.recorded(folder, pid)] if a.record else []
-            if data and cut_short(found):  # a budget would be judged by a part of the run
-                say(
-                    f"  recording        none: {a.record} is not written, as the program did not end well",
-                    file=sys.stderr,
-                )
-                data = []
-            for f in keep(other_values.merged(data, found, runs) if runs else data, a.record) if data else []:
+            for f in keep(data, a.record) if data else []:
                 say(f"  recording        {f}", file=sys.stderr)
             if a.json:
                 write_whole(a.json, (json.dumps(found, indent=2) + "\n").encode())

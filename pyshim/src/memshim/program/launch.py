@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from typing import Any, BinaryIO
@@ -46,7 +47,8 @@ def run(
         if number != signal.SIGINT:  # a terminal sends that one to both
             p.send_signal(number)
 
-    before = {n: signal.signal(n, forward) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    here = threading.current_thread() is threading.main_thread()  # which alone may have handlers
+    before = {n: signal.signal(n, forward) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if here}
     try:
         ended = until is not None and not wait(p, until)
         statuses = {p.pid: p.wait()}

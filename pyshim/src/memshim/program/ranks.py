@@ -302,6 +302,13 @@ def exit_code(rows: Iterable[Mapping[str, Any]]) -> int:
     return BROKEN if any(r["fits"] is False for r in rows) else UNDECIDED if any(r["undecided"] for r in rows) else 0
 
 
+def keep(recordings: Mapping[int, bytes], to: str) -> list[str]:
+    """Write the recordings of ranks to NAME.rank0.rec and so on, where `to` is NAME.rec."""
+    return [
+        str(recording.write(data, f"{to.removesuffix('.rec')}.rank{rank}.rec")) for rank, data in recordings.items()
+    ]
+
+
 def main(program: Program, wanted: Wanted, to: str | None) -> int:
     """The command: run the ranks, report, and write JSON and recordings; the exit code."""
     try:
@@ -313,9 +320,8 @@ def main(program: Program, wanted: Wanted, to: str | None) -> int:
     say(ranks_report.text(found), file=sys.stderr)
     code: int = found["exit"]
     try:
-        for rank, data in recordings.items():
-            name = f"{program.record.removesuffix('.rec')}.rank{rank}.rec"
-            say(f"  recording        {recording.write(data, name)}", file=sys.stderr)
+        for file in keep(recordings, program.record):
+            say(f"  recording        {file}", file=sys.stderr)
         if to:
             write_whole(to, (json.dumps(found, indent=2) + "\n").encode())
     except OSError as e:
