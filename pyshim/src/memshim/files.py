@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
+import stat
 import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 LOCK = "lock"
 FRESH = 60  # seconds in which a folder may be without its lock: it has just been made
@@ -32,6 +35,15 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> Path:
             part.unlink()
         raise
     return path
+
+
+def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
+    """Open a file for reading. OSError where it is a pipe, a device or a folder, without waiting."""
+    file = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise OSError(errno.EINVAL, "Not a regular file", os.fspath(path))
+    return os.fdopen(file, "rb")
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memshim.allocator.events import ACTIONS, Event
-from memshim.files import write_whole
+from memshim.files import open_regular, write_whole
 from memshim.frames import Stacks, shorten
 
 VERSION = 1
@@ -87,7 +87,7 @@ MOST_HEADER = 64 << 20  # characters: memspec reads as many bytes
 
 def header(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Of a .rec of ours."""
-    with gzip.open(path, "rt", encoding="utf-8") as f:
+    with open_regular(path) as file, gzip.open(file, "rt", encoding="utf-8") as f:
         line = f.readline(MOST_HEADER + 1)
     if len(line) > MOST_HEADER:
         raise ValueError(f"{os.fspath(path)}: got a first line of more than {MOST_HEADER} characters")

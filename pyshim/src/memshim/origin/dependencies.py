@@ -17,6 +17,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from memshim.files import open_regular
 from memshim.frames import OWN
 from memshim.origin.reads import SECRET, Reads, normal, packages
 
@@ -308,7 +309,7 @@ def hashed_value(name: str, value: str | None) -> str:
 def digest(file: str | os.PathLike[str]) -> str:
     r"""SHA-256 of a file with every \r\n read as \n: a checkout on Windows is the same."""
     h, kept = hashlib.sha256(), b""
-    with open(file, "rb") as f:
+    with open_regular(file) as f:
         while chunk := f.read(_CHUNK):
             chunk = kept + chunk
             kept = b"\r" if chunk.endswith(b"\r") else b""
