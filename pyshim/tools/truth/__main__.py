@@ -59,8 +59,11 @@ VERBS = {
         "(measured training peaks beside a pretend GPU's and those of four estimators)",
     ),
     "finetune": Verb(
-        "truth_finetune.py", "[--on DEVICE] [NAME…]", "(which programs of fine-tuning libraries work, and their peaks)"
+        "truth_finetune.py",
+        "[--on DEVICE] [NAME…]",
+        "(which programs of fine-tuning libraries work and what they take)",
     ),
+    "measured": Verb("measured.py", "[SET…]", "(published peaks of real GPUs beside a pretend GPU's)"),
     "ranks": Verb(
         "truth_ranks.py", "[--world N] [STRATEGY…]", "(each rank alone beside real processes event by event)"
     ),

@@ -63,6 +63,7 @@ PROGRAM_ARGUMENTS = {
     "torchao_weights": ("int8", "int8-dynamic", "float8", "float8-dynamic", "int4"),
     "torchao_training": ("float8", "int8-mixed", "int8-weights", "qat"),
     "torchao_optimizers": ("offload", "AdamW8bit", "AdamW4bit", "AdamWFp8"),
+    "qlora_8b": ("",),
     "liger": ("patched", "loss"),
     "trainer": (
         '{"bf16": true}',
@@ -106,7 +107,7 @@ def last_line(output: str) -> str:
     """The line that names what failed: an exception's where there is one, else the last."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line for line in lines if re.match(r"[\w.]*(Error|Exception|Exit|NotFound\w*|Unsupported)\b", line)]
-    asked = [line for line in lines if "not emulated" in line or line.startswith("memshim: ") and "install" in line]
+    asked = [line for line in lines if line.startswith("memspec: ") and line.endswith("it fails")]
     return next(reversed(asked or errors or lines), "nothing was said")
 
 

@@ -13,14 +13,13 @@ is forked from one that has imported all.
 from __future__ import annotations
 
 import csv
-import json
-import os
 import statistics
-import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
+
+import forked_rows
 
 ROWS = Path(__file__).parents[3] / "testdata" / "measured" / "xmem.csv"
 KINDS = ("language", "convolutional")
@@ -159,49 +158,14 @@ def train(row: dict[str, str]) -> dict[str, Any]:
 
 
 def serve() -> int:
-    """A row a line on standard input, a result a line on standard output; each in a fork."""
     import torch  # noqa: F401  what every row needs is imported once
     import torchvision  # noqa: F401
     import transformers.models.gpt2.modeling_gpt2  # noqa: F401
 
-    for line in sys.stdin:
-        sys.stdout.flush()
-        if child := os.fork():
-            if os.waitpid(child, 0)[1]:
-                print(json.dumps({"error": "the process ended"}), flush=True)
-            continue
-        try:
-            told: dict[str, Any] = train(json.loads(line))
-        except Exception as e:
-            told = {"error": f"{type(e).__name__}: {str(e).splitlines()[0] if str(e) else ''}"[:160]}
-        print(json.dumps(told), flush=True)
-        os._exit(0)
-    return 0
+    return forked_rows.serve(train)
 
 
 # ---- the table ----
-
-
-def pretended(rows: list[dict[str, str]]) -> Iterator[tuple[dict[str, str], dict[str, Any]]]:
-    from memshim import pretend
-
-    for gpu in dict.fromkeys(r["gpu"] for r in rows):
-        mine = [r for r in rows if r["gpu"] == gpu]
-        p = subprocess.Popen(
-            [sys.executable, __file__, "--serve"],
-            env=os.environ | pretend.environment(gpu),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert p.stdin and p.stdout
-        for r in mine:
-            p.stdin.write(json.dumps(r) + "\n")
-            p.stdin.flush()
-            line = p.stdout.readline()
-            yield r, json.loads(line) if line else {"error": "no answer"}
-        p.stdin.close()
-        p.wait()
 
 
 def off(row: dict[str, str], value: str | int | None) -> float | None:
@@ -239,7 +203,7 @@ def main() -> int:
         print(f"{kind}: measured and pretended MiB; errors in % of what was measured")
         head = " ".join(f"{n:>9}" for n in errors)
         print(f"{'model, optimizer, batch':46} {'zero_grad':>15} {'GPU':>14} {'measured':>8} {'pretend':>8} {head}")
-        for row, told in pretended(measured([kind])):
+        for row, told in forked_rows.results(__file__, measured([kind])):
             given = {OURS: told.get("reserved"), **{n: row[n] for n in ESTIMATORS}}
             found = {n: off(row, v) for n, v in given.items()}
             for n, e in found.items():

@@ -1,0 +1,202 @@
+"""Peaks that others published of real GPUs, beside a pretend GPU's: python -m truth measured [SET…]
+
+The rows are testdata/measured/published.csv's: what the sources state of each run, and what they
+measured. The loops here are written from what the sources' own scripts do; nothing is fitted. Run it
+with the release of torch that a set had where that installs (torch 2.6 or newer), and torchvision's
+of it. The table has each row's error in percent of what was measured.
+
+attention, attention-compiled: softmax(q k / √d) v in float32, what is allocated after the forward
+pass, beside q, k, v, the output's gradient and the output of the warm-up. vit: ViT-L/16 of
+torchvision fine-tuned with Adam, the most reserved. scripted, scripted-2.7: a classifier scripted,
+saved and loaded again beside the first, one pass.
+"""
+
+from __future__ import annotations
+
+import csv
+import gc
+import io
+import statistics
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import forked_rows
+
+ROWS = Path(__file__).parents[3] / "testdata" / "measured" / "published.csv"
+UNITS = {"MiB": 1 << 20, "GB": 10**9}
+STEPS = 4
+WITHIN = 2.0  # percent
+
+
+def attention(row: forked_rows.Row) -> None:
+    import torch
+
+    def softmax(x: Any) -> Any:
+        e = torch.exp(x - torch.max(x, dim=-1, keepdim=True)[0])
+        return e / torch.sum(e, dim=-1, keepdim=True)
+
+    def attend(q: Any, k: Any, v: Any) -> Any:
+        weights = softmax(torch.einsum("bqd,bkd->bqk", q, k) / q.shape[-1] ** 0.5)
+        return torch.einsum("bqk,bkd->bqd", weights, v)
+
+    if row["set"] == "attention-compiled":
+        torch._functorch.config.donated_buffer = False
+        attend = torch.compile(attend)
+    sizes = [int(n) for n in row["row"].split(" x ")]
+    q, k, v = (torch.randn(sizes, device="cuda", requires_grad=True) for _ in range(3))
+    gradient = torch.randn_like(q)
+    for _ in range(5):
+        kept = attend(q, k, v)
+        kept.backward(gradient)
+        q.grad = k.grad = v.grad = None
+    gc.collect()
+    torch.cuda.empty_cache()
+    attend(q, k, v)
+    torch.cuda.reset_peak_memory_stats()
+    again = attend(q, k, v)
+    row["allocated"] = str(torch.cuda.memory_allocated())
+    del again
+
+
+def vit(row: forked_rows.Row) -> None:
+    import torch
+    import torchvision
+
+    precision, batch, *how = row["row"].split()
+    dtype = getattr(torch, precision.removeprefix("autocast-"))
+    model = torchvision.models.vit_l_16()
+    if how == ["built"]:
+        model.to("cuda").to(torch.float16) if precision == "float32" else model.to(dtype).to("cuda")
+        return
+    model.heads.head = torch.nn.Linear(1024, 10)
+    mixed = precision.startswith("autocast-")
+    model = (model if mixed else model.to(dtype)).to("cuda")
+    optimizer = torch.optim.Adam(model.parameters(), lr=5e-5)
+    scaler = torch.amp.GradScaler("cuda", enabled=mixed)
+    accumulated = how == ["accumulated"]
+    for i in range(2 * STEPS if accumulated else STEPS):
+        model.train()
+        features = torch.zeros(int(batch), 3, 224, 224).to("cuda")
+        targets = torch.zeros(int(batch), dtype=torch.int64).to("cuda")
+        with torch.autocast("cuda", dtype, enabled=mixed):
+            logits = model(features if mixed else features.to(dtype)).float()
+        loss = torch.nn.functional.cross_entropy(logits, targets) / (4 if accumulated else 1)
+        if not accumulated:
+            optimizer.zero_grad()
+        scaler.scale(loss).backward()
+        if not accumulated or i % 4 == 0:
+            scaler.step(optimizer)
+            scaler.update()
+        if accumulated and i % 4 == 0:
+            optimizer.zero_grad()
+    model.eval()
+    with torch.no_grad():
+        for _ in range(2):
+            features = torch.zeros(int(batch), 3, 224, 224).to("cuda")
+            with torch.autocast("cuda", dtype, enabled=mixed):
+                model(features if mixed else features.to(dtype))
+
+
+def scripted(row: forked_rows.Row) -> None:
+    import torch
+    import torchvision
+
+    name, batch = row["row"].split()
+    model = torchvision.models.get_model(name).to("cuda").eval()
+    with torch.no_grad():
+        script = torch.jit.script(model)
+    file = io.BytesIO()
+    torch.jit.save(script, file)
+    file.seek(0)
+    model = torch.jit.load(file, map_location="cuda").eval()
+    x = torch.randn(int(batch), 3, 224, 224, device="cuda")
+    torch.cuda.empty_cache()
+    torch.cuda.reset_peak_memory_stats()
+    with torch.no_grad():
+        model(x)
+
+
+SETS: dict[str, Callable[[forked_rows.Row], None]] = {
+    "attention": attention,
+    "attention-compiled": attention,
+    "vit": vit,
+    "scripted": scripted,
+    "scripted-2.7": scripted,
+}
+
+
+def published(sets: list[str]) -> list[forked_rows.Row]:
+    with ROWS.open() as f:
+        return [r for r in csv.DictReader(f) if r["set"] in sets]
+
+
+def run(row: forked_rows.Row) -> dict[str, Any]:
+    """What PyTorch's allocator had, bytes."""
+    import torch
+
+    from memshim import pretend
+
+    SETS[row["set"]](row)
+    return {
+        "allocated": int(row.get("allocated", torch.cuda.max_memory_allocated())),
+        "reserved": torch.cuda.max_memory_reserved(),
+        "notes": sorted({n.name for n in pretend.report().estimated}),
+    }
+
+
+def error(row: forked_rows.Row, size: int) -> float:
+    """In percent of what was measured."""
+    return 100 * (size / (float(row["measured"]) * UNITS[row["unit"]]) - 1)
+
+
+def summary(name: str, errors: list[float]) -> str:
+    if not errors:
+        return f"| {name} | 0 | | | | |"
+    size = sorted(map(abs, errors))
+    return (
+        f"| {name} | {len(size)} | {sum(v <= WITHIN for v in size)} | {statistics.median(size):.2f} | "
+        f"{statistics.mean(size):.2f} | {max(errors, key=abs):+.2f} |"
+    )
+
+
+def main() -> int:
+    if sys.argv[1:] == ["--serve"]:
+        import warnings
+
+        import torchvision  # noqa: F401  imported once
+
+        warnings.simplefilter("ignore")
+
+        return forked_rows.serve(run)
+    wanted = sys.argv[1:] or list(SETS)
+    if bad := [s for s in wanted if s not in SETS]:
+        print(f"truth measured: got {bad[0]!r}, want one of {', '.join(SETS)}", file=sys.stderr)
+        return 2
+    from importlib.metadata import version
+
+    errors: dict[str, list[float]] = {s: [] for s in wanted}
+    notes: set[str] = set()
+    failed = False
+    print(f"torch {version('torch')}\n\n| set | row | figure | measured | pretended | error, % |")
+    print("|---|---|---|---:|---:|---:|")
+    for row, found in forked_rows.results(__file__, published(wanted)):
+        what = f"| {row['set']} | {row['row']} | {row['figure']} | {row['measured']} {row['unit']} |"
+        if "error" in found:
+            failed = True
+            print(f"{what} {found['error']} | |", flush=True)
+            continue
+        size = found[row["figure"]]
+        errors[row["set"]].append(error(row, size))
+        notes.update(found["notes"])
+        print(f"{what} {size / UNITS[row['unit']]:.3f} | {errors[row['set']][-1]:+.2f} |", flush=True)
+    print("\n| set | rows | within 2 % | median, % | mean, % | worst, % |\n|---|---:|---:|---:|---:|---:|")
+    print("\n".join(summary(s, e) for s, e in errors.items()))
+    for n in sorted(notes):
+        print(f"note: {n}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
