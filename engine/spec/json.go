@@ -31,6 +31,7 @@ type CaseJSON struct {
 	CublasWorkspace string              `json:"cublas_workspace"`
 	MemoryFraction  float64             `json:"memory_fraction"`
 	Tolerance       float64             `json:"tolerance"`
+	Dims            map[string]int64    `json:"dims"`
 	Inputs          []string            `json:"inputs"`
 	Assume          []AssumeJSON        `json:"assume"`
 	Depends         recording.Depends   `json:"depends"`
@@ -84,7 +85,7 @@ func (c *Case) JSON() CaseJSON {
 		Runtime: c.Runtime, Mode: c.Mode, Grad: c.Grad, DType: c.DType, Autocast: p.Autocast,
 		Flags: FlagsJSON{TF32Matmul: p.TF32Matmul, TF32CuDNN: p.TF32CuDNN, Benchmark: p.Benchmark, Deterministic: p.Deterministic, CuDNNv7: p.CuDNNv7, Attention: p.Attention.Names()},
 		Torch: p.Torch.String(), CuDNN: p.CuDNN.String(), AllocConf: p.AllocConf, CublasWorkspace: p.CublasWorkspace,
-		MemoryFraction: p.MemoryFraction, Tolerance: c.Tolerance, Inputs: []string{}, Assume: []AssumeJSON{}, Budgets: []BudgetJSON{},
+		MemoryFraction: p.MemoryFraction, Tolerance: c.Tolerance, Dims: map[string]int64{}, Inputs: []string{}, Assume: []AssumeJSON{}, Budgets: []BudgetJSON{},
 		Training: trainingJSON(c.Training), Depends: recording.Depends{Ignore: orEmpty(c.Depends.Ignore), Also: orEmpty(c.Depends.Also)},
 	}
 	if p.Device.ContextKnown {
@@ -92,6 +93,9 @@ func (c *Case) JSON() CaseJSON {
 	}
 	if p.Device.Memory > 0 {
 		j.Device.Memory = &p.Device.Memory
+	}
+	for _, d := range c.Dims {
+		j.Dims[d.Name] = d.Value
 	}
 	for _, in := range c.Inputs {
 		j.Inputs = append(j.Inputs, in.String())

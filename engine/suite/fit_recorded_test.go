@@ -92,3 +92,20 @@ func TestAStaleRecordingIsUnrecorded(t *testing.T) {
 	require.Error(t, err)
 	assert.Equal(t, []string{"train"}, wanted)
 }
+
+// A recorded case that breaks its budget names the command that runs what could make it pass.
+func TestAFailingRecordedCaseNamesAdvise(t *testing.T) {
+	_, cases := testcase.Project(t, batchSpec, "run()\n")
+	for size, want := range map[units.Bytes]string{units.MiB: "", 63 * units.MiB: "  advise     python -m memshim advise train "} {
+		rec := recordedProgram("run()\n")
+		rec.Events[0].Size = size
+		testcase.Keep(t, rec, cases[0].Captured())
+		r := suite.New(nil).Judge(context.Background(), cases[0])
+		require.NoError(t, r.Err)
+		if want == "" {
+			assert.NotContains(t, r.Message(suite.MessageOptions{}), "advise")
+		} else {
+			assert.Contains(t, r.Message(suite.MessageOptions{Columns: 1000}), want+cases[0].Pos.File)
+		}
+	}
+}

@@ -154,6 +154,9 @@ func (r *Result) Message(o MessageOptions) string {
 		}
 		p.Item(name, "%s", remedy)
 	}
+	if advise := r.adviseCommand(); advise != "" {
+		p.Command("advise", advise)
+	}
 	writeReproduce(p, o.Reproduce)
 	return b.String()
 }

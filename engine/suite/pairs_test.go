@@ -27,7 +27,7 @@ var pairValues = map[string]string{
 	"cublas_workspace": "':4096:8'", "cudnn": "9.1.0", "cwd": "scripts", "depends": "{ignore: [data/**]}", "device": "l4", "dims": "{B: 4}",
 	"dtype": "float16", "env": "{WIDTH: 2}", "fits": "{B: 8}", "flags": "{tf32: true}", "grad": "inference_mode", "inputs": `["float32[2*B,32]"]`,
 	"iterations": "4", "judge": "likely", "level": "warn", "loss": "sum", "memory_fraction": "0.5", "mode": "training, or inference", "name": "other", "nccl": "1GiB",
-	"optimizer": "AdamW", "ranks": "{world_size: 8}", "regression": "{allocated: 1%}", "runtime": "torchscript", "steps": "2",
+	"optimizer": "AdamW", "optimizer_in_backward": "true", "ranks": "{world_size: 8}", "regression": "{allocated: 1%}", "runtime": "torchscript", "steps": "2",
 	"tolerance": "5%", "torch": "2.10", "workspace": "../../../memspec.workspace.json",
 }
 
@@ -162,12 +162,12 @@ func TestPairsOfKeys(t *testing.T) {
 func writePairs(out *strings.Builder, base pairBase, keys []string, outcome func(first, second string) string) {
 	const letters = ".abcdefghijklmnopqrstuvwxyz"
 	legend := []string{"pass"}
-	fmt.Fprintf(out, "\n%s:\n%s", base.name, strings.Repeat(" ", 20))
+	fmt.Fprintf(out, "\n%s:\n%s", base.name, strings.Repeat(" ", 24))
 	for i := range keys {
 		fmt.Fprintf(out, "%3d", i+1)
 	}
 	for i, row := range keys {
-		fmt.Fprintf(out, "\n%2d %-17s", i+1, row)
+		fmt.Fprintf(out, "\n%2d %-21s", i+1, row)
 		for k := range keys {
 			if k == i {
 				out.WriteString("  -")

@@ -3,6 +3,7 @@ package suite
 import (
 	"github.com/memspec/memspec/engine/layout"
 	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/verdict"
 )
 
 // ExplainCommand is the command that gives a case's account again.
@@ -28,4 +29,18 @@ func ExplainCommand(c spec.Case) string {
 		words = append(words, "--alloc-conf", c.Platform.AllocConf)
 	}
 	return layout.ShellCommand(words)
+}
+
+// adviseCommand is the command that runs what could make a recorded case pass; "" where it does not
+// fail, and of other cases.
+func (r *Result) adviseCommand() string {
+	c := &r.Case
+	if r.Verdict.Outcome != verdict.Fail || c.Captured() == "" || c.Pos.File == "" {
+		return ""
+	}
+	name, elsewhere := c.Written()
+	if elsewhere != "" {
+		return ""
+	}
+	return layout.ShellCommand([]string{"python", "-m", "memshim", "advise", name, c.Pos.File})
 }

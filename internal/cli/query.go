@@ -26,19 +26,13 @@ type Query struct {
 
 	mu         sync.Mutex
 	calls      *WorkspaceJSON
-	unrecorded []unrecordedJSON
+	unrecorded []spec.CaseJSON
 }
 
 // missingJSON is what --missing writes.
 type missingJSON struct {
 	*WorkspaceJSON
-	Cases []unrecordedJSON `json:"cases,omitempty"` // to be recorded
-}
-
-// unrecordedJSON is a case as memspec cases states it, with the values of its dims.
-type unrecordedJSON struct {
-	spec.CaseJSON
-	Dims map[string]int64 `json:"dims"`
+	Cases []spec.CaseJSON `json:"cases,omitempty"` // to be recorded
 }
 
 // AnswersFlag adds --answers.
@@ -74,13 +68,9 @@ func (q *Query) Models() (*suite.Models, error) {
 			q.calls.Add(c, calls, true)
 		}
 		ms.Unrecorded = func(c *spec.Case) {
-			j := unrecordedJSON{c.JSON(), map[string]int64{}}
-			for _, d := range c.Dims {
-				j.Dims[d.Name] = d.Value
-			}
 			q.mu.Lock()
 			defer q.mu.Unlock()
-			q.unrecorded = append(q.unrecorded, j)
+			q.unrecorded = append(q.unrecorded, c.JSON())
 		}
 	}
 	return ms, nil
@@ -93,7 +83,7 @@ func (q *Query) Unanswered() error {
 		return nil
 	}
 	q.calls.Sort()
-	slices.SortFunc(q.unrecorded, func(a, b unrecordedJSON) int { return cmp.Compare(a.Recording, b.Recording) })
+	slices.SortFunc(q.unrecorded, func(a, b spec.CaseJSON) int { return cmp.Compare(a.Recording, b.Recording) })
 	var b bytes.Buffer
 	if err := report.EncodeJSON(&b, missingJSON{q.calls, q.unrecorded}); err != nil {
 		return err

@@ -27,6 +27,7 @@ COMMANDS = {
     "fit": ("memshim.judge.search:fit", "find the largest batch, or any size, that fits: of a case or of any program"),
     "sweep": ("memshim.judge.search:sweep", "print the peaks of a case over the values of a dim"),
     "serve": ("memshim.serving.command", "start a serving engine and report how many tokens of KV cache are left"),
+    "advise": ("memshim.judge.advise", "try what would make a case or a program fit, each change by a run"),
     "export": ("memshim.exporting.command", "write an artifact that memspec reads, with its inputs beside it"),
     "capture": (
         "memshim.case.capture",
@@ -42,7 +43,7 @@ COMMANDS = {
     ),
 }
 
-OF_CASES = ("check", "capture", "measure")  # which run them in separate processes and folders
+OF_CASES = ("check", "capture", "measure", "advise")  # which run them in separate processes and folders
 RUNS_SCRIPTS = ("trace", "track")  # whose errors are theirs, as python SCRIPT states them
 USAGE = 2
 INTERRUPTED = 130  # as a shell has it: 128 and the number of SIGINT

@@ -95,6 +95,35 @@ def header(path: str | os.PathLike[str]) -> dict[str, Any]:
     return record
 
 
+class Contents(NamedTuple):
+    """A recording as it is read back: the header, each site once, and of each pass how many blocks
+    were allocated in it and how many bytes, those of libraries' workspaces left out."""
+
+    header: dict[str, Any]
+    sites: list[Site]
+    allocated: list[tuple[int, int]]
+
+
+def read(path: str | os.PathLike[str]) -> Contents:
+    """Of a .rec of ours."""
+    with gzip.open(path, "rt", encoding="utf-8") as f:
+        head = json.loads(f.readline())
+        for _ in range(head["frames"] + head["stacks"]):
+            f.readline()
+        sites = [Site(*json.loads(f.readline())) for _ in range(head["sites"])]
+        alloc = head["actions"].index("alloc") if "alloc" in head["actions"] else -1
+        ends, out, at = [p["events"] for p in head["record"]["phases"]], [], 0
+        for end in ends:
+            sizes = []
+            for _ in range(end - at):
+                action, _, size, *more = json.loads(f.readline())
+                library = bool(more and more[0]) and sites[more[0] - 1].category == "workspace"
+                sizes += [size] if action == alloc and not library else []
+            out.append((len(sizes), sum(sizes)))
+            at = end
+    return Contents(head["record"], sites, out)
+
+
 def _signed(n: int) -> int:
     """As a number of 64 bits with a sign: addresses differ by less."""
     return (n + (1 << 63)) % (1 << 64) - (1 << 63)

@@ -122,9 +122,11 @@ def largest(
 
 
 @contextlib.contextmanager
-def of_program(on: list[str], varied: list[str], program: list[str]) -> Iterator[tuple[str, list[str]]]:
+def of_program(
+    on: list[str], varied: list[str], program: list[str], last: bool = False
+) -> Iterator[tuple[str, list[str]]]:
     """A memspec.yaml of one case, the program with a dim for each --vary, while it is searched; and
-    the options of fit."""
+    the options of fit. last: the dims have their last values, not their first."""
     if len(on) != 1:
         raise Unusable("got no --on, want a device of memspec devices" if not on else "got --on twice, want it once")
     if not program:
@@ -134,13 +136,13 @@ def of_program(on: list[str], varied: list[str], program: list[str]) -> Iterator
         m = VARIED.fullmatch(text)
         if not m:
             raise Unusable(f"--vary: got {text!r}, want a range such as N=1..512")
-        first, last = int(m[2]), int(m[3] or m[2])
-        if not 1 <= first <= last:
+        first, most = int(m[2]), int(m[3] or m[2])
+        if not 1 <= first <= most:
             raise Unusable(f"--vary: got {text}, want a range such as N=1..512")
-        dims[m[1]] = first
+        dims[m[1]] = most if last else first
         options += ["--dim", m[1]] if m[3] else []
         if m[3]:
-            options += ["--most", str(last)]
+            options += ["--most", str(most)]
     model: dict[str, Any] = {"device": on[0], "args": program[1:], "dims": dims, "budget": {}}
     model |= {"module": program[1], "args": program[2:]} if program[0] == "-m" else {"program": program[0]}
     name = os.path.basename(model.get("module") or program[0]).removesuffix(".py")

@@ -1,0 +1,102 @@
+"""What memshim advise found, as text and as JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from memshim import sizes
+
+if TYPE_CHECKING:
+    from memshim.judge.advise import Advice, Trial
+
+
+def as_json(a: Advice) -> dict[str, Any]:
+    return {
+        "schema": 1,
+        "case": a.case["name"],
+        "device": a.case["device"]["name"],
+        "runs": a.runs,
+        "base": _figures(a.base),
+        "advice": [_row(a.base, t) for t in a.single],
+        "together": [_row(a.base, t) for t in a.together],
+        "failed": [{"what": t.what, "lines": t.lines, "why": t.why} for t in a.failed],
+    }
+
+
+def _figures(t: Trial) -> dict[str, Any]:
+    return {"allocated": t.allocated, "reserved": t.reserved, "kept": t.kept, "ran_out": t.ran_out}
+
+
+def _row(base: Trial, t: Trial) -> dict[str, Any]:
+    return {
+        "what": t.what,
+        "kinds": [r.kind for r in t.remedies],
+        "lines": t.lines,
+        "code": [r.code for r in t.remedies],
+        **_figures(t),
+        "saved": {"allocated": base.allocated - t.allocated, "reserved": base.reserved - t.reserved},
+        "paid": dict(zip(("blocks", "bytes"), more)) if (more := t.more(base)) else None,
+    }
+
+
+def text(a: Advice) -> str:
+    """A table of what was run, what saves most first, and the lines to write."""
+    base = a.base
+    budgets = ", ".join(f"{b['metric']} {b['text'] or sizes.show(b['limit'])}" for b in a.case["budgets"])
+    ended = "runs out of memory at " if base.ran_out else ""
+    out = [
+        f"{a.case['name']} on {a.case['device']['name']}: {ended}allocated {sizes.show(base.allocated)}, "
+        f"reserved {sizes.show(base.reserved)}; {_limit(budgets, base.kept)}"
+    ]
+    order = [*sorted(a.single, key=lambda t: (t.load, t.what)), *a.together]
+    if not order:
+        return "\n".join([*out, "  nothing could be tried", *_failures(a)])
+    rows = [("kept", "allocated", "saved", "reserved", "saved", "a step allocates", "change")]
+    for t in order:
+        rows.append(
+            (
+                "ran out" if t.ran_out else t.kept,
+                sizes.show(t.allocated),
+                _signed(base.allocated - t.allocated),
+                sizes.show(t.reserved),
+                _signed(base.reserved - t.reserved),
+                _paid(base, t),
+                t.what,
+            )
+        )
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    for row in rows:
+        cells = [c.rjust(w) if 0 < i < 5 else c.ljust(w) for i, (c, w) in enumerate(zip(row, widths))]
+        out.append("  " + "  ".join(cells).rstrip())
+    out.append(f"  {a.runs} changes were run on a pretend GPU. What to write:")
+    for t in order:
+        if len(t.remedies) == 1:
+            out += [f"    {t.what}", *(f"      memspec.yaml  {line}" for line in t.lines)]
+            out.append(f"      program       {t.remedies[0].code}")
+    return "\n".join([*out, *_failures(a)])
+
+
+def _limit(budgets: str, kept: str) -> str:
+    wanted = f"the budget {budgets}" if budgets else "the card"
+    return {"yes": f"{wanted} is kept", "no": f"{wanted} is not kept"}.get(
+        kept, f"whether {wanted} is kept is not known"
+    )
+
+
+def _signed(n: int) -> str:
+    return sizes.show(n) if n else "0"
+
+
+def _paid(base: Trial, t: Trial) -> str:
+    """What the last pass allocates more or less than before: +48 blocks, +96.0 MiB."""
+    more = t.more(base)
+    if more is None:
+        return "not known"
+    blocks, size = more
+    if not blocks and not size:
+        return "the same"
+    return f"{blocks:+} blocks, {'+' if size >= 0 else ''}{sizes.show(size)}"
+
+
+def _failures(a: Advice) -> list[str]:
+    return [f"  failed: {t.what}: {t.why}" for t in a.failed]

@@ -1,0 +1,299 @@
+"""memshim advise: what it tries, and that its figures are those of the program with the line in it."""
+
+import json
+
+import captured
+import pretended
+import pytest
+
+from memshim.allocator import recording
+from memshim.allocator.recording import Contents, Site
+from memshim.judge import advise, remedies
+from memshim.judge.remedies import Remedy
+
+NET = """
+import functools, torch
+from torch.utils.checkpoint import checkpoint
+
+class Block(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.up, self.down = torch.nn.Linear(64, 4096), torch.nn.Linear(4096, 64)
+    def forward(self, x):
+        return x + self.down(torch.nn.functional.gelu(self.up(x)))
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList(Block() for _ in range(3))
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+"""
+
+# the same by hand, as somebody writes it who follows the advice
+BY_HAND = """
+import functools, torch, torch.utils.checkpoint, net
+
+def loop(change=None, optimizer=torch.optim.AdamW, parts=1, inside=False, half=None):
+    model = net.Net()
+    model.to("cuda")
+    x = torch.randn(256 // parts, 64).cuda()
+    if change is not None:
+        change(model)
+    optimizer = None if inside else optimizer(model.parameters())
+    scaler = torch.amp.GradScaler() if half else None
+    def step():
+        for _ in range(parts):
+            with torch.autocast("cuda", dtype=half, enabled=half is not None):
+                loss = model(x).mean()
+            if parts > 1:
+                loss = loss / parts
+            (scaler.scale(loss) if scaler else loss).backward()
+        if scaler:
+            scaler.step(optimizer)
+            scaler.update()
+        elif not inside:
+            optimizer.step()
+        if not inside:
+            optimizer.zero_grad()
+    return step
+
+def plain(): return loop()
+def all_blocks():
+    def change(model):
+        for block in [*model.layers]: block.forward = functools.partial(torch.utils.checkpoint.checkpoint, block.forward, use_reentrant=False)
+    return loop(change)
+def half_batch(): return loop(parts=2)
+def in_backward():
+    def change(model):
+        for p in model.parameters(): p.register_post_accumulate_grad_hook(lambda _, one=torch.optim.AdamW([p]): one.step() or one.zero_grad())
+    return loop(change, inside=True)
+def autocast(): return loop(half=torch.float16)
+"""  # noqa: E501
+
+VERBATIM = ("checkpoint all blocks", "optimizer in backward")
+KINDS = {
+    "checkpoint all blocks": "all_blocks",
+    "B=128, accumulated 2 times": "half_batch",
+    "optimizer in backward": "in_backward",
+    "autocast in float16": "autocast",
+}
+
+SPEC = """
+version: 1
+defaults: {device: t4, mode: training, iterations: 2, budget: {allocated: 50MiB}}
+models:
+  net:
+    source: net.py:Net
+    inputs: ["float32[B,64]"]
+    dims: {B: 256}
+    optimizer: AdamW
+    cases: [{}]
+"""
+
+
+def peaks(file):
+    phases = recording.header(file)["phases"]
+    return {m: max(p[m] for p in phases) for m in ("allocated", "reserved")}
+
+
+def test_each_line_of_advice_is_a_run_with_that_line_written_by_hand(tmp_path, monkeypatch):
+    if why := pretended.missing():
+        pytest.skip(why)
+    of_source, few = remedies.of_source, (*KINDS, "expandable_segments:True")
+    monkeypatch.setattr(remedies, "of_source", lambda *of: [r for r in of_source(*of) if r.what in few])
+    (tmp_path / "net.py").write_text(NET)
+    (tmp_path / "hand.py").write_text(BY_HAND)
+    hand = "".join(f'  {name}: {{source: "hand.py:{name}"}}\n' for name in ("plain", *KINDS.values()))
+    (tmp_path / "memspec.yaml").write_text(SPEC)
+    (tmp_path / "hand.yaml").write_text(SPEC[: SPEC.index("  net:")] + hand)
+    ended = captured.memshim(tmp_path, "advise", "net", "--json")
+    assert ended.returncode == 0, ended.stderr
+    found = json.loads(ended.stdout)
+    ended = captured.capture(tmp_path, "hand.yaml")
+    assert ended.returncode == 0, ended.stderr
+    want = {f.name.rpartition("-")[0]: peaks(f) for f in (tmp_path / ".memspec").iterdir()}
+    rows = {row["what"]: row for row in found["advice"]}
+    figures = {what: {m: row[m] for m in ("allocated", "reserved")} for what, row in rows.items()}
+    assert {what: figures[what] for what in KINDS} == {what: want[name] for what, name in KINDS.items()}
+    assert {m: found["base"][m] for m in ("allocated", "reserved")} == want["plain"]
+    assert found["base"]["kept"] == "no"
+    assert len({tuple(f.values()) for f in want.values()}) == 5, "the lines do not come to the same"
+    for what in VERBATIM:
+        (code,) = rows[what]["code"]
+        assert code in BY_HAND, "the line to write is the one that was run"
+    base = want["plain"]
+    for row in rows.values():
+        assert row["saved"] == {m: base[m] - row[m] for m in base}
+        assert row["kept"] == ("yes" if row["allocated"] <= 50 << 20 else "no")
+    assert rows["checkpoint all blocks"]["lines"] == ["checkpoint: [layers.*]"]
+    again = {"blocks": 2 * 3, "bytes": 2 * 3 * 256 * 4096 * 4}  # of each block what its last layer reads
+    assert rows["checkpoint all blocks"]["paid"] == again
+    assert found["runs"] == 5 and found["failed"] == []
+    expandable = rows["expandable_segments:True"]
+    assert (expandable["kept"], expandable["saved"]["allocated"]) == ("no", 0)
+
+
+def trial(load, *of, kept=advise.BROKEN, why=""):
+    return advise.Trial(of, kept, 1, 1, load, Contents({}, [], []), why)
+
+
+A, B, C = (Remedy(kind, kind, (), "") for kind in "abc")
+
+
+def greedy(loads, runs=9, done=(A, B, C)):
+    """What is tried together, with the load of each. loads: by the kinds of a trial."""
+    seen = []
+
+    def attempt(*of):
+        name = "".join(r.kind for r in of)
+        seen.append(name)
+        load = loads[name]
+        return trial(
+            load or 9, *of, kept=advise.KEPT if load and load <= 1 else advise.BROKEN, why="" if load else "no"
+        )
+
+    singles = [trial(loads[r.kind], r) for r in done]
+    return seen, advise._greedy(attempt, trial(2.0), singles, runs)
+
+
+def test_changes_are_added_from_the_one_that_saves_most_until_all_is_kept():
+    seen, out = greedy({"a": 1.6, "b": 1.2, "c": 1.4, "bc": 1.1, "bca": 0.9})
+    assert seen == ["bc", "bca"] and out[-1].kept == advise.KEPT
+    assert greedy({"a": 1.6, "b": 1.2, "c": 1.4, "bc": 0.9})[0] == ["bc"], "enough is enough"
+
+
+def test_a_change_that_does_not_help_beside_others_is_left_out():
+    seen, out = greedy({"a": 1.6, "b": 1.2, "c": 1.4, "bc": 1.3, "ba": 1.1})
+    assert seen == ["bc", "ba"] and [t.what for t in out] == ["b + a"]
+    seen, out = greedy({"a": 1.6, "b": 1.2, "c": 1.4, "bc": None, "ba": 1.1})
+    assert [t.what for t in out] == ["b + a"], "nor one that fails there"
+
+
+def test_changes_together_stay_within_the_runs():
+    assert greedy({"a": 1.6, "b": 1.2, "c": 1.4, "bc": 1.3, "ba": 1.1}, runs=1)[0] == ["bc"]
+    assert greedy({"a": 1.6, "b": 1.2, "c": 1.4}, runs=0)[0] == []
+    assert greedy({"a": 2.0, "b": 2.1, "c": 2.0})[0] == [], "none of which saves anything"
+
+
+def test_what_excludes_each_other_is_not_tried_together():
+    against = C._replace(against=("b",))
+    seen, _ = greedy({"a": 1.6, "b": 1.2, "c": 1.4, "ba": 1.1}, done=(A, B, against))
+    assert seen == ["ba"]
+    assert not A.beside(A) and A.beside(B) and not against.beside(B) and not B.beside(against)
+
+
+def sites(*modules):
+    return [Site(op, module) for module, *ops in modules for op in ops]
+
+
+@pytest.mark.parametrize(
+    ("modules", "want"),
+    [
+        ([("h.0.mlp", "mm", "gelu"), ("h.1.mlp", "mm", "gelu")], ["h"]),
+        ([("h.0", "mm", "gelu"), ("h.1", "mm", "gelu", "add")], ["h"]),  # one has more
+        ([("h.0", "mm"), ("h.1", "mm")], []),  # one operator is no block
+        ([("h.0", "mm", "gelu"), ("h.1", "conv", "relu")], []),  # of different kinds
+        ([("h.0", "mm", "gelu")], []),  # alone
+        ([("0.a", "mm", "gelu"), ("1.a", "mm", "gelu")], [""]),  # of the model itself
+        ([("a.0.b.0", "mm", "gelu"), ("a.1.b.0", "mm", "gelu")], ["a"]),  # the outermost
+        ([("head", "mm", "gelu"), ("body", "mm", "gelu")], []),
+    ],
+)
+def test_blocks_are_modules_of_which_there_are_several_alike(modules, want):
+    assert remedies.blocks(sites(*modules)) == want
+
+
+STEP = {"optimizer": "AdamW", "arguments": {}, "accumulate": 1, "clip": None, "checkpoint": None}
+CASE = {
+    "device": {"name": "t4", "memory": 16, "compute_capability": "7.5"},
+    "training": STEP,
+    "dtype": "",
+    "autocast": "",
+    "dims": {"B": 8},
+    "inputs": ["float32[8,4]"],
+    "flags": {},
+    "alloc_conf": "",
+    "cublas_workspace": "",
+}
+
+
+def lines(case, modules=(), batch="B"):
+    return [line for r in remedies.of_source(CASE | case, Contents({}, sites(*modules), []), batch) for line in r.lines]
+
+
+def test_what_is_set_already_is_not_tried():
+    assert 'alloc_conf: "expandable_segments:True"' in lines({})
+    assert not [n for n in lines({"alloc_conf": "max_split_size_mb:64"}) if n.startswith("alloc_conf")]
+    assert not [n for n in lines({"autocast": "float16"}) if n.startswith(("autocast", "dtype"))]
+    own = {"training": STEP | {"arguments": {"fused": True}, "clip": 1.0, "checkpoint": {"modules": ["h.*"]}}}
+    block = [("h.0", "mm", "gelu"), ("h.1", "mm", "gelu")]
+    assert not [n for n in lines(own, block) if n.startswith(("optimizer", "checkpoint"))]
+    assert "checkpoint: [h.*]" in lines({}, block)
+    assert "attention: efficient_attention" in lines({}, [("h", "aten::scaled_dot_product_attention")])
+    assert not [n for n in lines({}) if n.startswith("attention")]
+
+
+def test_a_card_without_bfloat16_is_given_float16():
+    assert "autocast: float16" in lines({}) and "dtype: bfloat16" not in lines({})
+    ampere = {"device": CASE["device"] | {"compute_capability": "8.0"}}
+    assert {"autocast: bfloat16", "dtype: bfloat16"} <= set(lines(ampere))
+
+
+def test_a_smaller_batch_is_accumulated_to_the_same():
+    assert lines({"training": STEP | {"accumulate": 3}}).count("accumulate: 6") == 1
+    assert "dims: {B: 4}" in lines({}) and "dims: {B: 2}" in lines({})
+    assert 'inputs: ["float32[4,4]"]' in lines({}, batch="")
+    two = ["x=float32[8,4]", "y=int64[8]"]
+    assert 'inputs: {x: "float32[4,4]", y: "int64[4]"}' in lines({"inputs": two}, batch="")
+    assert not [n for n in lines({"inputs": [two[0], "y=int64[3]"]}, batch="") if n.startswith("inputs")]
+    assert not [n for n in lines({"dims": {"B": 7}}) if n.startswith("dims")], "7 has no half"
+
+
+def test_of_an_unmodified_program_its_environment_and_sizes_are_tried():
+    program = {"program": {"env": {}}, "cublas_workspace": "", "dims": {"N": 16}}
+    found = [line for r in remedies.of_program(program, {"N": 4}) for line in r.lines]
+    assert found == [
+        'env: {PYTORCH_CUDA_ALLOC_CONF: "expandable_segments:True"}',
+        'env: {PYTORCH_CUDA_ALLOC_CONF: "max_split_size_mb:128"}',
+        'env: {CUBLAS_WORKSPACE_CONFIG: ":16:8"}',
+        "dims: {N: 8}",
+        "dims: {N: 4}",
+    ]
+    program["program"]["env"] = {"PYTORCH_CUDA_ALLOC_CONF": "x", "CUBLAS_WORKSPACE_CONFIG": None}
+    assert [line for r in remedies.of_program(program, {}) for line in r.lines] == [
+        "dims: {N: 8}",
+        "dims: {N: 4}",
+        "dims: {N: 2}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "got no CASE, want one, or -- train.py"),
+        (["net", "--", "train.py"], "got both a CASE and a program, want one"),
+        (["net", "--runs", "0"], "argument --runs: got 0, want 1 or more"),
+    ],
+)
+def test_what_cannot_be_asked_for_is_refused(words, said, capsys):
+    with pytest.raises(SystemExit) as ended:
+        advise.main(words)
+    assert ended.value.code == 2 and said in capsys.readouterr().err
+
+
+def test_larger_cards_are_some_way_apart():
+    devices = [
+        {"name": n, "memory": m} for n, m in (("c", 20), ("none", None), ("a", 16), ("b", 17), ("d", 40), ("e", 41))
+    ]
+    assert [r.what for r in remedies.cards(devices, {"device": {"memory": 16}})] == ["on b", "on d"]
+
+
+def test_what_a_run_took_that_did_not_end_is_compared_with_nothing():
+    whole = trial(1.0)._replace(contents=Contents({"oom": None}, [], [(9, 9), (2, 30)]))
+    assert whole.more(whole._replace(contents=Contents({}, [], [(1, 10)]))) == (1, 20)
+    assert whole.more(whole._replace(contents=Contents({"oom": {}, "x": 1}, [], [(1, 10)]))) == (1, 20)
+    ended = whole._replace(contents=Contents({"oom": {"phase": "first"}}, [], [(1, 10)]))
+    assert ended.more(whole) is whole.more(ended) is None
