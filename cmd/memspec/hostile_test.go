@@ -110,6 +110,12 @@ func costly(a *archiver) []hostileFile {
 		{name: "stack.pickle", args: []string{"replay"}, data: func() []byte { return stackPickle("N", 60<<20, 0) }},
 		{name: "lists.pickle", slow: true, args: []string{"replay"}, data: func() []byte { return stackPickle("]", 60<<20, 0) }},
 		{name: "dicts.pickle", slow: true, args: []string{"replay"}, data: func() []byte { return stackPickle("}", 60<<20, 0) }},
+		{name: "marked-dicts.pickle", slow: true, args: []string{"replay"}, data: func() []byte {
+			return append([]byte("\x80\x02("), bytes.Repeat([]byte("(d"), 30<<20)...)
+		}},
+		{name: "marked-lists.pickle", slow: true, args: []string{"replay"}, data: func() []byte {
+			return append([]byte("\x80\x02("), bytes.Repeat([]byte("(l"), 30<<20)...)
+		}},
 		{name: "dup.pickle", slow: true, args: []string{"replay"}, data: func() []byte { return stackPickle("N2", 30<<20, 0) }},
 		{name: "memo.pickle", args: []string{"replay"}, data: func() []byte { return stackPickle("N\x94", 30<<20, 0) }},
 		{name: "cases.json", slow: true, args: []string{"diff", "cases.json"}, data: func() []byte {
