@@ -161,6 +161,15 @@ def test_what_the_driver_takes_is_not_free(play):
     assert seen == {"took": [True, False, False], "less": 100 << 20, "reserved": 0}
 
 
+def test_memory_of_another_process_is_opened_by_its_handle(play):
+    seen = play("device", "t4", "shared_by_handle")["shared_by_handle"]
+    invalid, own = 1, 201  # cudaErrorInvalidValue; a process may not open what it made
+    assert seen["exporter"] == [0, invalid, own, invalid]
+    same, taken, errors = seen["importer"]
+    assert same and taken == 0, "opened twice it is one mapping, and takes nothing"
+    assert errors == [0, 0, 0, invalid, invalid, 0, 0, invalid]
+
+
 def test_the_users_own_setting_of_inductors_caches_wins(monkeypatch, possible):
     name = "TORCHINDUCTOR_FORCE_DISABLE_CACHES"
     monkeypatch.delenv(name, raising=False)

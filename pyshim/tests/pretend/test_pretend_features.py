@@ -160,7 +160,7 @@ def test_optimizers_states(seen):
 def test_what_is_not_stood_in_for_fails_by_name(seen):
     assert set(seen["refused"]["errors"]) == {"fft", "svd", "sparse", "lstm", "ipc"}
     assert "no error" not in seen["refused"]["errors"].values()
-    for call in ("cusolverDnCreate", "cusparseCreate", "cudnnSetDropoutDescriptor", "cudaIpcGetMemHandle"):
+    for call in ("cusolverDnCreate", "cusparseCreate", "cudnnSetDropoutDescriptor", "cudaIpcGetEventHandle"):
         assert call in seen["refused"]["refused"] and f"memspec: {call} of " in seen.stderr
     assert any(call.startswith("cufft") for call in seen["refused"]["refused"])
 

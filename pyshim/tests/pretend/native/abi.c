@@ -57,7 +57,7 @@ int main(void) {
 	FIELD(struct cudaPointerAttributes, hostPointer)
 	SIZE(struct cudaFuncAttributes) FIELD(struct cudaFuncAttributes, maxThreadsPerBlock) FIELD(struct cudaFuncAttributes, numRegs)
 	FIELD(struct cudaFuncAttributes, ptxVersion) FIELD(struct cudaFuncAttributes, binaryVersion) FIELD(struct cudaFuncAttributes, maxDynamicSharedSizeBytes)
-	SIZE(dim3) FIELD(cudaLaunchConfig_t, gridDim) FIELD(cudaLaunchConfig_t, blockDim) FIELD(cudaLaunchConfig_t, dynamicSmemBytes) FIELD(cudaLaunchConfig_t, stream)
+	SIZE(cudaIpcMemHandle_t) SIZE(dim3) FIELD(cudaLaunchConfig_t, gridDim) FIELD(cudaLaunchConfig_t, blockDim) FIELD(cudaLaunchConfig_t, dynamicSmemBytes) FIELD(cudaLaunchConfig_t, stream)
 	FIELD(CUlaunchConfig, sharedMemBytes) FIELD(CUlaunchConfig, hStream) FIELD(CUlaunchConfig, attrs) SIZE(CUlaunchConfig)
 	FIELD(CUmemAllocationProp, location) FIELD(CUmemLocation, id) SIZE(CUuuid) SIZE(CUtensorMap) SIZE(CUdeviceptr) SIZE(CUmemGenericAllocationHandle)
 	SIZE(nvmlMemory_t) FIELD(nvmlMemory_t, free) FIELD(nvmlMemory_t, used) SIZE(nvmlMemory_v2_t) FIELD(nvmlMemory_v2_t, used) SIZE(nvmlProcessInfo_v2_t) FIELD(nvmlProcessInfo_v2_t, usedGpuMemory)

@@ -376,9 +376,9 @@ static void refusals(void) {
 	const char *name;
 	unsigned long long count;
 	CHECK(!memspec_pretend_note(0, &kind, &name, &count) && !memspec_pretend_note(-1, &kind, &name, &count));
-	CHECK(cudaIpcGetMemHandle() == cudaErrorNotSupported && cudaIpcGetMemHandle() == cudaErrorNotSupported);
-	CHECK(memspec_pretend_note(0, &kind, &name, &count) && kind == 0 && !strcmp(name, "cudaIpcGetMemHandle") && count == 2);
-	CHECK(!strcmp(cudaGetErrorString(cudaErrorNotSupported), "cudaIpcGetMemHandle is not stood in for on memspec's pretend GPU"));
+	CHECK(cudaIpcGetEventHandle() == cudaErrorNotSupported && cudaIpcGetEventHandle() == cudaErrorNotSupported);
+	CHECK(memspec_pretend_note(0, &kind, &name, &count) && kind == 0 && !strcmp(name, "cudaIpcGetEventHandle") && count == 2);
+	CHECK(!strcmp(cudaGetErrorString(cudaErrorNotSupported), "cudaIpcGetEventHandle is not stood in for on memspec's pretend GPU"));
 	note_unsized("what is not known");
 	CHECK(memspec_pretend_note(1, &kind, &name, &count) && kind == 2 && count == 1 && !memspec_pretend_note(2, &kind, &name, &count));
 	for (int i = 0; i < 1000; i++) { /* as many as a runtime asks for: what is refused after them is reported too */

@@ -30,7 +30,7 @@ cudaError_t cudaGraphGetNodes(cudaGraph_t, void *, size_t *), cudaGraphDestroy(c
 cudaError_t cudaGraphLaunch(cudaGraphExec_t, cudaStream_t), cudaGraphExecDestroy(cudaGraphExec_t);
 cudaError_t cudaUserObjectCreate(cudaUserObject_t *, void *, cudaHostFn_t, unsigned, unsigned), cudaGraphRetainUserObject(cudaGraph_t, cudaUserObject_t, unsigned, unsigned);
 cudaError_t cudaLaunchKernel(const void *, dim3, dim3, void **, size_t, cudaStream_t), cudaFuncSetAttribute(const void *, int, int);
-cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *, const void *), cudaIpcGetMemHandle(void), cudaLaunchHostFunc(cudaStream_t, cudaHostFn_t, void *);
+cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *, const void *), cudaIpcGetEventHandle(void), cudaLaunchHostFunc(cudaStream_t, cudaHostFn_t, void *);
 cudaError_t cudaMallocAsync(void **, size_t, cudaStream_t), cudaFreeAsync(void *, cudaStream_t), cudaMemPoolGetAttribute(cudaMemPool_t, int, void *);
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *, int), cudaDeviceGetAttribute(int *, int, int);
 const char *cudaGetErrorString(cudaError_t);

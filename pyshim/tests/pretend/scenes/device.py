@@ -1,5 +1,10 @@
 """What a program asks of its devices, and how memory is bounded."""
 
+import ctypes
+import json
+import subprocess
+import sys
+
 import cases
 import torch
 from cases import case
@@ -63,6 +68,44 @@ def driver_memory():
     free = torch.cuda.mem_get_info()[0]
     took = [Library().take(0, 100 * MIB), Library().take(0, free), Library().take(1, MIB)]
     return {"took": took, "less": free - torch.cuda.mem_get_info()[0], "reserved": torch.cuda.memory_reserved()}
+
+
+IMPORTER = """
+import ctypes, sys, torch
+torch.cuda.init()
+lib, p, q = ctypes.CDLL(None), ctypes.c_void_p(), ctypes.c_void_p()
+class Handle(ctypes.Structure):
+    _fields_ = [("bytes", ctypes.c_char * 64)]
+handle = Handle.from_buffer_copy(bytes.fromhex(sys.argv[1]))
+free = torch.cuda.mem_get_info()[0]
+errors = [lib.cudaIpcOpenMemHandle(ctypes.byref(at), handle, 1) for at in (p, q)]
+errors.append(lib.cudaMemset(p, 1, 1 << 20))
+errors.append(lib.cudaMemset(p, 1, 1 << 21))  # ends beyond it
+errors.append(lib.cudaFree(p))
+errors += [lib.cudaIpcCloseMemHandle(p) for _ in range(3)]
+print([p.value == q.value, free - torch.cuda.mem_get_info()[0], errors])
+"""
+
+
+@case
+def shared_by_handle():
+    """An allocation of one process, opened by another: nothing is taken for it a second time."""
+    lib, p, handle, other = ctypes.CDLL(None), ctypes.c_void_p(), ctypes.create_string_buffer(64), ctypes.c_void_p()
+
+    class Handle(ctypes.Structure):
+        _fields_ = [("bytes", ctypes.c_char * 64)]
+
+    torch.cuda.init()
+    lib.cudaMalloc(ctypes.byref(p), ctypes.c_size_t(MIB))
+    errors = [lib.cudaIpcGetMemHandle(handle, p), lib.cudaIpcGetMemHandle(handle, ctypes.c_void_p(8))]
+    lib.cudaIpcGetMemHandle(handle, p)
+    errors.append(lib.cudaIpcOpenMemHandle(ctypes.byref(other), Handle.from_buffer_copy(handle), 1))
+    errors.append(lib.cudaIpcOpenMemHandle(ctypes.byref(other), Handle(b"other"), 1))
+    lib.cudaGetLastError()
+    command = [sys.executable, "-c", IMPORTER, handle.raw.hex()]
+    found = subprocess.run(command, capture_output=True, text=True)
+    lib.cudaFree(p)
+    return {"exporter": errors, "importer": json.loads(found.stdout.lower() or "null"), "error": found.stderr}
 
 
 @case

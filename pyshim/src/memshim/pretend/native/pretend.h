@@ -62,8 +62,8 @@ cudaError_t managed_malloc(void **p, size_t n, int ordinal);
 
 /* ---- ranges.c: who owns an address ---- */
 
-/* cudaMalloc, cuMemMap, cudaMallocManaged, a kernel's variable, cudaHostAlloc, cudaHostRegister */
-enum range_kind { ALLOCATED, MAPPED, MANAGED, VARIABLE, PINNED, REGISTERED };
+/* cudaMalloc, cuMemMap, cudaMallocManaged, cudaIpcOpenMemHandle, a kernel's variable, cudaHostAlloc, cudaHostRegister */
+enum range_kind { ALLOCATED, MAPPED, MANAGED, OPENED, VARIABLE, PINNED, REGISTERED };
 
 struct range {
 	char *at;

@@ -12,7 +12,7 @@
 	}
 
 #define CUDA(name) REFUSES(CUDA_RUNTIME, name, (int)fail(cudaErrorNotSupported))
-CUDA(cudaIpcGetMemHandle) CUDA(cudaIpcOpenMemHandle) CUDA(cudaIpcCloseMemHandle) CUDA(cudaIpcGetEventHandle) CUDA(cudaIpcOpenEventHandle)
+CUDA(cudaIpcGetEventHandle) CUDA(cudaIpcOpenEventHandle)
 CUDA(cudaGraphAddNode) CUDA(cudaGraphAddEmptyNode) CUDA(cudaGraphConditionalHandleCreate) CUDA(cudaGraphNodeGetDependencies)
 CUDA(cudaGraphNodeGetType) CUDA(cudaGraphDebugDotPrint)
 CUDA(cudaLibraryGetGlobal) CUDA(cudaLibraryGetManaged) CUDA(cudaLibraryGetUnifiedFunction) CUDA(cudaLibraryGetKernelCount)

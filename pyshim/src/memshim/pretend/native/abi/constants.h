@@ -11,6 +11,7 @@
 	NUMBER(cudaErrorInvalidConfiguration, 9) \
 	NUMBER(cudaErrorNoDevice, 100) \
 	NUMBER(cudaErrorInvalidDevice, 101) \
+	NUMBER(cudaErrorDeviceUninitialized, 201) \
 	NUMBER(cudaErrorInvalidResourceHandle, 400) \
 	NUMBER(cudaErrorNotReady, 600) \
 	NUMBER(cudaErrorPeerAccessAlreadyEnabled, 704) \

@@ -74,6 +74,9 @@ typedef struct CUuserObject_st *cudaUserObject_t;
 typedef struct cudaGraphEdgeData_st cudaGraphEdgeData;
 struct cudaMemAccessDesc;
 typedef struct CUmemPoolHandle_st *cudaMemPool_t;
+typedef struct cudaIpcMemHandle_st {
+	char reserved[64];
+} cudaIpcMemHandle_t;
 typedef struct CUkern_st *cudaKernel_t, *CUkernel;
 typedef struct CUlib_st *cudaLibrary_t, *CUlibrary;
 typedef struct CUmod_st *CUmodule;
