@@ -135,6 +135,15 @@ def test_an_attribute_that_has_moved_is_named_with_its_owner():
         watch.read(Worker(), "model_runner.peak")
 
 
+def test_of_an_error_of_validation_the_first_finding_is_shown():
+    class ValidationError(ValueError):
+        def errors(self):
+            return [{"msg": "Value error, no such architecture\nand more"}, {"msg": "other"}]
+
+    assert watch.said(ValidationError("1 validation error for ModelConfig")) == "Value error, no such architecture"
+    assert watch.said(ValueError("\n first \n second")) == "first"
+
+
 @pytest.mark.parametrize(
     "stage, error, unfit",
     [

@@ -95,6 +95,15 @@ def test_a_server_as_it_starts_by_default(model, tmp_path):
     assert not found["kv"]["eager"] and found["workers"][0]["graphs"] > 0
 
 
+def test_a_server_on_two_gpus(model, tmp_path):
+    arguments = [*ARGUMENTS, "--enforce-eager", "--tensor-parallel-size", "2"]
+    p, found = serve(tmp_path, "vllm", "serve", model, *arguments, options=["--count", "2"])
+    assert p.returncode == 0, p.stderr
+    ranks, kv = found["workers"], found["kv"]
+    assert [w["rank"] for w in ranks] == [0, 1] and kv["tensor_parallel_size"] == 2
+    assert kv["tokens"] == min(w["kv_memory"] for w in ranks) // (16 * TOKEN // 2) * 16, "half of the heads each"
+
+
 def test_a_program_that_makes_an_engine_in_its_own_process(model, tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM)
     p, found = serve(tmp_path, tmp_path / "program.py", model, environ={"VLLM_ENABLE_V1_MULTIPROCESSING": "0"}.items())
@@ -102,15 +111,20 @@ def test_a_program_that_makes_an_engine_in_its_own_process(model, tmp_path):
     assert found["kv"]["max_num_seqs"] == 64 and found["defaults"] == []
 
 
+SMALL = ["--memory", "3GiB"]
+SHARE = "--gpu-memory-utilization"
+
+
 @pytest.mark.parametrize(
     "change, arguments, options, code, text",
     [
-        ({"architectures": ["NoSuchModel"]}, [], [], 2, "the engine did not start (arguments)"),
+        ({"architectures": ["NoSuchModel"]}, [], [], 2, "the engine did not start (arguments): ValidationError: Value"),
         ({}, ["--kv-cache-dtype", "fp9"], [], 2, "exit code 2 before it had a KV cache"),
-        ({"vocab_size": 4 << 20}, [], ["--memory", "3GiB"], 1, "does not fit h100-sxm-80gb (3.00 GiB) in the weights"),
-        ({}, ["--gpu-memory-utilization", "0.05"], ["--memory", "3GiB"], 1, "for the KV cache after"),
+        ({"vocab_size": 4 << 20}, [SHARE, "0.7"], SMALL, 1, "does not fit h100-sxm-80gb (3.00 GiB) in the weights"),
+        ({}, [SHARE, "0.9"], SMALL, 1, "does not fit h100-sxm-80gb (3.00 GiB) at start: "),
+        ({}, [SHARE, "0.05"], SMALL, 1, "for the KV cache after"),
     ],
-    ids=["architecture", "option", "weights", "cache"],
+    ids=["architecture", "option", "weights", "start", "cache"],
 )
 def test_a_server_that_does_not_start(change, arguments, options, code, text, model, tmp_path):
     (model / "config.json").write_text(json.dumps(CONFIG | change))

@@ -46,6 +46,14 @@ def read(of: Any, path: str) -> Any:
     return at
 
 
+def said(error: BaseException) -> str:
+    """The line of an error that says what is wrong; of several that pydantic found, the first."""
+    found = getattr(error, "errors", None)
+    if type(error).__name__ == "ValidationError" and callable(found) and (one := next(iter(found()), None)):
+        return str(one["msg"]).strip().splitlines()[0]
+    return first_line(error)
+
+
 class Watch:
     """Of this process."""
 
@@ -210,7 +218,7 @@ class Watch:
         what = {
             "stage": stage,
             "kind": type(error).__name__,
-            "text": no_room or first_line(error),
+            "text": no_room or said(error),
             "moved": isinstance(error, Moved),
             "unfit": bool(no_room) or stage in ("memory at start", "KV cache") and isinstance(error, ValueError),
             "time": time.time(),
