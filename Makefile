@@ -139,6 +139,7 @@ probe: $(VENV)/.stamp
 # changed since they were (.cache/heard), and with MEMSPEC_ASK=1.
 # SHARD=1/3 runs a third of them.
 test-python: $(VENV)/.stamp $(HEADERS)/.stamp
+	PYTHON=$(VENV)/bin/python cudameasure/cudaprobe/build.sh --fetch
 	PYTHONPATH=$(CURDIR)/pyshim/src $(VENV)/bin/python -c 'from memshim import binary; binary.find()' # built once, before several tests ask for it
 	env -u PYTHONDONTWRITEBYTECODE MEMSPEC_WHOLE=1 MEMSPEC_SHARD=$(SHARD) PYTHONPATH=$(CURDIR)/pyshim/src $(VENV)/bin/python -m pytest -q -rs -n 2 --max-worker-restart 0 pyshim/tests
 	MEMSPEC_PYTHON_TESTS=1 $(GO) test ./cudameasure
