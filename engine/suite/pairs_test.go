@@ -87,7 +87,7 @@ func saidOf(t *testing.T, c spec.Case) string {
 	for _, r := range c.Regression {
 		regressions = append(regressions, fmt.Sprint(r.Metric, r.Text, r.Level))
 	}
-	text, err := json.Marshal([]any{j, c.Allow, c.Judge, c.Workspace, c.Fits, regressions})
+	text, err := json.Marshal([]any{j, c.Allow, c.Judge, c.Workspace, c.Fits, regressions, c.Platform.NCCL})
 	require.NoError(t, err)
 	return string(text)
 }
