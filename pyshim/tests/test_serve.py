@@ -15,6 +15,7 @@ import pytest
 
 import memshim
 from memshim import pretend
+from memshim.pretend import library
 from memshim.program import launch
 from memshim.serving import command, driver_memory, model_folder, report, watch
 from memshim.sizes import GIB, MIB
@@ -93,7 +94,7 @@ def test_what_the_folder_lacks_is_made_up(files, load_format, made_up, loads, mo
     for name, text in files.items():
         (model / name).write_text(text)
     a = Object(model=str(model), load_format=load_format, tokenizer=None, skip_tokenizer_init=False, max_num_seqs=None)
-    watch.Watch({"folder": str(tmp_path), "charged": 0}).make_up(a)
+    watch.Watch({"folder": str(tmp_path), "charged": [0, 0]}).make_up(a)
     said = json.loads((tmp_path / watch.ARGUMENTS).read_text())
     assert said == {"model": str(model), "made_up": made_up, "defaults": ["max_num_seqs"]}
     assert (a.load_format, a.skip_tokenizer_init) == (loads, "tokenizer" in made_up)
@@ -159,7 +160,7 @@ def test_which_errors_are_of_memory(stage, error, unfit, tmp_path):
         raise error
 
     module = Object(fail=fail)
-    watched = watch.Watch({"folder": str(tmp_path), "charged": 0})
+    watched = watch.Watch({"folder": str(tmp_path), "charged": [0, 0]})
     watched.wrap(module, "fail", stage)
     outer = Object(call=lambda first: module.fail(first))
     watched.wrap(outer, "call", "engine")
@@ -259,6 +260,21 @@ def test_a_table_of_an_engine_that_was_given_its_cache_measures_no_activation():
     given = FOUND["workers"][0] | {"activation": None, "outside_pytorch": None}
     text = report.text(FOUND | {"workers": [given]})
     assert "activation       not measured" in text and "outside PyTorch  not measured" in text
+
+
+def test_a_release_that_was_not_tried_is_named():
+    assert "not tried" not in report.text(FOUND)
+    other = report.text(FOUND | {"engine": {"name": "vllm", "release": "0.30.1"}})
+    assert other.endswith("\n  not tried        vLLM 0.30.1; releases that were: 0.17.0, 0.19.0")
+
+
+@pytest.mark.parametrize("gpus, charged", [(1, 7), (2, 9)])
+def test_the_charge_follows_from_the_engines_own_number_of_gpus(gpus, charged, tmp_path, monkeypatch):
+    took = []
+    monkeypatch.setattr(library, "Library", lambda: Object(take=lambda *a: took.append(a)))
+    worker = Object(device=Object(index=1), parallel_config=Object(world_size=gpus))
+    watch.Watch({"folder": str(tmp_path), "charged": [7, 9]}).charge(worker)
+    assert took == [(1, charged)]
 
 
 def test_of_several_gpus_the_one_with_the_least_is_shown():

@@ -31,7 +31,6 @@ from memshim.serving import driver_memory, model_folder, report, watch
 UNFIT, USAGE, UNDECIDED = 1, 2, 3
 STARTUP = str(Path(__file__).resolve().parent / "startup")
 LOG = "engine.log"
-WORK = ("0.17.0", "0.19.0")  # releases of vLLM that make test-serve was run with
 CLI = "vllm.entrypoints.cli.main"
 LAST = 12  # lines of the engine's log that are shown where nothing else says why it ended
 
@@ -65,8 +64,9 @@ def words(program: list[str]) -> list[str]:
     return [sys.executable, *program]
 
 
-def environment(cards: list[Device], folder: Path, charged: int, environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables of the engine's processes. Caches are empty: what an earlier run compiled or
+def environment(cards: list[Device], folder: Path, charged: list[int], environ: Mapping[str, str]) -> dict[str, str]:
+    """The variables of the engine's processes. charged: bytes for the driver, of one GPU and of each
+    of several. Caches are empty: what an earlier run compiled or
     tuned would not be measured again."""
     own = {"TORCHINDUCTOR_FORCE_DISABLE_CACHES": "0"}  # with 1, vLLM refuses torch.compile
     found = {
@@ -109,16 +109,17 @@ def main(arguments: list[str]) -> int:
             check_writable(file)  # before anything is run for it
         version = installed()
         if not version:
+            tried = report.TRIED
             raise Unusable(
-                f"got no vLLM in {sys.executable}, want one of {', '.join(WORK)} there: pip install vllm=={WORK[-1]}"
+                f"got no vLLM in {sys.executable}, want one of {', '.join(tried)} there: pip install vllm=={tried[-1]}"
             )
         with temporary_folder("memshim-serve-") as folder:
-            taken = driver_memory.of(version, cards[0].driver, len(cards))
-            environ = environment(cards, folder, taken.bytes, os.environ)
+            charged = [driver_memory.of(version, cards[0].driver, gpus).bytes for gpus in (1, 2)]
+            environ = environment(cards, folder, charged, os.environ)
             code = start(command, environ, folder)
             if a.log:
                 write_whole(a.log, (folder / LOG).read_bytes())
-            return judge(folder, code, version, program, cards, taken, a.json)
+            return judge(folder, code, version, program, cards, a.json)
     except (ValueError, pretend.Unsupported, pretend.BuildError, binary.BinaryError, OSError) as e:
         say(f"memshim serve: {e}", file=sys.stderr)
         return USAGE
@@ -138,7 +139,6 @@ def judge(
     version: str,
     program: list[str],
     cards: list[Device],
-    taken: driver_memory.Taken,
     to: str | None,
 ) -> int:
     """Report what the engine's processes left; the exit code."""
@@ -149,7 +149,7 @@ def judge(
         version,
         program,
         cards,
-        taken,
+        driver_memory.of(version, cards[0].driver, len(workers) or 1),
         _json(folder / watch.ARGUMENTS) if (folder / watch.ARGUMENTS).exists() else {},
         workers,
         _json(engine) if engine.exists() else None,
@@ -173,7 +173,7 @@ def why(found: dict[str, Any], errors: list[dict[str, Any]], code: int, log: Pat
     if errors and errors[0]["moved"]:
         return (
             f"got vLLM {found['engine']['release']}, which has no {errors[0]['text']}: its internals have moved; "
-            f"want one of {', '.join(WORK)}"
+            f"want one of {', '.join(report.TRIED)}"
         )
     if errors:
         at = f" ({errors[0]['stage']})" if errors[0]["stage"] else ""

@@ -9,6 +9,7 @@ from memshim.serving.driver_memory import Taken
 from memshim.sizes import show
 
 SCHEMA = 1
+TRIED = ("0.17.0", "0.19.0")  # releases of vLLM that started, and the last was compared with logs
 
 
 def figures(
@@ -73,6 +74,8 @@ def text(found: dict[str, Any]) -> str:
     lines.append(f"  {'concurrency':<16} {kv['concurrency']:>10.2f}  requests of max_model_len {kv['max_model_len']:,}")
     if found["made_up"]:
         lines.append(f"  {'made up':<16} {', '.join(found['made_up'])}")
+    if found["engine"]["release"] not in TRIED:
+        lines.append(f"  {'not tried':<16} vLLM {found['engine']['release']}; releases that were: {', '.join(TRIED)}")
     return "\n".join(lines)
 
 

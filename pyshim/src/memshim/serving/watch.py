@@ -24,7 +24,8 @@ from memshim.gpu.failure import first_line, out_of_memory
 from memshim.pretend.after_import import After
 from memshim.serving import model_folder
 
-# JSON: the folder for this module's files, and the bytes that are charged for the driver.
+# JSON: the folder for this module's files, and the bytes that are charged for the driver: of one GPU,
+# and of each of several.
 WANTED = "MEMSPEC_SERVE"
 ARGUMENTS, ENGINE, WORKERS, ERRORS = "arguments.json", "engine.json", "worker.*.json", "error.*.json"
 CACHES = "vllm.v1.core.kv_cache_utils"
@@ -58,7 +59,8 @@ class Watch:
     """Of this process."""
 
     def __init__(self, wanted: dict[str, Any]) -> None:
-        self.folder, self.charged = Path(wanted["folder"]), int(wanted["charged"])
+        self.folder = Path(wanted["folder"])
+        self.of_one, self.of_several = map(int, wanted["charged"])
 
     def begin(self) -> None:
         After("vllm.engine.arg_utils", self.arguments)
@@ -143,7 +145,8 @@ class Watch:
         """What the driver takes over the profile run: the engine sees it as free memory that falls."""
         from memshim.pretend.library import Library
 
-        Library().take(int(read(worker, "device.index") or 0), self.charged)
+        charged = self.of_one if int(read(worker, "parallel_config.world_size")) == 1 else self.of_several
+        Library().take(int(read(worker, "device.index") or 0), charged)
 
     def profiled(self, worker: Any) -> None:
         """A worker's figures, which later ones replace."""

@@ -15,5 +15,5 @@ class EngineArgs:
             model_config=Object(max_model_len=128, dtype="torch.bfloat16", quantization=None, enforce_eager=True),
             scheduler_config=Object(max_num_seqs=4, max_num_batched_tokens=64),
             cache_config=Object(gpu_memory_utilization=0.5, cache_dtype="auto", kv_cache_memory_bytes=None),
-            parallel_config=Object(tensor_parallel_size=1),
+            parallel_config=Object(tensor_parallel_size=1, world_size=1),
         )

@@ -12,7 +12,7 @@ def request_memory(snapshot, cache):
 
 class Worker:
     def __init__(self, config):
-        self.rank, self.cache_config = 0, config.cache_config
+        self.rank, self.cache_config, self.parallel_config = 0, config.cache_config, config.parallel_config
 
     def init_device(self):
         if os.environ.get("FAKE_ENGINE") == "unfit":
