@@ -53,7 +53,7 @@ def test_one_process_as_an_object(folder, capfd):
         ([], {}, "got no program, want -- train.py …"),
         (["train.py"], {"rank": [0, 9], "world_size": 4}, "got --rank 9, want numbers from 0 to 3, first, last"),
         (["train.py"], {"rank": "last"}, "got --rank without --world-size, want both"),
-        (["train.py"], {"world_size": 4, "check_values": True}, "got --check-values with --world-size"),
+        (["train.py"], {"world_size": 4, "count": 2}, "got --count with --world-size"),
         (["train.py"], {"values": "some"}, "argument --values: invalid choice: 'some'"),
         (["train.py"], {"nccl": "much"}, "got size 'much', want one such as 4096"),
         (["train.py"], {"record": "a.txt"}, "got --record a.txt, want a name that ends with .rec"),

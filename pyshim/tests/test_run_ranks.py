@@ -199,6 +199,49 @@ def test_which_ranks_differ():
     ]
 
 
+EXPERTS = """
+import os, torch, torch.distributed as dist
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+dist.init_process_group("nccl")
+of = torch.tensor([0, 0, 1, 2], device="cuda")  # the ranks of four experts
+scores = torch.nn.Linear(256, 4, device="cuda")(torch.randn(512, 256, device="cuda"))
+counts = torch.bincount(scores.argmax(-1), minlength=4)
+sent = torch.zeros(3, dtype=torch.long, device="cuda").index_add_(0, of, counts)
+received = torch.empty_like(sent)
+dist.all_to_all_single(received, sent)
+into, out = received.tolist(), sent.tolist()
+print(out, into, flush=True)
+tokens = torch.empty(sum(into), 4096, device="cuda")
+dist.all_to_all_single(tokens, torch.empty(512, 4096, device="cuda"), into, out)
+"""
+
+
+def test_experts_of_ranks(tmp_path):
+    """Ranks of two experts and of one differ. Tokens are balanced, each rank sends as this one does; the ends
+    are those of what other ranks may send: nothing, and all of theirs but one for each other expert."""
+    (tmp_path / "train.py").write_text(EXPERTS)
+    p = run("--world-size", "3", "--rank", "0", "--check-values", "--json", "o.json", "--", "train.py", cwd=tmp_path)
+    assert p.returncode == 0, p.stderr
+    assert p.stdout == "[256, 128, 128] [256, 256, 256]\n"
+    found = json.loads((tmp_path / "o.json").read_text())
+    assert run_schema.wrong(found) == []
+    assert found["not_run"] == [{"why": "experts", "ranks": [1]}]
+    rank, row = found["ranks"][0], 4096 * 4
+    peaks = {e["values"]: e["peaks"][0]["allocated"] - rank["allocated"] for e in rank["ends"]}
+    # of 512: least, expert 0 has all of this rank, which receives nothing else; most, expert 2 has all of this rank's
+    # but one for each other, and each other rank sends all of its
+    assert peaks["least"] == (512 - 3 * 256) * row and peaks["most"] == (2 + 2 * 512 - 3 * 256) * row
+    assert (rank["quality"], found["quality"], rank["fits"]) == ("bound", "estimate", True)
+
+
+def test_the_number_of_experts():
+    """Of tokens that are spread evenly, give or take one an expert."""
+    assert places.experts_of([684, 341, 682, 341], 6) == [2, 1, 2, 1]
+    assert places.experts_of([3, 2, 2], 4) == [2, 1, 1]
+    assert places.experts_of([3, 2], 0) == [3, 2], "no router chose"
+    assert places.first_of_each_number([2, 1, 2, 1, 3]) == [0, 1, 4]
+
+
 def test_shards_of_uneven_size():
     """torch.chunk: the last chunks are smaller or empty, and one rank of each size is enough."""
     assert places.first_of_each([10], 4) == [0, 3]  # 3 3 3 1

@@ -102,6 +102,7 @@ def made(out, sanitizers):
         "managed",
         "no_addresses",
         "kept_groups",
+        "absent_counts",
     ],
 )
 def test_unit(unit, forking, name):

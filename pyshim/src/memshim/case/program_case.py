@@ -118,10 +118,11 @@ def capture(case: dict[str, Any], path: str, timeout: float) -> int:
 
 
 def options(program: dict[str, Any]) -> list[str]:
-    """How memshim run runs a case's program. Ranks run with the values of one mode."""
+    """How memshim run runs a case's program."""
     steps = ["--steps", str(program["steps"])] if program["steps"] else []
+    steps.append("--check-values")
     if not (ranks := program["ranks"]):
-        return [*steps, "--check-values"]
+        return steps
     node = ["--nproc-per-node", str(ranks["nproc_per_node"])] if ranks["nproc_per_node"] else []
     which = ["--rank", ",".join(ranks["run"])] if ranks["run"] else []
     return [*steps, "--world-size", str(ranks["world_size"]), *node, *which]

@@ -52,6 +52,8 @@ class Library:
         self.track.argtypes, self.track.restype = [ctypes.c_int, size], None
         self.answer = lib.memspec_pretend_answer
         self.answer.argtypes, self.answer.restype = [ctypes.c_uint64], None
+        self.values = lib.memspec_pretend_values
+        self.values.argtypes, self.values.restype = [ctypes.c_int], None
         self.split = lib.memspec_pretend_split
         self.split.argtypes, self.split.restype = [ctypes.c_int] * 4, None
         self._communicator = lib.memspec_pretend_communicator

@@ -8,6 +8,7 @@ from typing import Any, Literal, cast, overload
 from memshim import files
 from memshim.program import command, ranks
 from memshim.program.figures import RanksRun, Run
+from memshim.program.once import with_ends
 from memshim.program.report import cut_short
 
 
@@ -22,7 +23,7 @@ def run(
     program: Sequence[str], *, on: str | Sequence[str], world_size: int, nproc_per_node: int = ...,
     rank: str | int | Sequence[str | int] = ..., jobs: int = ..., memory: str | int | None = ..., steps: int = ...,
     nccl: str | int | None = ..., top: int = ..., record: str | None = ..., values: str = ...,
-    allow_writes: bool = ...,
+    check_values: bool = ..., allow_writes: bool = ...,
 ) -> RanksRun: ...  # fmt: skip
 
 
@@ -83,7 +84,7 @@ def run(
         ranks.keep(recordings, wanted.record)
         return cast(RanksRun, found)
     with files.temporary_folder("memshim-run-") as folder:
-        found, data = command.with_ends(wanted, wanted.words, check_values, folder)
+        found, data = with_ends(wanted, wanted.words, wanted.environment(folder), folder)
         if data and not cut_short(found):
             command.keep(data, wanted.record)
         return cast(Run, found)

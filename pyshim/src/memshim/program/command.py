@@ -15,7 +15,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from memshim import binary, pretend, sizes
 from memshim.allocator import recording
@@ -23,9 +23,8 @@ from memshim.case import compare_values, program_case
 from memshim.files import check_writable, temporary_folder, write_whole
 from memshim.pretend.activate import as_devices
 from memshim.printed import say
-from memshim.program import other_values, ranks, sandbox
-from memshim.program.observe import WANTED
-from memshim.program.once import Program, once
+from memshim.program import ranks, sandbox
+from memshim.program.once import Program, with_ends
 from memshim.program.ranks import Unusable
 from memshim.program.report import cut_short, name_of, text, undecided
 
@@ -156,6 +155,7 @@ def prepared(a: argparse.Namespace, arguments: Sequence[str]) -> tuple[Program, 
         command=("python", "-m", "memshim", "run", *arguments),
         steps=a.steps,
         values=a.values,
+        check_values=a.check_values,
         nccl=nccl,
         allow_writes=a.allow_writes or a.sandbox,
         send=a.allow_writes,
@@ -176,26 +176,6 @@ def main(arguments: list[str]) -> int:
     return _run(program, a, name_of(program.words))
 
 
-def with_ends(
-    program: Program, words: list[str], check_values: bool, folder: Path
-) -> tuple[dict[str, Any], list[bytes]]:
-    """Run it, and with check_values also with other values, where it read such: what --json writes,
-    and the recordings where program.record is set."""
-    environ = program.environment(folder)
-    found, pid = once(program, words, environ, folder)
-    again = check_values and not found["exit"] and other_values.lines(found)
-    others = [v for v in (compare_values.BALANCED, *compare_values.OTHERS) if v != found["values"]] if again else []
-    record = json.loads(environ[WANTED])["record"]
-    runs = [other_values.repeat(words, environ, v, program.cards, record) for v in others]
-    other_values.judge(found, [end for end, _ in runs])
-    if others:
-        found["fits"] = other_values.verdict(found)
-    data = [f.read_bytes() for f in other_values.recorded(folder, pid)] if program.record else []
-    if cut_short(found):  # a budget would be judged by a part of the run
-        return found, data
-    return found, other_values.merged(data, found, runs) if runs else data
-
-
 def _run(program: Program, a: argparse.Namespace, name: str) -> int:
     """Run the program and report; the exit code."""
     words = program.words
@@ -209,7 +189,7 @@ def _run(program: Program, a: argparse.Namespace, name: str) -> int:
                 say(f"memshim run: {e}", file=sys.stderr)
                 return USAGE
         try:
-            found, data = with_ends(program, words, a.check_values, folder)
+            found, data = with_ends(program, words, program.environment(folder), folder)
         except OSError as e:
             say(f"memshim run: {e}", file=sys.stderr)
             return USAGE

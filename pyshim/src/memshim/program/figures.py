@@ -187,7 +187,11 @@ class Run(_Run):
     quality: Quality
 
 
-class Rank(TypedDict):
+class _Rank(TypedDict, total=False):
+    ends: list[End]  # with check_values, where such values were read
+
+
+class Rank(_Rank):
     """Of one rank; the sizes are those of the device of which it took most."""
 
     rank: int

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from memshim import pretend
+from memshim.case import compare_values
 from memshim.pretend import communicators, writes
 from memshim.pretend.device import Device
 from memshim.program import launch, other_values, process_reports
 from memshim.program.observe import WANTED
-from memshim.program.report import report
+from memshim.program.report import cut_short, report
 
 STARTUP = str(Path(__file__).resolve().parent / "startup")
 
@@ -31,6 +32,7 @@ class Program(NamedTuple):
     command: tuple[str, ...] = ()  # that the recording names
     steps: int = 0  # of the optimizer, after which it ends; 0 for never
     values: str = ""
+    check_values: bool = False  # run it with other values, too, where it read any
     allow_writes: bool = False
     send: bool = False  # to trackers and the Hub
     nccl: int | None = None  # bytes that NCCL takes, where that is stated
@@ -81,3 +83,29 @@ def once(program: Program, words: list[str], environ: Mapping[str, str], folder:
     code = 128 - statuses[pid] if statuses[pid] < 0 else statuses[pid]
     processes = process_reports.ranges(process_reports.read(folder, pid, statuses), program.cards)
     return report(code, processes, program.said, program.on) | {"values": environ[other_values.VALUES]}, pid
+
+
+def with_ends(
+    program: Program,
+    words: list[str],
+    environ: Mapping[str, str],
+    folder: Path,
+    beside: Callable[[str], Mapping[str, str]] = lambda values: {},
+) -> tuple[dict[str, Any], list[bytes]]:
+    """Run it, and with program.check_values also with other values, where it read such: what --json
+    writes, and the recordings where program.record is set.
+
+    beside: variables of a run with such values.
+    """
+    found, pid = once(program, words, environ, folder)
+    again = program.check_values and not found["exit"] and other_values.lines(found)
+    others = [v for v in (compare_values.BALANCED, *compare_values.OTHERS) if v != found["values"]] if again else []
+    record = json.loads(environ[WANTED])["record"]
+    runs = [other_values.repeat(words, {**environ, **beside(v)}, v, program.cards, record) for v in others]
+    other_values.judge(found, [end for end, _ in runs])
+    if others:
+        found["fits"] = other_values.verdict(found)
+    data = [f.read_bytes() for f in other_values.recorded(folder, pid)] if program.record else []
+    if cut_short(found):  # a budget would be judged by a part of the run
+        return found, data
+    return found, other_values.merged(data, found, runs) if runs else data

@@ -8,6 +8,7 @@ sharded parameter say what each rank has.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from memshim.pretend.after_import import once_imported
@@ -29,6 +30,8 @@ class Places:
         """torch is imported."""
         once_imported("torch.distributed.device_mesh", self._watch_meshes)
         once_imported("torch.distributed.pipelining.stage", self._watch_stages)
+        once_imported("torch.distributed.distributed_c10d", self._watch_tokens)
+        once_imported("torch.distributed._functional_collectives", self._watch_functional_tokens)
 
     def differ(self, why: str, ranks: list[int]) -> None:
         if len(ranks) > 1 and ranks not in self.groups.setdefault(why, []):
@@ -48,6 +51,57 @@ class Places:
             self.differ(STAGE, dist.get_process_group_ranks(one.group))
 
         _after(stage._PipelineStageBase, "__init__", made)
+
+    def _watch_tokens(self) -> None:
+        import torch.distributed as dist
+        from torch.distributed import distributed_c10d as c10d
+
+        module: Any = c10d
+        sends = module.all_to_all_single
+
+        @functools.wraps(sends)
+        def all_to_all_single(
+            output: Any, input: Any, output_split_sizes: Any = None, input_split_sizes: Any = None,
+            group: Any = None, *args: Any, **kwargs: Any,
+        ) -> Any:  # fmt: skip
+            self.sends(input_split_sizes, group)
+            return sends(output, input, output_split_sizes, input_split_sizes, group, *args, **kwargs)
+
+        module.all_to_all_single = dist.all_to_all_single = all_to_all_single
+
+    def _watch_functional_tokens(self) -> None:
+        from torch.distributed import _functional_collectives
+
+        module: Any = _functional_collectives
+        for name in ("all_to_all_single", "all_to_all_single_autograd"):
+            setattr(module, name, self._sending(getattr(module, name)))
+
+    def _sending(self, sends: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(sends)
+        def sending(
+            self_: Any, output_split_sizes: Any, input_split_sizes: Any, group: Any, *args: Any, **kwargs: Any
+        ) -> Any:
+            self.sends(input_split_sizes, group)
+            return sends(self_, output_split_sizes, input_split_sizes, group, *args, **kwargs)
+
+        return sending
+
+    def sends(self, sizes: Any, group: Any) -> None:
+        """This rank sends so many rows to each rank of a group; None for as many to each."""
+        if not isinstance(sizes, (list, tuple)) or not all(type(n) is int for n in sizes):
+            return
+        import torch.distributed as dist
+
+        from memshim.pretend.values import installed
+        from memshim.pretend.values.modes import BALANCED
+
+        values = installed()
+        if values is None or group is not None and not isinstance(group, dist.ProcessGroup):
+            return
+        ranks = tuple(dist.get_process_group_ranks(group))
+        if len(ranks) == len(sizes):
+            experts = values.routes if values.routing == BALANCED else 0
+            self.differ(EXPERTS, [ranks[i] for i in first_of_each_number(experts_of(sizes, experts))])
 
     def stepped(self, optimizer: Any) -> None:
         """An optimizer has stepped: the shards that it has say which ranks have others."""
@@ -103,6 +157,18 @@ def first_of_each(sizes: list[int], ranks: int) -> list[int]:
     for i in range(ranks):
         seen.setdefault(tuple(min(max(n - i * -(-n // ranks), 0), -(-n // ranks)) for n in sizes), i)
     return list(seen.values())
+
+
+def experts_of(sizes: Sequence[int], experts: int) -> list[int]:
+    """How many of the experts each rank has, which gets so many tokens of a router that spreads them
+    evenly, give or take one an expert; the tokens themselves where none does (experts 0)."""
+    total = sum(sizes)
+    return [(2 * n * experts + total) // (2 * total) for n in sizes] if experts and total else list(sizes)
+
+
+def first_of_each_number(numbers: list[int]) -> list[int]:
+    """The first place of each number, in order."""
+    return [i for i, n in enumerate(numbers) if numbers.index(n) == i]
 
 
 def _says(place: list[dict[str, Any]]) -> tuple[int, int]:

@@ -12,6 +12,7 @@ import json
 import os
 import pickle
 import re
+import shutil
 import sys
 import time
 import traceback
@@ -24,8 +25,8 @@ from memshim.files import temporary_folder, write_whole
 from memshim.pretend import absent
 from memshim.pretend.absent.launchers import FOUND
 from memshim.printed import say
-from memshim.program import launch, other_values, places, ranks_report
-from memshim.program.once import Program, once
+from memshim.program import launch, places, ranks_report
+from memshim.program.once import Program, with_ends
 from memshim.program.report import undecided
 
 BROKEN, USAGE, UNDECIDED = 1, 2, 3
@@ -127,7 +128,7 @@ def wanted(a: argparse.Namespace) -> Wanted | None:
     local = a.nproc_per_node or min(8, a.world_size)
     if a.world_size < 1 or local < 1 or a.world_size % local:
         raise Unusable(f"got --world-size {a.world_size} and {local} ranks a node, want a multiple of them")
-    for name, given in (("--count", a.count != 1), ("--sandbox", a.sandbox), ("--check-values", a.check_values)):
+    for name, given in (("--count", a.count != 1), ("--sandbox", a.sandbox)):
         if given:
             raise Unusable(f"got {name} with --world-size, want one of them")
     if a.jobs < 1:
@@ -161,12 +162,20 @@ def run_ranks(
             own.mkdir()
             environ = {k: v for k, v in program.environment(own).items() if not SLURM.match(k)}
             environ |= wanted.variables(rank, program.line, folder)
-            found, pid = once(program, program.words, environ, own)
-            other_values.judge(found, [])
+
+            def beside(values: str) -> dict[str, str]:
+                """What the rank sends with other values is for no other."""
+                aside = folder / f"{rank}.{values}"
+                aside.mkdir()
+                for file in folder.glob("*.pickle"):
+                    if file.name.split(".")[1] != str(rank):
+                        shutil.copy(file, aside)
+                return wanted.variables(rank, program.line, aside)
+
+            found, data = with_ends(program, program.words, environ, own, beside)
             if (folder / FOUND).exists():
                 raise Unusable(launcher_inside(program, wanted, (folder / FOUND).read_text(encoding="utf-8")))
-            files = other_values.recorded(own, pid) if program.record else []
-            return row(rank, found), files[0].read_bytes() if files else b""
+            return row(rank, found), data[0] if data else b""
 
         ranks = named or [0]
         announce(f"rank {ranks[0]} of {wanted.world_size}")
@@ -259,6 +268,7 @@ def row(rank: int, found: dict[str, Any]) -> dict[str, Any]:
         "fits": found["fits"],
         "quality": found["quality"],
         "out_of_memory": found["out_of_memory"],
+        **({"ends": found["ends"]} if "ends" in found else {}),
         "undecided": undecided(found),
         "processes": found["processes"],
     }

@@ -57,7 +57,7 @@ ncclResult_t ncclSend(const void *, size_t, int, int, ncclComm_t, cudaStream_t);
 ncclResult_t ncclRecv(void *, size_t, int, int, ncclComm_t, cudaStream_t);
 ncclResult_t ncclCommSplit(ncclComm_t, int, int, ncclComm_t *, void *), ncclCommCount(ncclComm_t, int *);
 bool memspec_pretend_communicator(int, int *);
-void memspec_pretend_split(int, int, int, int), memspec_pretend_chose(void *, size_t);
+void memspec_pretend_values(int), memspec_pretend_split(int, int, int, int), memspec_pretend_chose(void *, size_t);
 int memspec_pretend_chosen(const void *, size_t);
 struct reads {
 	unsigned long long count, bytes;
@@ -82,4 +82,4 @@ UNUSED static size_t free_now(void) {
 
 /* misuse.c, ends.c, ranks.c, groups.c */
 void wrong_addresses(void), wrong_handles(void), wrong_sizes(void), spanning(void), managed(void), no_addresses(void), ends(void);
-void ranks(void), kept_groups(void);
+void ranks(void), kept_groups(void), absent_counts(void);

@@ -1,5 +1,6 @@
 /* NCCL: communicators without partners. A collective is over at once, and what other ranks would have sent is not known. PyTorch's allocator sees
    what it sees on real cards; what NCCL takes of the device for itself is by formula (communicators.c). */
+#include "absent_counts.h"
 #include "communicators.h"
 #include "exchange.h"
 
@@ -217,6 +218,9 @@ static void put(void *to, const void *bytes, size_t n, enum value value) {
 	if (value == CHOSEN) bytes_chosen(to, n);
 }
 
+/* Bytes of an element that may count something; 0 of any other. */
+static size_t counting(ncclDataType_t type) { return (size_t)type >= 2 && (size_t)type <= 5 ? width(type) : 0; }
+
 /* What a rank receives is what it would if every rank held what this one holds: right where there is one rank, else plausible and not known. */
 static ncclResult_t receive(const void *from, void *to, size_t n, size_t times, ncclComm_t c, cudaStream_t s) {
 	capture_node(s);
@@ -294,6 +298,9 @@ static __thread struct {
 	int depth, received, awaited, room; /* room: of awaits */
 	const void *sent, *own;             /* own: to this rank itself */
 	size_t size, own_size;
+	int sends;                          /* to ranks, of as many numbers each; -1 where they are others */
+	size_t sends_size, wide;
+	struct counts counts;
 	struct awaited *awaits;
 	struct {
 		void *to;
@@ -302,8 +309,32 @@ static __thread struct {
 } group;
 
 API ncclResult_t ncclGroupStart(void) {
-	if (!group.depth++) group.sent = group.own = NULL, group.received = group.awaited = 0;
+	if (!group.depth++) {
+		group.sent = group.own = NULL;
+		group.received = group.awaited = group.sends = 0;
+		group.counts.total = 0;
+	}
 	return ncclSuccess;
+}
+/* Keeps what is sent to one rank of a group, as far as it may be how many tokens. */
+static void count_send(const void *from, size_t size, ncclDataType_t type) {
+	if (group.sends < 0) return;
+	bool alike = !group.sends || (size == group.sends_size && counting(type) == group.wide);
+	group.sends_size = size;
+	group.wide = counting(type);
+	if (!alike || !counts_add(&group.counts, from, size, group.wide)) group.sends = -1;
+	else group.sends++;
+}
+/* Where a group was such numbers from every rank to every rank, those of the others. */
+static void receive_counts(void) {
+	ncclComm_t c = group.awaited ? group.awaits[0].c : NULL;
+	if (!c || !group.own || group.sends != c->ranks || group.awaited != c->ranks || c->exchange.id) return;
+	for (int i = 0; i < group.awaited; i++)
+		if (group.awaits[i].size != group.sends_size) return;
+	for (int i = 0; i < group.awaited; i++) {
+		const struct awaited *m = &group.awaits[i];
+		if (m->from != c->rank) counts_of_other(&group.counts, group.own, m->to, m->size, group.wide);
+	}
 }
 /* A message of one rank to this one. Where it is not known, others send as much, and the same, as
    this one to itself. */
@@ -333,6 +364,7 @@ static ncclResult_t await_later(const struct awaited *m) {
 API ncclResult_t ncclGroupEnd(void) {
 	if (--group.depth) return ncclSuccess;
 	for (int i = 0; i < group.awaited; i++) await(&group.awaits[i]);
+	receive_counts();
 	free(group.awaits);
 	group.awaits = NULL;
 	group.awaited = group.room = 0;
@@ -392,7 +424,16 @@ API ncclResult_t ncclAlltoAll(const void *from, void *to, size_t n, ncclDataType
 	meet_all(c);
 	size_t part = n * width(type), all = part * (size_t)c->ranks, at = (size_t)c->rank * part;
 	if (exchanged(c, all, s)) return gather(from, to, all, at, part, c, s);
-	return receive((const char *)from + at, to, part, (size_t)c->ranks, c, s);
+	struct counts counts = { 0 };
+	bool counted = c->ranks > 1 && !expected.count && counts_add(&counts, from, all, counting(type));
+	enum value own = bytes_value((const char *)from + at, part);
+	ncclResult_t e = receive((const char *)from + at, to, part, (size_t)c->ranks, c, s);
+	for (int i = 0; counted && i < c->ranks; i++) {
+		char *other = (char *)to + (size_t)i * part, *mine = (char *)to + at;
+		if (i != c->rank) counts_of_other(&counts, mine, other, part, counting(type));
+		else put(mine, mine, part, own);
+	}
+	return e;
 }
 API ncclResult_t ncclGather(const void *from, void *to, size_t n, ncclDataType_t type, int root, ncclComm_t c,
 	cudaStream_t s) {
@@ -409,6 +450,7 @@ API ncclResult_t ncclSend(const void *from, size_t n, ncclDataType_t type, int t
 	meet(c, to);
 	capture_node(s);
 	size_t size = n * width(type);
+	if (group.depth) count_send(from, size, type);
 	if (to == c->rank) group.own = from, group.own_size = size;
 	else if (exchanged(c, size, s)) exchange_send(&c->exchange, to, 0, from, size);
 	return ncclSuccess;

@@ -45,6 +45,7 @@ class Values:
         self.direct: set[str] = set()
         self.chosen_mode = modes.BALANCED
         self.turn = 0  # how often indices were chosen
+        self.routes = 0  # among how many things scores chose last: experts
         self.expected: list[int] = []  # numbers that chosen integers were compared with
 
     def choose(self, mode: str) -> None:
@@ -74,6 +75,9 @@ class Values:
                 first = random.Random(self.turn).choice(near)
                 beams = torch.arange(k, device="cpu") * (n // k)  # the scores of k beams, one after the other
                 return ((first + beams) % n).expand(rows, k)
+        if k < n:
+            self.routes = n
+            self.library.values(modes.MODES.index(self.routing))
         return modes.route(self.routing, self.turn, rows, k, n)
 
     def expect(self, args: tuple[Any, ...]) -> None:
