@@ -22,8 +22,10 @@ def test_options():
     of = program_case.options
     assert of({"steps": 0, "ranks": None}) == ["--check-values"]
     assert of({"steps": 2, "ranks": None}) == ["--steps", "2", "--check-values"]
-    assert of({"steps": 0, "ranks": RANKS}) == ["--world-size", "16", "--nproc-per-node", "8", "--rank", "0,last"]
-    assert of({"steps": 0, "ranks": {"world_size": 4, "nproc_per_node": 0, "run": []}}) == ["--world-size", "4"]
+    world = ["--world-size", "16", "--nproc-per-node", "8", "--rank", "0,last"]
+    assert of({"steps": 0, "ranks": RANKS}) == ["--check-values", *world]
+    every = {"world_size": 4, "nproc_per_node": 0, "run": []}
+    assert of({"steps": 0, "ranks": every}) == ["--check-values", "--world-size", "4"]
 
 
 def capture(folder, monkeypatch, rows, left):
