@@ -118,6 +118,7 @@
 //	branch-both          a branch depends on tensor data; both sides were run and the heavier is kept
 //	dependencies-unchecked  some dependencies of a recorded run were not compared with the current ones; the verdict does not depend on it
 //	device-remapped      the archive's code names a device; it was read as the case's
+//	fixed-lengths        a size that differs between the iterations of a real run was the same in all of the recorded run; other sizes may reserve more
 //	gradient-missing     after a training step some parameters that require a gradient had none; the step did not use them
 //	index-assumed        a position depends on tensor data; it does not matter to memory
 //	later-graph          TorchScript's executor runs another graph from the second pass on, in which tensors may die earlier

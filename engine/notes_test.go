@@ -97,6 +97,10 @@ func TestEveryNoteIsWritten(t *testing.T) {
 			c.Artifact = filepath.Join(t.TempDir(), "a.rec")
 			testcase.Keep(t, rec, c.Artifact)
 		}},
+		{note.FixedLengths, "", nil, func(c *spec.Case) {
+			c.Artifact, c.Varies = filepath.Join(t.TempDir(), "a.rec"), []string{"T"}
+			testcase.Keep(t, testcase.Trained(), c.Artifact)
+		}},
 		{note.OutsideUnknown, "", nil, noting(t, note.OutsideUnknown)},
 		{note.ValueDecides, "", nil, testcase.WithValues(t, testcase.More("most", 512*units.MiB))},
 		{note.ValueOpen, "", nil, testcase.WithValues(t, file.Values{Runs: []file.ValueRun{{Values: "most", Failed: "IndexError"}}})},

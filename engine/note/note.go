@@ -16,6 +16,7 @@ const (
 	BranchBoth         ID = "branch-both"
 	DependsUnchecked   ID = "dependencies-unchecked"
 	DeviceRemapped     ID = "device-remapped"
+	FixedLengths       ID = "fixed-lengths"
 	GradientMissing    ID = "gradient-missing"
 	IndexAssumed       ID = "index-assumed"
 	LaterGraph         ID = "later-graph"
@@ -67,29 +68,31 @@ type Effect uint8
 
 // The effects.
 const (
-	Exact     Effect = iota + 1 // the figures stay exact
-	AtMost                      // the figures may be too high, never too low: they are judged as they are
-	Upper                       // the figures may be too low: an upper figure, which the run has, is judged beside them
-	Open                        // the figures may be too low and no upper figure is known: a budget that they keep is undecided
-	OpenTotal                   // Open of a total alone: what is not known lies outside PyTorch's allocator
-	Ends                        // the figures have two ends, and both are judged
-	Decides                     // no end is known of what decides the figures: every budget is undecided
-	Partial                     // sizes are missing: every budget is undecided
-	ByNote                      // Note.Undecided says it: every budget is undecided, or the figures are judged as they are
+	Exact        Effect = iota + 1 // the figures stay exact
+	AtMost                         // the figures may be too high, never too low: they are judged as they are
+	Upper                          // the figures may be too low: an upper figure, which the run has, is judged beside them
+	Open                           // the figures may be too low and no upper figure is known: a budget that they keep is undecided
+	OpenTotal                      // Open of a total alone: what is not known lies outside PyTorch's allocator
+	OpenReserved                   // Open of reserved and of a total: what is not known is how PyTorch's allocator has cached
+	Ends                           // the figures have two ends, and both are judged
+	Decides                        // no end is known of what decides the figures: every budget is undecided
+	Partial                        // sizes are missing: every budget is undecided
+	ByNote                         // Note.Undecided says it: every budget is undecided, or the figures are judged as they are
 )
 
 // String is what a verdict makes of a figure beside such a note.
 func (e Effect) String() string {
 	return [...]string{
-		Exact:     "none: figures stay exact",
-		AtMost:    "judged as it is: never too low",
-		Upper:     "the upper figure is judged too",
-		Open:      "undecided where it keeps a budget: no upper figure is known",
-		OpenTotal: "a total is undecided where it keeps a budget",
-		Ends:      "both ends are judged",
-		Decides:   "undecided",
-		Partial:   "undecided: sizes are missing",
-		ByNote:    "undecided, unless what differs can only be less",
+		Exact:        "none: figures stay exact",
+		AtMost:       "judged as it is: never too low",
+		Upper:        "the upper figure is judged too",
+		Open:         "undecided where it keeps a budget: no upper figure is known",
+		OpenReserved: "reserved and a total are undecided where they keep a budget",
+		OpenTotal:    "a total is undecided where it keeps a budget",
+		Ends:         "both ends are judged",
+		Decides:      "undecided",
+		Partial:      "undecided: sizes are missing",
+		ByNote:       "undecided, unless what differs can only be less",
 	}[e]
 }
 
@@ -119,6 +122,8 @@ var kinds = [...]Kind{
 		Text: "not compared: {subject}", Subject: "what was not compared, and why"},
 	{ID: DeviceRemapped, Effect: Exact, Meaning: "the archive's code names a device; it was read as the case's",
 		Text: "the archive names the device {subject} in its code: read as the case's device", Subject: "the device that the code names"},
+	{ID: FixedLengths, Effect: OpenReserved, Meaning: "a size that differs between the iterations of a real run was the same in all of the recorded run; other sizes may reserve more",
+		Text: "{subject} was the same in every iteration, and differs in a real run, which may reserve more: give lengths:", Subject: "the dim"},
 	{ID: GradientMissing, Effect: Exact, Meaning: "after a training step some parameters that require a gradient had none; the step did not use them",
 		Text: "{subject}", Subject: "how many parameters of how many bytes, and in which modules"},
 	{ID: IndexAssumed, Effect: Exact, Meaning: "a position depends on tensor data; it does not matter to memory",

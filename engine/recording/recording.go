@@ -51,36 +51,37 @@ type Recording struct {
 
 // Header is everything but the allocator's events: the keys of a measurement record.
 type Header struct {
-	Schema          int          `json:"schema"`
-	Case            string       `json:"case"`
-	Runtime         string       `json:"runtime"`
-	Where           Where        `json:"where"`
-	Built           string       `json:"built"` // from what: artifact, source, …
-	Device          Device       `json:"device"`
-	Torch           string       `json:"torch"`
-	CUDA            string       `json:"cuda"`
-	CuDNN           string       `json:"cudnn"`
-	Mode            string       `json:"mode"`
-	AllocConf       string       `json:"alloc_conf"`
-	CublasWorkspace string       `json:"cublas_workspace"`
-	MemoryFraction  float64      `json:"memory_fraction"`
-	Flags           Flags        `json:"flags"`
-	Grad            string       `json:"grad"`
-	Autocast        string       `json:"autocast"`
-	DType           string       `json:"dtype"`
-	Inputs          []string     `json:"inputs"` // in the grammar of memspec --input
-	Artifact        string       `json:"artifact"`
-	Source          string       `json:"source"`
-	Weights         units.Bytes  `json:"weights"`        // of parameters' and buffers' storages
-	Passes          []Pass       `json:"phases"`         // baseline, first, steady, as far as the run came
-	Context         *units.Bytes `json:"context"`        // device memory of the process outside the allocator; nil where it is unknown
-	NCCL            *NCCL        `json:"nccl,omitempty"` // of NCCL's communicators, part of what Context does not have; nil for none
-	OOM             *OutOfMemory `json:"oom"`
-	Notes           []Note       `json:"notes,omitempty"`
-	Compiled        bool         `json:"compiled,omitempty"` // by torch.compile: the first pass compiles and tunes
-	Training        *Training    `json:"training,omitempty"` // nil of an inference, and of a program that trains by itself
-	Made            *Made        `json:"made,omitempty"`     // from what; nil where it does not record
-	Values          *Values      `json:"values,omitempty"`   // runs with other values; nil where no value was read, or no other was tried
+	Schema          int                `json:"schema"`
+	Case            string             `json:"case"`
+	Runtime         string             `json:"runtime"`
+	Where           Where              `json:"where"`
+	Built           string             `json:"built"` // from what: artifact, source, …
+	Device          Device             `json:"device"`
+	Torch           string             `json:"torch"`
+	CUDA            string             `json:"cuda"`
+	CuDNN           string             `json:"cudnn"`
+	Mode            string             `json:"mode"`
+	AllocConf       string             `json:"alloc_conf"`
+	CublasWorkspace string             `json:"cublas_workspace"`
+	MemoryFraction  float64            `json:"memory_fraction"`
+	Flags           Flags              `json:"flags"`
+	Grad            string             `json:"grad"`
+	Autocast        string             `json:"autocast"`
+	DType           string             `json:"dtype"`
+	Inputs          []string           `json:"inputs"`            // in the grammar of memspec --input
+	Lengths         map[string][]int64 `json:"lengths,omitempty"` // of dims, a size for each iteration
+	Artifact        string             `json:"artifact"`
+	Source          string             `json:"source"`
+	Weights         units.Bytes        `json:"weights"`        // of parameters' and buffers' storages
+	Passes          []Pass             `json:"phases"`         // baseline, first, steady, as far as the run came
+	Context         *units.Bytes       `json:"context"`        // device memory of the process outside the allocator; nil where it is unknown
+	NCCL            *NCCL              `json:"nccl,omitempty"` // of NCCL's communicators, part of what Context does not have; nil for none
+	OOM             *OutOfMemory       `json:"oom"`
+	Notes           []Note             `json:"notes,omitempty"`
+	Compiled        bool               `json:"compiled,omitempty"` // by torch.compile: the first pass compiles and tunes
+	Training        *Training          `json:"training,omitempty"` // nil of an inference, and of a program that trains by itself
+	Made            *Made              `json:"made,omitempty"`     // from what; nil where it does not record
+	Values          *Values            `json:"values,omitempty"`   // runs with other values; nil where no value was read, or no other was tried
 }
 
 // NCCL is what NCCL takes of the device beside the allocator and the context, at the least and at the

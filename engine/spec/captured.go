@@ -4,7 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -78,6 +80,12 @@ func (c *Case) modelKey(line func(name string, value any)) {
 	line("source", filepath.ToSlash(c.Source))
 	for _, in := range c.Inputs {
 		line("input", in.String())
+	}
+	for _, in := range c.IterationInputs {
+		line("iteration", InputTexts(in))
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Lengths)) {
+		line("lengths "+name, c.Lengths[name])
 	}
 	line("mode", c.Mode)
 	line("runtime", c.Runtime)

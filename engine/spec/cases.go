@@ -119,6 +119,7 @@ func readsValues(place string) bool {
 // case's settings over the model's over the defaults; its dims are the case's own.
 func (d *document) cases(m modelDecl, s settings) []Case {
 	dims, named := mergeDims(m.settings.dims, s.dims)
+	dims, named = withLengths(dims, named, s.lengths)
 	total := 1
 	for _, dim := range dims {
 		if len(dim.values) == 0 {
@@ -331,6 +332,7 @@ func (d *document) build(c *Case, m modelDecl, s settings) {
 	if s.inputs != nil {
 		d.bindInputs(c, *s.inputs)
 	}
+	d.bindLengths(c, s)
 	if s.assume != nil {
 		d.bindAssume(c, *s.assume)
 	}

@@ -42,6 +42,7 @@ models:
 	require.NoError(t, err)
 	c := &cases[0]
 	c.Training = &recording.Training{}
+	c.Lengths, c.IterationInputs, c.Varies = map[string][]int64{"B": {2, 1}}, [][]spec.Input{c.Inputs}, []string{"B"}
 	c.Assume = []spec.Assumption{{Line: "m.py:3", Size: 7}}
 	c.Allow = []string{"op-missing"}
 	c.Depends = recording.Depends{Ignore: []string{"data/**"}, Also: []string{"conf/**"}}
@@ -75,7 +76,7 @@ func TestWriteSaidSeesEveryField(t *testing.T) {
 // case's settings but what a replay can choose, what judges it, and what is known of a device
 // besides its name, capability and multiprocessors (those of a program: TestCapturedOfAProgram).
 func TestCapturedSeesWhatTheRecordingLacks(t *testing.T) {
-	capturedSees(t, false, `^(Model|Source|Rank|Dir|Mode|Runtime|Grad|DType|Inputs|Program\..*|Assume|Assume\.(Line|Size|Values)|Training.*|Artifact`+
+	capturedSees(t, false, `^(Model|Source|Rank|Dir|Mode|Runtime|Grad|DType|Inputs|Lengths|IterationInputs|Program\..*|Assume|Assume\.(Line|Size|Values)|Training.*|Artifact`+
 		`|Platform\.(Autocast|TF32Matmul|TF32CuDNN|Benchmark|Deterministic|CuDNNv7|Attention|CublasWorkspace.*|Torch\..*|Device\.(Name|ComputeCapability.*|SMs)))$`)
 }
 
@@ -109,7 +110,7 @@ func capturedSees(t *testing.T, program bool, names string) {
 	base(before, "")
 	require.NotEmpty(t, before.Captured())
 	var not []string
-	seen := eachChange(t, []string{"Inputs"}, func(path string, c *spec.Case) {
+	seen := eachChange(t, []string{"Inputs", "IterationInputs"}, func(path string, c *spec.Case) {
 		base(c, path)
 		if got := c.Captured() != before.Captured(); got != hangs.MatchString(path) {
 			not = append(not, path)

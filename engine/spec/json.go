@@ -33,6 +33,8 @@ type CaseJSON struct {
 	Tolerance       float64             `json:"tolerance"`
 	Dims            map[string]int64    `json:"dims"`
 	Inputs          []string            `json:"inputs"`
+	Lengths         map[string][]int64  `json:"lengths,omitempty"`          // of dims, for each iteration
+	IterationInputs [][]string          `json:"iteration_inputs,omitempty"` // with lengths: those of each
 	Assume          []AssumeJSON        `json:"assume"`
 	Depends         recording.Depends   `json:"depends"`
 	Training        *recording.Training `json:"training"` // null of an inference
@@ -99,6 +101,10 @@ func (c *Case) JSON() CaseJSON {
 	}
 	for _, in := range c.Inputs {
 		j.Inputs = append(j.Inputs, in.String())
+	}
+	j.Lengths = c.Lengths
+	for _, in := range c.IterationInputs {
+		j.IterationInputs = append(j.IterationInputs, InputTexts(in))
 	}
 	for _, a := range c.Assume {
 		j.Assume = append(j.Assume, AssumeJSON{a.Line, a.Size, a.Values})

@@ -112,6 +112,7 @@ func TestSchemaAgreesWithTheReader(t *testing.T) {
 		{doc: inModel("mode: training, optimizer: SGD, optimizer_in_backward: true, accumulate: 2"), unknowable: "the keys may be in any of three places"},
 		{doc: inModel("mode: training, optimizer: {fused: true}")}, {doc: inModel("mode: training, optimizer: [AdamW]")}, {doc: inModel("mode: training, optimizer: 'a b'")},
 		{doc: inModel("mode: training, loss: ''")}, {doc: inModel("mode: training, clip: 0")}, {doc: inModel("mode: training, accumulate: 0")},
+		{doc: inModel("varies: [T]"), good: true}, {doc: inModel("varies: T")}, {doc: inModel("lengths: {T: [1]}")}, {doc: inModel("lengths: [1, 2]")},
 		{doc: inModel("mode: training, iterations: 1")}, {doc: inModel("mode: training, iterations: 1000")}, {doc: inModel("mode: training, checkpoint: []")},
 		{doc: inModel("mode: training, checkpoint: {reentrant: true}")}, {doc: inModel("mode: training, checkpoint: true")},
 		{doc: inDefaults("optimizer: AdamW, checkpoint: [a]"), good: true}, {doc: inModel("clip: 1"), unknowable: "the mode may be in any of three places"},

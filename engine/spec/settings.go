@@ -34,6 +34,8 @@ type settings struct {
 	fits       []fitDecl
 	regression []budgetDecl
 	dims       []dimDecl
+	lengths    *[]lengthsDecl
+	varies     *[]string
 
 	written []entry    // every key of the model and of the case, in that order
 	args    []string   // of a program: the model's, then the case's
@@ -79,6 +81,8 @@ func keyRules() []keyRule {
 			s.regression = r.limits(e, path+".regression.", "a regression")
 		}},
 		{"fits", inModel | inCase, func(r *reader, s *settings, e entry, _ string) { s.fits = r.fits(e) }},
+		{"lengths", inModel | inCase, func(r *reader, s *settings, e entry, _ string) { s.lengths = r.lengths(e) }},
+		{"varies", inModel | inCase, func(r *reader, s *settings, e entry, _ string) { s.varies = r.varies(e) }},
 		{"level", everywhere, func(r *reader, s *settings, e entry, _ string) { s.level = r.level(e) }},
 		{"judge", everywhere, field(oneOf(verdict.ByUpper, verdict.ByLikely), func(c *Case) *verdict.Basis { return &c.Judge })},
 		{"device", everywhere, nil}, // read once own devices are known
@@ -194,6 +198,8 @@ func (s settings) over(lower settings) settings {
 	set(&out.level, s.level)
 	set(&out.assume, s.assume)
 	set(&out.inputs, s.inputs)
+	set(&out.lengths, s.lengths)
+	set(&out.varies, s.varies)
 	out.budgets = overBudgets(lower.budgets, s.budgets)
 	out.regression = overBudgets(lower.regression, s.regression)
 	if s.fits != nil {

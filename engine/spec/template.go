@@ -25,6 +25,11 @@ func (c *Case) With(dims ...Dim) (Case, error) {
 			return Case{}, fmt.Errorf("%s: got the dim %q, want one of the case's: %s", c.Name, d.Name, c.dimNames())
 		}
 	}
+	for _, d := range dims {
+		if _, ok := c.Lengths[d.Name]; ok {
+			return Case{}, fmt.Errorf("%s: got another value of %s, which has lengths:, want a dim without", c.Name, d.Name)
+		}
+	}
 	if c.made == nil {
 		return Case{}, fmt.Errorf("%s: got a case that is bound to its inputs, want one of a memspec.yaml", c.Name)
 	}

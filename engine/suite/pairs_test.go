@@ -26,7 +26,7 @@ var pairValues = map[string]string{
 	"attention": "math", "autocast": "bfloat16", "budget": "{reserved: 1GiB}", "checkpoint": "['*']", "clip": "1.5",
 	"cublas_workspace": "':4096:8'", "cudnn": "9.1.0", "cwd": "scripts", "depends": "{ignore: [data/**]}", "device": "l4", "dims": "{B: 4}",
 	"dtype": "float16", "env": "{WIDTH: 2}", "fits": "{B: 8}", "flags": "{tf32: true}", "grad": "inference_mode", "inputs": `["float32[2*B,32]"]`,
-	"iterations": "4", "judge": "likely", "level": "warn", "loss": "sum", "memory_fraction": "0.5", "mode": "training, or inference", "name": "other", "nccl": "1GiB",
+	"iterations": "4", "lengths": "{B: [2, 1]}", "varies": "[B]", "judge": "likely", "level": "warn", "loss": "sum", "memory_fraction": "0.5", "mode": "training, or inference", "name": "other", "nccl": "1GiB",
 	"optimizer": "AdamW", "optimizer_in_backward": "true", "ranks": "{world_size: 8}", "regression": "{allocated: 1%}", "runtime": "torchscript", "steps": "2",
 	"tolerance": "5%", "torch": "2.10", "workspace": "../../../memspec.workspace.json",
 }
@@ -87,7 +87,7 @@ func saidOf(t *testing.T, c spec.Case) string {
 	for _, r := range c.Regression {
 		regressions = append(regressions, fmt.Sprint(r.Metric, r.Text, r.Level))
 	}
-	text, err := json.Marshal([]any{j, c.Allow, c.Judge, c.Workspace, c.Fits, regressions, c.Platform.NCCL})
+	text, err := json.Marshal([]any{j, c.Allow, c.Judge, c.Workspace, c.Fits, regressions, c.Platform.NCCL, c.Varies})
 	require.NoError(t, err)
 	return string(text)
 }

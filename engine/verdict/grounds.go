@@ -80,10 +80,10 @@ func grounds(r *report.Report, budgets []Budget, o Options) []Ground {
 // lowers says whether a note makes a figure that budgets are on less than exact. Without budgets
 // that is any figure.
 func lowers(n *report.Note, budgets []Budget) bool {
-	if n.ID.Effect() != note.OpenTotal || len(budgets) == 0 {
+	if e := n.ID.Effect(); e != note.OpenTotal && e != note.OpenReserved || len(budgets) == 0 {
 		return n.Lowers()
 	}
-	return slices.ContainsFunc(budgets, func(b Budget) bool { return b.Metric == report.Total })
+	return slices.ContainsFunc(budgets, func(b Budget) bool { return opens(n.ID.Effect(), b.Metric) })
 }
 
 // judgedQuality is the quality of the figures that budgets are on: a report's own, or exact where

@@ -157,11 +157,24 @@ func tooLow(r *report.Report, o Options, m report.Metric) *report.Note {
 		switch {
 		case m == report.Weights && n.ID != note.RanksNotRun || slices.Contains(o.Allow, string(n.ID)):
 		case n.ID == note.ValueRead && (r.HasNote(note.ValueDecides) || r.HasNote(note.ValueOpen)):
-		case n.ID.Effect() == note.Open, n.ID.Effect() == note.OpenTotal && m == report.Total:
+		case opens(n.ID.Effect(), m):
 			return n
 		}
 	}
 	return nil
+}
+
+// opens says whether a note of that effect leaves open by how much a figure is too low.
+func opens(e note.Effect, m report.Metric) bool {
+	switch e {
+	case note.Open:
+		return true
+	case note.OpenTotal:
+		return m == report.Total
+	case note.OpenReserved:
+		return m == report.Total || m == report.Reserved
+	}
+	return false
 }
 
 // upperCounts says whether the upper figure is judged: it is not where allow: names every note that it comes from.

@@ -59,6 +59,9 @@ func contradictions(h *recording.Header, c *spec.Case) []string {
 		}
 	}
 	d.ofTraining(h.Training, c.Training)
+	if len(c.Lengths) > 0 {
+		d.add("lengths", jsonText(h.Lengths), jsonText(c.Lengths))
+	}
 	if c.Captured() == "" { // a case's own recording was made with what it assumes, and its name says so
 		for i := range c.Assume {
 			d.ofAssumption(h, &c.Assume[i])

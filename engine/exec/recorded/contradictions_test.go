@@ -58,6 +58,8 @@ var recordedKeys = map[string]struct{ like, other, refused, why string }{
 	"workspace": {why: "what libraries took was recorded"},
 	"tolerance": {why: "of memspec verify"},
 	"depends":   {why: "says what makes the recording stale"},
+	"lengths":   {why: "of a source without an artifact: beside artifact: it is refused (TestLengths)"},
+	"varies":    {why: "a note (TestFixedLengths)"},
 	"fits":      {why: "runs the case with other dims, which then contradict the recording"},
 	"allow":     {why: "judges"}, "judge": {why: "judges"}, "level": {why: "judges"}, "budget": {why: "judges"}, "regression": {why: "judges"},
 	"name": {why: "names"}, "artifact": {why: "names the recording"}, "cases": {why: "holds cases"},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/memspec/memspec/engine/artifact"
 	"github.com/memspec/memspec/engine/note"
+	"github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/tensor"
@@ -32,10 +33,20 @@ func Trace(rec *artifact.Recorded, c *spec.Case) (*trace.Trace, error) {
 	if h := rec.Header; h != nil && h.OOM != nil { // what the run does not record, should it fit this device
 		tr.Coverage.Unsupported = []trace.Unsupported{{Reason: trace.CutShort, Detail: h.OOM.Pass, Count: 1}}
 	}
+	for _, dim := range c.Varies {
+		if !differs(rec.Header, dim) {
+			tr.Notes = append(tr.Notes, trace.Note{Note: note.Note{ID: note.FixedLengths, Subject: dim}, Site: trace.NoSite})
+		}
+	}
 	if n := elsewhere(rec.Header, c); n != nil {
 		tr.Notes = append(tr.Notes, trace.Note{Note: *n, Site: trace.NoSite})
 	}
 	return &tr, nil
+}
+
+// differs says whether a dim had several sizes in the iterations of a recorded run.
+func differs(h *recording.Header, dim string) bool {
+	return h != nil && slices.ContainsFunc(h.Lengths[dim], func(n int64) bool { return n != h.Lengths[dim][0] })
 }
 
 // Unknown are the metrics that a recording does not record.

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import re
 import sys
 import zlib
 from collections.abc import Mapping
@@ -36,11 +37,14 @@ TRAINING, INFERENCE = 3, 2  # iterations where the case does not say
 
 def case_of(a: argparse.Namespace) -> dict[str, Any]:
     """A case as memspec reports one, of the command line's words."""
-    dims = inputs.parse_dims(a.dim)
-    texts = []
-    for text in a.input:
-        name, value = inputs.parse(text, dims)
-        texts.append(f"{name}={inputs.show(value)}" if name else inputs.show(value))
+    dims, lengths = inputs.parse_dims(a.dim), inputs.parse_lengths(a.lengths)
+    count = len(next(iter(lengths.values()), ()))
+    if count and a.iterations not in (0, count):
+        raise BuildError(f"got {count} lengths beside --iterations {a.iterations}, want as many")
+    if unused := [name for name in lengths if not any(name in _names(text) for text in a.input)]:
+        raise BuildError(f"got --lengths for {unused[0]}, which no --input names")
+    each = [inputs.bound(a.input, dims | {name: sizes[i] for name, sizes in lengths.items()}) for i in range(count)]
+    texts = inputs.bound(a.input, {name: max(sizes) for name, sizes in lengths.items()} | dims)
     artifact = a.source if a.source.endswith((".pt", ".pt2")) else ""
     return {
         "name": a.name or os.path.basename(a.output).removesuffix(".rec"),
@@ -52,13 +56,15 @@ def case_of(a: argparse.Namespace) -> dict[str, Any]:
         "dtype": a.dtype,
         "autocast": a.autocast,
         "inputs": texts,
+        "lengths": lengths,
+        "iteration_inputs": each,
         "alloc_conf": a.alloc_conf,
         "cublas_workspace": a.cublas_workspace,
         "memory_fraction": 0,
         "runtime": "eager",
-        "iterations": a.iterations,
+        "iterations": a.iterations or count,
         "flags": {"tf32_matmul": False, "tf32_cudnn": True, "benchmark": False, "deterministic": False},
-        "training": training_of(a),
+        "training": training_of(a, count),
         "command": [
             *compiling(os.environ),
             "python",
@@ -86,8 +92,13 @@ def compiling(environ: Mapping[str, str]) -> list[str]:
     return ["env", *found] if found else []
 
 
-def training_of(a: argparse.Namespace) -> dict[str, Any] | None:
-    """The training step of the command line."""
+def _names(text: str) -> list[str]:
+    """The names in an input's sizes."""
+    return re.findall(r"[A-Za-z_]\w*", text.partition("[")[2])
+
+
+def training_of(a: argparse.Namespace, lengths: int = 0) -> dict[str, Any] | None:
+    """The training step of the command line. lengths: how many iterations have their sizes."""
     given = [name for name in ("optimizer", "loss", "accumulate", "clip", "checkpoint") if getattr(a, name)]
     if a.mode != "training":
         if given:
@@ -102,7 +113,7 @@ def training_of(a: argparse.Namespace) -> dict[str, Any] | None:
         "accumulate": a.accumulate or 1,
         "clip": a.clip or None,
         "checkpoint": {"modules": modules, "reentrant": a.checkpoint.startswith("reentrant:")} if modules else None,
-        "iterations": a.iterations or TRAINING,
+        "iterations": a.iterations or lengths or TRAINING,
     }
 
 
@@ -135,6 +146,13 @@ def parser() -> argparse.ArgumentParser:
         help="such as 'x=float32[B,3,224,224]'; repeats, without a name in order",
     )
     p.add_argument("--dim", action="append", default=[], metavar="NAME=SIZE", help="a dimension's value; repeats")
+    p.add_argument(
+        "--lengths",
+        action="append",
+        default=[],
+        metavar="NAME=SIZE,SIZE,…",
+        help="a dimension's size in each iteration, such as T=128,120,128; repeats",
+    )
     restart.add_arguments(p)
     p.add_argument("--name", default="", help="the case's name (the file's)")
     p.add_argument("--mode", choices=("inference", "training"), default="inference")
@@ -345,6 +363,7 @@ def _of_spec(a: argparse.Namespace) -> int:
             ("-o", a.output),
             ("--input", a.input),
             ("--dim", a.dim),
+            ("--lengths", a.lengths),
             ("--memory", a.memory),
             ("--count", a.count != 1),
             ("--mode", a.mode != "inference"),

@@ -66,6 +66,31 @@ def parse_dims(texts: list[str]) -> dict[str, int]:
     return dims
 
 
+def parse_lengths(texts: list[str]) -> dict[str, list[int]]:
+    """T=128,120,128, from --lengths: a size for each iteration, as many of each dim."""
+    lengths: dict[str, list[int]] = {}
+    for text in texts:
+        m = re.fullmatch(r"\s*([A-Za-z_]\w*)\s*=\s*(\d+(?:\s*,\s*\d+)+)\s*", text)
+        if not m:
+            raise InputError(f"got lengths {text!r}, want NAME=SIZE,SIZE,… such as T=128,120,128")
+        lengths[m.group(1)] = [int(n) for n in m.group(2).split(",")]
+    counts = {name: len(sizes) for name, sizes in lengths.items()}
+    if len(set(counts.values())) > 1:
+        raise InputError(
+            f"got {', '.join(f'{n} lengths of {name}' for name, n in counts.items())}, want as many of each"
+        )
+    return lengths
+
+
+def bound(texts: list[str], dims: dict[str, int]) -> list[str]:
+    """Inputs whose sizes are numbers."""
+    out = []
+    for text in texts:
+        name, value = parse(text, dims)
+        out.append(f"{name}={show(value)}" if name else show(value))
+    return out
+
+
 def show(value: Any) -> str:
     """The text that parse reads back."""
     if value is None:

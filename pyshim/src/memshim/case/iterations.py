@@ -16,6 +16,7 @@ from memshim.attribution.forward_lines import Lines
 from memshim.attribution.owners import optimizers
 from memshim.attribution.sites import Attribution, Reading
 from memshim.case import inputs, record, settings
+from memshim.case.build import BuildError
 from memshim.case.compiled_iterations import MOST_MORE, Compiling, merge
 from memshim.case.passes import pretend_context
 from memshim.case.step import Work, prepare
@@ -63,7 +64,8 @@ def run(case: dict[str, Any], beside: str = "", read: Reads | None = None) -> Re
     torch.manual_seed(0)
     if 0 < case["memory_fraction"] < 1:
         torch.cuda.set_per_process_memory_fraction(case["memory_fraction"])
-    args, kwargs = inputs.make(case["inputs"], dtype=case["dtype"])
+    each = case.get("iteration_inputs") or [case["inputs"]]
+    args, kwargs = inputs.make(each[0], dtype=case["dtype"])
     with Lines():
         region = CUDARegion(0, stacks="alloc").open()
         marks = Attribution(0)
@@ -92,14 +94,16 @@ class Iterations:
 
     def all(self, args: list[Any], kwargs: dict[str, Any]) -> None:
         case = self.case
-        wanted = (
-            (case["training"] or {}).get("iterations", 3) if case["mode"] == "training" else case.get("iterations") or 2
-        )
+        each = case.get("iteration_inputs") or []
+        own = len(each) or case.get("iterations") or 2
+        wanted = (case["training"] or {}).get("iterations", 3) if case["mode"] == "training" else own
         self.marks.on()
         name = "baseline"
         try:
             self.work = prepare(case, args, kwargs, "cuda:0", self._move)
             settings.set_flags(case)
+            if each and (self.work.model is None or self.work.how == "artifact"):
+                raise BuildError(f"got lengths for {case['source']}, which does its own iteration: want a module")
             if self.work.model is not None:
                 self.marks.watch(self.work.model)
             else:
@@ -118,6 +122,8 @@ class Iterations:
                 self.compiling.restart()
                 gc.disable()  # reference cycles are held to the iteration's end, whenever the collector would have come
                 try:
+                    if each and i:
+                        self._next(each[i % len(each)])
                     result = self.work.iterate()
                     self._end(name, self.region.peaks())
                     del result
@@ -131,6 +137,20 @@ class Iterations:
                 raise
             self._end(name, self.region.peaks())  # what it reached
             self.oom = {"phase": name, "text": text}
+
+    def _next(self, texts: list[str]) -> None:
+        """Move the inputs of an iteration to the device; those before are released then, as x =
+        batch.to("cuda") in a loop does."""
+        from torch.utils._pytree import tree_leaves
+
+        assert self.work is not None  # an iteration ran
+        args, kwargs = map(self._move, inputs.make(texts, dtype=self.case["dtype"]))
+        for t in tree_leaves((args, kwargs)):
+            if hasattr(t, "untyped_storage"):
+                self.marks.own(self.marks.count(), t, "input")
+        self.work.args[:] = args
+        self.work.kwargs.clear()
+        self.work.kwargs.update(kwargs)
 
     def _move(self, value: Any) -> Any:
         import torch
@@ -217,6 +237,8 @@ class Iterations:
             "notes": notes(),
             "training": case["training"] if model is not None else None,
         }
+        if case.get("lengths"):
+            header["lengths"] = case["lengths"]
         if settings.compiled():
             header["compiled"] = True
         if beside:

@@ -109,10 +109,12 @@ def run(case: dict[str, Any], at: str = "auto", stacks: str = "python") -> dict[
     import torch
 
     cuda = _cuda(at)
-    if case["mode"] == "training" and cuda:
+    if (case["mode"] == "training" or case.get("lengths")) and cuda:
         from memshim.case import iterations
 
         return iterations.run(case).as_record()
+    if case.get("lengths"):
+        raise NothingToRun("got lengths: without a GPU, want one, or --on pretend")
     torch.manual_seed(0)
     args, kwargs = inputs.make(case["inputs"], dtype=case["dtype"])
     oom = None

@@ -120,8 +120,6 @@ def trainer(
     """
     import torch
 
-    target = kwargs.get("target")
-    kwargs = {k: v for k, v in kwargs.items() if k != "target"}
     loss_of, inside = loss_function(step["loss"], folder), bool(step.get("optimizer_in_backward"))
     optimizer: Any = None if inside else _optimizer(step, model, folder)
     if inside:
@@ -134,9 +132,10 @@ def trainer(
     scaler = torch.amp.GradScaler("cuda") if half and optimizer is not None and not closes else None
 
     def backward() -> Any:
+        target, given = kwargs.get("target"), {k: v for k, v in kwargs.items() if k != "target"}
         for _ in range(several):
             with autocast():
-                loss = loss_of(model(*args, **kwargs), args, kwargs, target)
+                loss = loss_of(model(*args, **given), args, given, target)
             if several > 1:
                 loss = loss / several
             (scaler.scale(loss) if scaler else loss).backward()
