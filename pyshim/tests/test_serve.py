@@ -2,6 +2,7 @@
 and the errors. fake_engine/ has the names and shapes of vLLM's objects and nothing of its figures; vLLM
 is tried by test_serve_vllm.py (make test-serve)."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -108,6 +109,36 @@ def test_gptq_without_headers_is_refused_as_the_engine_would_not_quantize(model,
     quantized[model_folder.GPTQ_LAYERS] = [["self_attn.q_proj"]]
     (model / "config.json").write_text(json.dumps({"quantization_config": quantized}))
     model_folder.check_weights(model)
+
+
+class Layer:
+    """A layer of weights on no device: two that are quantized together, and one that is there."""
+
+    def __init__(self, log, flag=watch.QUANTIZED):
+        self.weight, self.bias, self.there = (Object(device=Object(type=t)) for t in ("meta", "meta", "cuda"))
+        self.quant_method = Object(process_weights_after_loading=lambda layer: self.quantized(log, flag))
+
+    def quantized(self, log, flag):
+        log.append((self.weight, self.bias, self.there.device.type))
+        setattr(self, flag, True)
+
+
+LOADER = Object(
+    get_layer_tensors=lambda layer: {k: v for k, v in vars(layer).items() if hasattr(v, "device")},
+    materialize_meta_tensor=lambda tensor: "made",
+)
+
+
+def test_weights_that_are_quantized_as_they_are_loaded_are_so_layer_by_layer():
+    log = []
+    watch.quantize_layers(LOADER, Object(modules=lambda: [Layer(log), Object(), Layer(log)]), contextlib.nullcontext())
+    assert log == [("made", "made", "cuda")] * 2
+
+
+def test_weights_that_would_be_quantized_twice_are_refused():
+    model = Object(modules=lambda: [Layer([], "another_flag")])
+    with pytest.raises(watch.Moved, match=f"^Layer.{watch.QUANTIZED}$"):
+        watch.quantize_layers(LOADER, model, contextlib.nullcontext())
 
 
 # ---- the driver's memory ----

@@ -15,6 +15,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -29,6 +30,7 @@ from memshim.serving import model_folder
 WANTED = "MEMSPEC_SERVE"
 ARGUMENTS, ENGINE, WORKERS, ERRORS = "arguments.json", "engine.json", "worker.*.json", "error.*.json"
 CACHES = "vllm.v1.core.kv_cache_utils"
+QUANTIZED = "_already_called_process_weights_after_loading"  # of a layer, by the engine
 _SEEN = "_memshim_seen"  # of an error that is written already
 
 
@@ -55,6 +57,21 @@ def said(error: BaseException) -> str:
     return first_line(error)
 
 
+def quantize_layers(module: Any, model: Any, device: AbstractContextManager[Any]) -> None:
+    """Make the weights of a model that are on no device yet, and quantize each layer at once. module:
+    vLLM's dummy_loader."""
+    for layer in model.modules():
+        tensors = {n: t for n, t in module.get_layer_tensors(layer).items() if t.device.type == "meta"}
+        if not tensors:
+            continue
+        with device:
+            for name, tensor in tensors.items():
+                setattr(layer, name, module.materialize_meta_tensor(tensor))
+            read(layer, "quant_method").process_weights_after_loading(layer)
+        if not getattr(layer, QUANTIZED, False):  # it would be quantized twice
+            raise Moved(f"{type(layer).__name__}.{QUANTIZED}")
+
+
 class Watch:
     """Of this process."""
 
@@ -64,6 +81,7 @@ class Watch:
 
     def begin(self) -> None:
         After("vllm.engine.arg_utils", self.arguments)
+        After("vllm.model_executor.model_loader.dummy_loader", self.dummy_weights)
         After("vllm.v1.worker.gpu_worker", self.worker)
         After("vllm.v1.engine.core", self.core)
         before = sys.excepthook
@@ -79,6 +97,22 @@ class Watch:
     def arguments(self, module: Any) -> None:
         """Whatever the engine was started by (its command, a program), its arguments pass here."""
         self.wrap(module.EngineArgs, "create_engine_config", "arguments", before=self.make_up)
+
+    def dummy_weights(self, module: Any) -> None:
+        """Weights that are made up and quantized as they are loaded are made on the card, a layer after
+        another as those of a file are. vLLM 0.19 makes all of them in the host's memory first."""
+        if not hasattr(module, "materialize_meta_tensor"):
+            return  # a release before, which has no such weights
+        load = module.DummyModelLoader.load_weights
+
+        @functools.wraps(load)
+        def loaded(loader: Any, model: Any, *args: Any) -> Any:
+            import torch
+
+            quantize_layers(module, model, torch.device("cuda", torch.cuda.current_device()))
+            return load(loader, model, *args)
+
+        module.DummyModelLoader.load_weights = loaded
 
     def worker(self, module: Any) -> None:
         self.wrap(module, "request_memory", "memory at start")
