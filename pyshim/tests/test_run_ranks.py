@@ -93,6 +93,8 @@ def test_a_pipeline_of_shards(tmp_path):
     assert [len(r["processes"][0]["devices"][0]["iterations"]) for r in found["ranks"]] == [3, 3]
     assert (found["worst"], found["fits"], found["exit"]) == (2, True, 0)
     assert run_schema.wrong(found) == []
+    assert [r["phases"] for r in found["ranks"]] == [["forward", "backward", "optimizer"]] * 2
+    assert "\n  not seen         evaluation, checkpoint, gathering of state dicts: what they take" in p.stderr
     device = found["ranks"][1]["processes"][0]["devices"][0]
     assert device["nccl"] == {"low": MIB, "high": MIB, "communicators": 3}, "the world and two of its parts"
     assert device["total_range"]["low"] == device["total"] + MIB == device["reserved"] + device["context"] + MIB

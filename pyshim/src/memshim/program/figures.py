@@ -148,6 +148,7 @@ class Process(_Process):
     timed: list[Timed]
     files: list[File]  # that it wrote
     kept_back: list[str]  # that it would have sent
+    phases: list[str]  # seen: forward, backward, optimizer, evaluation, checkpoint, gathering of state dicts
     ended: str  # by what, where that was not its own end
     code: int | None
     failed: bool
@@ -198,6 +199,7 @@ class Rank(_Rank):
     place: list[Dimension]
     stages: list[int]
     differ: list[Difference]
+    phases: list[str]  # of the process that took it
     first: Sizes | None  # up to the last step in which something was compiled; None of no step
     later: Sizes | None
     allocated: int

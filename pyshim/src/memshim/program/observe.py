@@ -232,6 +232,7 @@ class Observer:
     def __init__(self, wanted: dict[str, Any]):
         from memshim.attribution.forward_lines import Lines
         from memshim.pretend import absent
+        from memshim.program.phases import Phases
         from memshim.program.places import Places
 
         self._wanted, self._pid = wanted, os.getpid()
@@ -239,6 +240,7 @@ class Observer:
         self._parent, self._limit = wanted.get("parent", 0), wanted.get("steps", 0)
         self._steps: dict[int, int] = {}  # of each optimizer that stepped
         rank = absent.current()
+        self._phases = Phases()
         self._places = Places(rank.rank, rank.world_size) if rank else None
         self._file = ""  # of this process's figures, as the library keeps them
         main = getattr(sys.modules.get("__main__"), "__file__", None)
@@ -267,6 +269,7 @@ class Observer:
         self._compiling = Compiling()
         if self._record:
             queries.begin()
+        self._phases.watch()
         if self._places:
             self._places.watch()
         elif torch.distributed.is_available():
@@ -307,6 +310,7 @@ class Observer:
         self.devices = [Device(i, c, bool(self._record)) for i in there]
 
     def _stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        self._phases.stepped()
         self._stepping = self._stepping or id(optimizer)
         if os.getpid() == self._pid:
             for d in self.devices:
@@ -375,6 +379,7 @@ class Observer:
             },
             "files": guard.listed() if (guard := writes.guard()) else [],
             "kept_back": writes.uploads,
+            "phases": self._phases.names(),
             **({"rank": self._places.as_json()} if self._places else {}),
         }
         made = self._made() if self._record and devices else None

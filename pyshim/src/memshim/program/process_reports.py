@@ -151,6 +151,7 @@ def _empty(pid: int, arguments: list[str]) -> dict[str, Any]:
         "timed": [],
         "files": [],
         "kept_back": [],
+        "phases": [],
     }
 
 

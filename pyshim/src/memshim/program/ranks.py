@@ -260,6 +260,7 @@ def row(rank: int, found: dict[str, Any]) -> dict[str, Any]:
         "place": said.get("place", []),
         "stages": said.get("stages", []),
         "differ": said.get("differ", []),
+        "phases": next((p["phases"] for p in found["processes"] if device in p["devices"]), []),
         "first": most(steps[:first]),
         "later": most(steps[first:]),
         **{k: device.get(k, 0) for k in ("allocated", "reserved", "total", "memory", "context")},

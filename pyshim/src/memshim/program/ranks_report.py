@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from memshim import sizes
-from memshim.program import other_values
+from memshim.program import other_values, phases
 from memshim.program.report import device_lines, host_lines, name_of, notes
 
 SCHEMA = 1
@@ -26,6 +26,10 @@ def text(found: dict[str, Any]) -> str:
         for d in p["devices"]:
             out += device_lines(f"{name}, rank {worst['rank']}", p, d, bool(worst["exit"]))
         out += host_lines(p) + notes(p) if p["devices"] else []
+    if worst["phases"]:
+        missed = [phase for phase in phases.ALL if phase not in worst["phases"]]
+        out.append(f"  phases seen      {', '.join(worst['phases'])}")
+        out += [f"  not seen         {', '.join(missed)}: what they take is no part of the figures"] if missed else []
     out += other_values.text(worst)
     for p in (p for r in rows for p in r["processes"] if p["missing"]):
         out.append(f"memshim: {p['missing']}")
