@@ -36,7 +36,8 @@ exist; python -m memshim fit makes the others, few of them, and names smaller va
 and that do not fit.
 
 With --devices all: the largest value on every card that memspec knows, the least memory first.
-The case's budgets count there, too.
+The case's budgets count there, too. Of a case with a source: cards of the same chip share their
+recordings, each judged under its own memory.
 
 Exit codes: 0 something fits (with --devices: on a card); 1 not even 1 does; 2 wrong usage; 3
 undecided.`,
@@ -315,14 +316,15 @@ func fitDevices(cmd *cobra.Command, s *cli.Subject, o fitDevicesOf) error {
 	}
 	out := fitDevicesJSON{Schema: 1, Case: s.Base.Name, Dim: s.Open[0], Devices: []fitDeviceJSON{}}
 	bar := cli.NewProgress(cmd.ErrOrStderr(), len(devices))
-	for _, d := range devices {
-		on, err := s.Base.On(d)
-		if err != nil {
-			return err
+	as := devices
+	if s.Base.Captured() != "" && s.Base.Program == nil { // a program may decide by how much memory there is
+		as = asChips(devices)
+	}
+	for i, d := range devices {
+		found, err := o.on(cmd, s, as[i])
+		if err == nil && as[i].Name != d.Name && found.Next != nil && found.Next.Unsure { // it decides by the device's name
+			found, err = o.on(cmd, s, d)
 		}
-		there := *s
-		there.Base = on
-		found, err := largest(cmd.Context(), o.models, there.One(s.Open[0]), o.most, o.multiple)
 		if err != nil {
 			bar.Clear()
 			if missing := o.query.Unanswered(); missing != nil {
@@ -377,6 +379,37 @@ func fitDevices(cmd *cobra.Command, s *cli.Subject, o fitDevicesOf) error {
 		return p.Err
 	}
 	return cli.ExitWith(code)
+}
+
+// on is the answer of the search on a device.
+func (o *fitDevicesOf) on(cmd *cobra.Command, s *cli.Subject, d device.Device) (*suite.Fitted, error) {
+	there := *s
+	var err error
+	if there.Base, err = s.Base.On(d); err != nil {
+		return nil, err
+	}
+	return largest(cmd.Context(), o.models, there.One(s.Open[0]), o.most, o.multiple)
+}
+
+// asChips are devices as the first of the same chip, with their own memory and context: runs on them
+// are then the same.
+func asChips(devices []device.Device) []device.Device {
+	type chip struct {
+		capability device.Capability
+		sms        int
+	}
+	first, out := map[chip]device.Device{}, make([]device.Device, len(devices))
+	for i, d := range devices {
+		of := chip{d.ComputeCapability, d.SMs}
+		as, seen := first[of]
+		if !seen {
+			first[of], as = d, d
+		}
+		as.Memory, as.MemoryFrom = d.Memory, d.MemoryFrom
+		as.Context, as.ContextKnown, as.ContextRange = d.Context, d.ContextKnown, d.ContextRange
+		out[i] = as
+	}
+	return out
 }
 
 // devicesNamed are the cards of --devices, the least memory first.

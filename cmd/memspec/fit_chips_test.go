@@ -1,0 +1,27 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/device"
+)
+
+// Cards of one chip run as the first of them, each with its own memory.
+func TestAsChips(t *testing.T) {
+	var devices []device.Device
+	for _, name := range []string{"a100-sxm-40gb", "t4", "a100-sxm-80gb", "a10g"} {
+		d, err := device.Lookup(name)
+		require.NoError(t, err)
+		devices = append(devices, d)
+	}
+	as := asChips(devices)
+	for i, name := range []string{"a100-sxm-40gb", "t4", "a100-sxm-40gb", "a10g"} {
+		assert.Equal(t, name, as[i].Name)
+		assert.Equal(t, devices[i].Memory, as[i].Memory)
+		assert.Equal(t, devices[i].SMs, as[i].SMs)
+		assert.Equal(t, devices[i].ContextRange, as[i].ContextRange)
+	}
+}
