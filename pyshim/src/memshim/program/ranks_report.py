@@ -31,6 +31,11 @@ def text(found: dict[str, Any]) -> str:
         out.append(f"  phases seen      {', '.join(worst['phases'])}")
         out += [f"  not seen         {', '.join(missed)}: what they take is no part of the figures"] if missed else []
     out += other_values.text(worst)
+    out += [
+        f"memshim: undecided: rank {r['rank']} ended with {r['exit']}: its figures are of a part of its run"
+        for r in rows
+        if r["exit"] and not r["out_of_memory"]
+    ]
     for p in (p for r in rows for p in r["processes"] if p["missing"]):
         out.append(f"memshim: {p['missing']}")
     return "\n".join(out)
