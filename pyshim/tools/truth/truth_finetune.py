@@ -73,7 +73,6 @@ PROGRAM_ARGUMENTS = {
         '{"optim": "adamw_torch_4bit"}',
         '{"optim": "adamw_torch_8bit"}',
         '{"optim": "paged_lion_32bit"}',
-        '{"optim": "galore_adamw", "optim_target_modules": ["mlp"]}',
         '{"do_eval": true, "bf16_full_eval": true}',
         '{"do_eval": true, "eval_accumulation_steps": 1}',
         '{"auto_find_batch_size": true}',

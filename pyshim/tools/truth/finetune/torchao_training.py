@@ -25,7 +25,8 @@ elif how == "qat":
 
     base = Int8DynamicActivationIntxWeightConfig(weight_dtype=torch.int4, weight_granularity=PerGroup(32))
     quantize_(model.model, QATConfig(base, step="prepare"))
-optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+decay = 0 if how == "int8-weights" else 0.01  # its weights cannot be scaled in place
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=decay)
 for _ in range(3):
     model(**tiny.batch()).loss.backward()
     optimizer.step()
