@@ -32,26 +32,6 @@ def cufft():
 
 
 @case
-def cusolver():
-    x, one, linalg = zeros(8, 8), torch.eye(8, device="cuda"), torch.linalg
-    return tried(
-        svd=lambda: linalg.svd(x),
-        eigh=lambda: linalg.eigh(x),
-        eig=lambda: linalg.eig(x),
-        qr=lambda: linalg.qr(x),
-        lu=lambda: linalg.lu(x),
-        cholesky=lambda: linalg.cholesky(one),
-        solve=lambda: linalg.solve(one, x),
-        inv=lambda: linalg.inv(one),
-        det=lambda: linalg.det(one),
-        lstsq=lambda: linalg.lstsq(x, x),
-        pinv=lambda: linalg.pinv(x),
-        geqrf=lambda: torch.geqrf(x),
-        norm=lambda: linalg.matrix_norm(x, 2),
-    )
-
-
-@case
 def cusparse():
     x = zeros(8, 8)
     return tried(

@@ -1,6 +1,5 @@
-/* Calls that are not replaced: each fails, and says its name. What they need (a workspace of cuFFT, cuSOLVER, cuSPARSE or cuDNN's recurrent
-   layers) only the library on a real device knows, so that a guess would pass as a measurement. For cuSOLVER and cuSPARSE it is enough that
-   nobody gets a handle. */
+/* Calls that are not replaced: each fails, and says its name. What they need (a workspace of cuFFT, cuSPARSE or cuDNN's recurrent layers)
+   only the library on a real device knows, so that a guess would pass as a measurement. For cuSPARSE it is enough that nobody gets a handle. */
 #include "pretend.h"
 
 #ifndef PUBLIC_HEADERS /* none looks at its parameters: their types are not written down */
@@ -27,7 +26,7 @@ DRIVER(cuDevSmResourceSplitByCount) DRIVER(cuDevResourceGenerateDesc) DRIVER(cuC
 DRIVER(cuTensorMapEncodeIm2col) DRIVER(cuStreamCreate) DRIVER(cuEventCreate)
 
 #define SOLVER(name) REFUSES(CUSOLVER, name, 9) /* CUSOLVER_STATUS_NOT_SUPPORTED */
-SOLVER(cusolverDnCreate) SOLVER(cusolverSpCreate)
+SOLVER(cusolverSpCreate)
 
 #define SPARSE(name) REFUSES(CUSPARSE, name, 10) /* CUSPARSE_STATUS_NOT_SUPPORTED */
 SPARSE(cusparseCreate)

@@ -12,7 +12,8 @@ MEMORY_ONLY = tuple(
 # python_arg_parser.cpp
 TAKE_NUMBERS = ("add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide")
 COLLECTIVES = ("c10d::", "_c10d_functional::", "_c10d_functional_autograd::", "c10d_functional::", "symm_mem::")
-LEAVES = {"aten::copy_"}  # composite by name, and not made of other operators
+# composite by name: copy_ is not made of other operators, and a check for errors is followed as one
+LEAVES = {"aten::copy_", "aten::_linalg_check_errors"}
 OVERWRITES = ("aten::copy_", "aten::fill_", "aten::zero_")  # what was there before does not matter
 PRODUCTS = {f"aten::{n}" for n in ("mm", "bmm", "addmm", "baddbmm", "addbmm", "mv", "addmv")}
 LAYERS = tuple(

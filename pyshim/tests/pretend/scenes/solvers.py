@@ -1,0 +1,59 @@
+"""Solvers and decompositions, of one matrix and of three: cuSOLVER's and cuBLAS's calls."""
+
+import cases
+import torch
+from cases import case
+
+from memshim import pretend
+
+
+@case
+def calls():
+    linalg, out = torch.linalg, {}
+    for name, sizes in (("one", (8, 8)), ("three", (3, 8, 8)), ("large", (600, 600))):
+        for dtype in (torch.float32, torch.complex128):
+            x = torch.randn(sizes, device="cuda", dtype=dtype)
+            for what, call in {
+                "svd": lambda: linalg.svd(x),
+                "gesvd": lambda: linalg.svd(x, driver="gesvd"),
+                "gesvda": lambda: linalg.svd(x, driver="gesvda"),
+                "eigh": lambda: linalg.eigh(x),
+                "qr": lambda: linalg.qr(x),
+                "lu": lambda: linalg.lu(x),
+                "cholesky": lambda: linalg.cholesky(x),
+                "cholesky_solve": lambda: torch.cholesky_solve(x, x),
+                "solve": lambda: linalg.solve(x, x),
+                "inv": lambda: linalg.inv(x),
+                "det": lambda: linalg.det(x),
+                "lstsq": lambda: linalg.lstsq(x, x),
+                "pinv": lambda: linalg.pinv(x),
+                "ldl": lambda: linalg.ldl_solve(*linalg.ldl_factor(x), x),
+                "ormqr": lambda: torch.ormqr(*torch.geqrf(x), x),
+                "lowrank": lambda: torch.svd_lowrank(x, q=4),
+                "norm": lambda: linalg.matrix_norm(x, 2),
+            }.items():
+                try:
+                    call()
+                    out[f"{what} of {name}, {dtype}"] = "ran"
+                except RuntimeError as e:
+                    out[f"{what} of {name}, {dtype}"] = str(e).split("\n")[0]
+    return out
+
+
+@case
+def svd():
+    return [list(t.shape) for t in torch.linalg.svd(torch.zeros(8, 8, device="cuda"))]
+
+
+@case
+def unsized():
+    return [c.name for c in pretend.report().unsized]
+
+
+@case
+def refused():
+    return [c.name for c in pretend.report().refused]
+
+
+if __name__ == "__main__":
+    cases.run()
