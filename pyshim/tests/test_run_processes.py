@@ -273,7 +273,7 @@ def test_pinned_memory_of_the_host_is_a_figure(tmp_path):
     assert p.returncode == 0, p.stderr
     (told,) = [q for q in json.loads((tmp_path / "out.json").read_text())["processes"] if q["devices"]]
     assert told["host_pinned"] == (16 + 8 + 1) * MIB
-    assert "  host pinned      25.0 MiB (page-locked memory of the host at its most;" in p.stderr
+    assert "  host pinned      25.0 MiB (the peak of page-locked memory of the host;" in p.stderr
 
 
 # ---- nothing half-written, nothing left ----

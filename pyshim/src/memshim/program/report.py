@@ -167,7 +167,7 @@ def host_lines(process: dict[str, Any]) -> list[str]:
     if not process["host_pinned"]:
         return []
     pinned = sizes.show(process["host_pinned"])
-    return [f"  host pinned      {pinned} (page-locked memory of the host at its most; no part of the total)"]
+    return [f"  host pinned      {pinned} (the peak of page-locked memory of the host; no part of the total)"]
 
 
 def _two_sentences(said: str) -> str:
