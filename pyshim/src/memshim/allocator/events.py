@@ -47,6 +47,7 @@ def read_entries(entries: list[dict[str, Any]], stacks: Stacks) -> list[Event]:
     """The allocator's trace entries of one device
     (torch.cuda.memory._snapshot()["device_traces"][i])."""
     known: dict[tuple[int, ...], int] = {}  # PyTorch gives one frame one dict in a snapshot
+    places: dict[int, tuple[str, int, str]] = {}  # of these dicts, by their ids
     nodes: dict[tuple[str, ...], int] = {}  # and a node of the graph allocates more than once
     out = []
     for e in entries:
@@ -58,7 +59,10 @@ def read_entries(entries: list[dict[str, Any]], stacks: Stacks) -> list[Event]:
             ids = tuple(map(id, frames))
             stack = known.get(ids, -2)
             if stack == -2:
-                stack = known[ids] = stacks.add([(f["filename"], f["line"], f["name"]) for f in frames])
+                for i, f in zip(ids, frames):
+                    if i not in places:
+                        places[i] = f["filename"], f["line"], f["name"]
+                stack = known[ids] = stacks.add([places[i] for i in ids])
         origin, lines_forward = -1, e.get("forward_frames")
         if lines_forward:
             texts = tuple(lines_forward)
