@@ -2,7 +2,9 @@
 
 import io
 import json
-import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -11,20 +13,13 @@ from memshim.program.phases import Phases
 torch = pytest.importorskip("torch")
 
 
-def forked(seen):
-    """What a function gives in a fork of this process, in which PyTorch's functions are heard."""
-    read, write = os.pipe()
-    pid = os.fork()
-    if not pid:
-        try:
-            os.write(write, json.dumps(seen()).encode())
-        finally:
-            os._exit(0)
-    os.close(write)
-    with open(read) as f:
-        said = f.read()
-    os.waitpid(pid, 0)
-    return json.loads(said)
+def apart(name):
+    """What a function of this file gives in a new process: there PyTorch's functions are heard, and
+    no other test has run a backward, after which a fork cannot."""
+    code = f"import json, test_run_phases; print(json.dumps(test_run_phases.{name}()))"
+    p = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parent, capture_output=True, text=True)
+    assert p.returncode == 0, p.stderr
+    return json.loads(p.stdout)
 
 
 def on_cpu():
@@ -57,7 +52,7 @@ def on_cpu():
 def test_what_begins_a_phase():
     trained = ["forward", "backward"]
     every = [*trained, "optimizer", "evaluation", "checkpoint"]
-    assert forked(on_cpu) == [
+    assert apart("on_cpu") == [
         ["nothing"],
         ["eval() of what never trains", "evaluation"],
         ["backward, after an eval()", *trained],
@@ -82,4 +77,4 @@ def gathered():
 
 
 def test_a_state_dict_of_all_ranks():
-    assert forked(gathered) == [[], ["gathering of state dicts"]]
+    assert apart("gathered") == [[], ["gathering of state dicts"]]
