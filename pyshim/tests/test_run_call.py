@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 import typing
 
 import pretended
@@ -63,6 +65,16 @@ def test_one_process_as_an_object(folder, capfd):
 def test_arguments_that_are_not_usable(folder, program, options, said):
     with pytest.raises(ValueError, match=re.escape(said)):
         memshim.run(program, **{"on": "t4", **options})
+
+
+def test_other_processes_of_the_caller_go_on(folder):
+    """A program that a signal ends takes what it started with it, and nothing else."""
+    words = [sys.executable, "-c", "import sys, time; time.sleep(60 * float(sys.argv[1])); sys.exit(3)"]
+    works, ended = (subprocess.Popen([*words, minutes]) for minutes in ("1", "0"))
+    memshim.run(["-c", "import os; os.kill(os.getpid(), 15)"], on="t4")
+    assert works.poll() is None, "it is not ended"
+    works.kill()
+    assert (works.wait(), ended.wait()) == (-9, 3), "nobody else waited for them"
 
 
 def test_a_launcher_inside(folder):

@@ -6,13 +6,14 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import itertools
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, BinaryIO
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # linux/prctl.h
@@ -30,7 +31,7 @@ def run(
     and of those of its processes that this one waited for, what waiting gave: an exit code, or less
     than nothing for a signal. quiet: without its standard streams. output: a file for what it
     prints, without an input. until: once that is true, it is ended with all of its processes."""
-    prctl = _prctl()
+    prctl, others = _prctl(), frozenset(children())
     prctl(PR_SET_CHILD_SUBREAPER, 1)  # processes whose parent has ended become this one's children
     quietly = subprocess.DEVNULL if quiet else None
     printed = output or quietly
@@ -53,8 +54,8 @@ def run(
         ended = until is not None and not wait(p, until)
         statuses = {p.pid: p.wait()}
         if statuses[p.pid] < 0 or ended:
-            end_children(statuses)
-        reap(statuses)
+            end_children(statuses, others)
+        reap(statuses, others)
     finally:
         for n, handler in before.items():
             signal.signal(n, handler)
@@ -94,39 +95,43 @@ def _prctl() -> Callable[[int, int], Any]:
     )
 
 
-def reap(statuses: dict[int, int]) -> None:
-    """Add those children that have ended."""
+def reap(statuses: dict[int, int], others: Collection[int]) -> None:
+    """Add those children that have ended, but for others, which somebody else waits for."""
     with contextlib.suppress(ChildProcessError):
-        while True:
-            pid, status = os.waitpid(-1, os.WNOHANG)
-            if not pid:
+        for wanted in [pid for pid in children() if pid not in others] if others else itertools.repeat(-1):
+            pid, status = os.waitpid(wanted, os.WNOHANG)
+            if pid:
+                statuses[pid] = os.waitstatus_to_exitcode(status)
+            elif wanted == -1:
                 return
-            statuses[pid] = os.waitstatus_to_exitcode(status)
 
 
 def children() -> list[int]:
-    """The processes whose parent is this one."""
+    """The processes whose parent is this one, also those that have ended and are not waited for;
+    none where the system has no list of them."""
     found: list[int] = []
+    if not os.path.isdir("/proc/self/task"):
+        return found
     for task in os.listdir("/proc/self/task"):
         with contextlib.suppress(OSError), open(f"/proc/self/task/{task}/children", encoding="ascii") as f:
             found += map(int, f.read().split())
     return found
 
 
-def end_children(statuses: dict[int, int]) -> None:
+def end_children(statuses: dict[int, int], others: Collection[int]) -> None:
     """End what a program that a signal ended has left behind; what those leave is left to this
-    process in turn."""
+    process in turn. Others, which were there before, go on."""
     asked: set[int] = set()
     until = time.monotonic() + PATIENCE
-    while left := children():
+    while left := [pid for pid in children() if pid not in others]:
         late = time.monotonic() > until
         for pid in left:
             if late or pid not in asked:
                 asked.add(pid)
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL if late else signal.SIGTERM)
-        reap(statuses)
-        if children():
+        reap(statuses, others)
+        if any(pid not in others for pid in children()):
             time.sleep(0.02)
         if time.monotonic() > until + PATIENCE:
             return
