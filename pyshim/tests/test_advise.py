@@ -297,3 +297,13 @@ def test_what_a_run_took_that_did_not_end_is_compared_with_nothing():
     assert whole.more(whole._replace(contents=Contents({"oom": {}, "x": 1}, [], [(1, 10)]))) == (1, 20)
     ended = whole._replace(contents=Contents({"oom": {"phase": "first"}}, [], [(1, 10)]))
     assert ended.more(whole) is whole.more(ended) is None
+
+
+@pytest.mark.parametrize("quality, kept", [("exact", "yes"), ("estimate", "undecided"), ("bound", "undecided")])
+def test_without_a_budget_a_card_is_kept_by_an_exact_figure_alone(quality, kept):
+    """memspec judges nothing then; what a value decides may still not fit."""
+    peaks = {"allocated": 16, "reserved": 32}
+    contents = recording.Contents({"phases": [peaks], "oom": None}, [], [])
+    judged = {"outcome": "inconclusive", "findings": [], "report": {"quality": quality, "peak": peaks}}
+    case = {"budgets": [], "device": {"memory": 64, "context": 0}}
+    assert advise._trial((), contents, judged, case).kept == kept

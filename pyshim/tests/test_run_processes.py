@@ -271,8 +271,8 @@ def test_pinned_memory_of_the_host_is_a_figure(tmp_path):
     (tmp_path / "offload.py").write_text(PINNED)
     p = run("--on", "t4", "--json", "out.json", "--", "offload.py", cwd=tmp_path)
     assert p.returncode == 0, p.stderr
-    (told,) = [q for q in json.loads((tmp_path / "out.json").read_text())["processes"] if q["devices"]]
-    assert told["host_pinned"] == (16 + 8 + 1) * MIB
+    (process,) = [q for q in json.loads((tmp_path / "out.json").read_text())["processes"] if q["devices"]]
+    assert process["host_pinned"] == (16 + 8 + 1) * MIB
     assert "  host pinned      25.0 MiB (the peak of page-locked memory of the host;" in p.stderr
 
 

@@ -112,11 +112,11 @@ def last_line(output: str) -> str:
 
 def run(program: str, argument: str, device: str) -> Result:
     with tempfile.TemporaryDirectory() as folder:
-        told = Path(folder) / "told.json"
+        report = Path(folder) / "report.json"
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         try:
             p = subprocess.run(
-                [sys.executable, "-m", "memshim", "run", "--on", device, "--json", str(told), "--"]
+                [sys.executable, "-m", "memshim", "run", "--on", device, "--json", str(report), "--"]
                 + [str(PROGRAMS / f"{program}.py"), *filter(None, [argument])],
                 env=os.environ | {"TMPDIR": folder, "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"},
                 cwd=folder,
@@ -131,7 +131,7 @@ def run(program: str, argument: str, device: str) -> Result:
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         if os.environ.get("MEMSPEC_TRUTH_LOG"):
             print(f"== {program} {argument}\n{p.stdout}", file=sys.stderr, flush=True)
-        processes: list[dict[str, Any]] = json.loads(told.read_text())["processes"] if told.exists() else []
+        processes: list[dict[str, Any]] = json.loads(report.read_text())["processes"] if report.exists() else []
         devices = [d for process in processes for d in process["devices"]]
         return Result(
             p.returncode == 0 and bool(devices),

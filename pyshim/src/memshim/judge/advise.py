@@ -134,8 +134,8 @@ def _trial(tried: tuple[Remedy, ...], contents: recording.Contents, judged: dict
         kept = BROKEN
     elif not same:
         kept = UNDECIDED  # the replay is not the run
-    elif kept == UNDECIDED and not case["budgets"]:
-        kept = KEPT  # the card alone is the limit
+    elif kept == UNDECIDED and not case["budgets"] and report["quality"] == "exact":
+        kept = KEPT  # the card alone is the limit, and the figure is certain
     loads = [f["predicted"] / f["limit"] for f in judged["findings"] if f["predicted"] and f["limit"]]
     room = (case["device"]["memory"] or 0) - (case["device"]["context"] or 0)
     if room > 0:

@@ -44,7 +44,7 @@ class Figures(NamedTuple):
     pid: int
     end: int
     status: int
-    pinned: int  # the host's memory that was page-locked, at its most; bytes
+    pinned: int  # the peak of the host's page-locked memory, bytes
     command: list[str]
     cards: list[Card]
 

@@ -186,7 +186,7 @@ class Watch:
         """A worker's figures, which later ones replace."""
         import torch
 
-        told = bool(read(worker, "cache_config.kv_cache_memory_bytes"))  # then the engine computes none
+        stated = bool(read(worker, "cache_config.kv_cache_memory_bytes"))  # then the engine computes none
         free, total = torch.cuda.mem_get_info(worker.device)
         figures = {
             "rank": read(worker, "rank"),
@@ -195,10 +195,10 @@ class Watch:
             "free_at_start": read(worker, "init_snapshot.free_memory"),
             "requested": int(read(worker, "requested_memory")),
             "loaded": int(read(worker, "model_runner.model_memory_usage")),
-            "activation": None if told else int(read(worker, "peak_activation_memory")),
-            "outside_pytorch": None if told else int(read(worker, "non_torch_memory")),
+            "activation": None if stated else int(read(worker, "peak_activation_memory")),
+            "outside_pytorch": None if stated else int(read(worker, "non_torch_memory")),
             "kv_memory": read(worker, "cache_config.kv_cache_memory_bytes")
-            if told
+            if stated
             else int(read(worker, "available_kv_cache_memory_bytes")),
             "graphs": getattr(worker, "_memshim_graphs", 0),
             "allocated_peak": torch.cuda.max_memory_allocated(worker.device),
