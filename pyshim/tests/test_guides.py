@@ -37,7 +37,7 @@ def pattern(lines):
     return "".join(r"(?:.*\n)*" if line == "…" else re.escape(line) + "\n" for line in lines)
 
 
-@pytest.mark.parametrize("page", ["training-script", "python-model", "pytest"])
+@pytest.mark.parametrize("page", ["training-script", "many-gpus", "python-model", "pytest"])
 def test_a_page_says_what_its_commands_print(page, tmp_path, found_binary):
     if why := pretended.missing():
         pytest.skip(why)
