@@ -16,6 +16,7 @@
 # make truth  the tables of docs/accuracy.md: predictions against recorded truth
 # make truth-xmem  xMem's measured training peaks and four estimators, beside a pretend GPU with torch 2.6.0
 # make truth-finetune  programs of fine-tuning libraries on a pretend GPU: which work, and their peaks (PROGRAMS="qlora trl_sft"); fetches 6 GB
+# make truth-releases  predictions beside each PyTorch from 2.6 to 2.15, as a table (RELEASES="2.7.1 2.8.0")
 # make truth-pretend  predictions against PyTorch on pretend GPUs, for all of torchvision's models: hours (CATALOG=timm ORACLE=DIR DEVICES="--device t4")
 # make release  memshim's source distribution and wheels for every system into dist/, each tried in a fresh environment
 
@@ -35,7 +36,7 @@ RACE := ./engine/program ./engine/internal/once ./internal/cli ./assert ./cudame
 RACE_ENGINE := ^Test(Invariants|Judge|TrainingSteps|ARunIsMadeOnce)
 RACE_COMMAND := ^TestScript$$/^(against|baseline|check|init|update|verify)$$|^TestVerify|^TestInterrupted
 
-.PHONY: test help lint-python go fmt vet tidy staticcheck workflows files prose unit hostile race goldens formats python probe recordings test-python test-compat test-pretend test-serve examples-python check workspace workspace-current examples fuzz bench bench-python scale mutants mutants-python truth truth-finetune truth-xmem release clean
+.PHONY: test help lint-python go fmt vet tidy staticcheck workflows files prose unit hostile race goldens formats python probe recordings test-python test-compat test-pretend test-serve examples-python check workspace workspace-current examples fuzz bench bench-python scale mutants mutants-python truth truth-finetune truth-releases truth-xmem release clean
 
 test: go lint-python prose hostile race formats python probe recordings workspace-current test-python examples-python
 
@@ -217,9 +218,19 @@ ORACLE ?= .cache/oracle
 truth-pretend: $(VENV)/.stamp
 	PYTHONPATH=pyshim/tools $(VENV)/bin/python -m truth oracle $(CATALOG) --cache $(ORACLE) $(DEVICES) $(MODELS)
 
-# Training peaks that others measured on real GPUs with torch 2.6.0, beside a pretend GPU's with that release; fetches 6 GB.
-truth-xmem: $(VENV)/.stamp
-	WITH=transformers==4.51.3 RUN=pyshim/tools/truth/xmem.py .ci/pretend 2.6.0
+# The same for 21 models of torchvision and ten of transformers with each PyTorch from 2.6 to 2.15, as a table; ten minutes a release.
+truth-releases:
+	RUN="pyshim/tools/truth/__main__.py releases" .ci/pretend $(RELEASES)
+
+# Training peaks that others measured on real GPUs with torch 2.6.0, beside a pretend GPU's with that release; fetches 7 GB.
+# Of the convolutional ones also with the workspaces of a cuDNN that answers without a device, and how far the formula is from that.
+NEWER_CUDNN := .cache/cudnn-9.10.2
+truth-xmem: $(VENV)/.stamp $(NEWER_CUDNN)/.stamp
+	MEMSPEC_CUDNN=$(CURDIR)/$(NEWER_CUDNN) WITH=transformers==4.51.3 RUN=pyshim/tools/truth/xmem.py .ci/pretend 2.6.0
+
+$(NEWER_CUDNN)/.stamp: $(VENV)/.stamp
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --target $(NEWER_CUDNN) nvidia-cudnn-cu12==9.10.2.21
+	touch $@
 
 # Programs of bitsandbytes, peft, trl, torchao, liger and transformers' Trainer, in an environment of their own.
 FINETUNE := .venv-finetune

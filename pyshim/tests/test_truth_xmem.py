@@ -31,3 +31,9 @@ def test_rows_are_summed_up_by_the_size_of_their_errors():
     assert errors[:3] == pytest.approx([-10, 1.9, 0.5]) and errors[3] is None
     found = list(xmem.summary("language", {"pretend": errors[:3], "llmem": []}))
     assert found == ["| language | pretend | 3 | 2 | 4.13 | 1.90 | 10.00 |", "| language | llmem | 0 | | | | |"]
+
+
+def test_the_formula_is_compared_with_a_newer_cudnn():
+    text = xmem.apart([(90, 100), (120, 100)])
+    assert text.startswith("convolutional, 2 rows: reserved by formula is -10.0 to +20.0 % of that")
+    assert text.endswith(", 15.0 % in the mean")

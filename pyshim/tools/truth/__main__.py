@@ -51,6 +51,7 @@ VERBS = {
     "convolution-models": Verb("ask_models.py", "[--cudnn DIR]", "workspace/models.json"),
     "attention": Verb("ask_attention.py", "[--cudnn DIR]", "workspace/attention.json"),
     "oracle": Verb("oracle/__main__.py", "CATALOG --cache DIR -o FILE [MODEL…]", "pretend/engine"),
+    "releases": Verb("truth_releases.py", "[CATALOG…]", "(a table of predictions beside the PyTorch of this Python)"),
     "oracle-part": Verb("oracle/part.py", "CATALOG MODEL DEVICE", "(where a run and its prediction part)"),
     "value-modes": Verb("truth_values.py", "[CASE…]", "(a table of modes beside real values)"),
     "xmem": Verb(

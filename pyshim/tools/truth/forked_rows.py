@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 Row = dict[str, str]
@@ -30,7 +30,9 @@ def serve(run: Callable[[Row], dict[str, Any]]) -> int:
     return 0
 
 
-def results(file: str, rows: Iterable[Row]) -> Iterator[tuple[Row, dict[str, Any]]]:
+def results(
+    file: str, rows: Iterable[Row], environ: Mapping[str, str] | None = None
+) -> Iterator[tuple[Row, dict[str, Any]]]:
     """Each row with its result; file --serve serves them. A row's gpu is a device of memspec."""
     from memshim import pretend
 
@@ -38,7 +40,7 @@ def results(file: str, rows: Iterable[Row]) -> Iterator[tuple[Row, dict[str, Any
     for gpu in dict.fromkeys(r["gpu"] for r in rows):
         p = subprocess.Popen(
             [sys.executable, file, "--serve"],
-            env=os.environ | pretend.environment(gpu),
+            env={**(os.environ if environ is None else environ), **pretend.environment(gpu)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -8,11 +8,16 @@ gradients are set to None where an iteration starts, if the place is not recorde
 load beside PyTorch's allocator is in the measured figure and not in this one. Run it with torch
 2.6.0, torchvision 0.21.0 and transformers 4.51.3. A row takes seconds, in a separate process that
 is forked from one that has imported all.
+
+The cuDNN of torch 2.6.0 cannot be asked without a device. Where MEMSPEC_CUDNN names a newer one, that
+answers for the convolutional rows, which are run by formula too; the last line says by how much
+the two differ.
 """
 
 from __future__ import annotations
 
 import csv
+import os
 import statistics
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -24,7 +29,8 @@ import forked_rows
 ROWS = Path(__file__).parents[3] / "testdata" / "measured" / "xmem.csv"
 KINDS = ("language", "convolutional")
 ESTIMATORS = ("xmem", "dnnmem", "schedtune", "llmem")
-OURS = "pretend"
+OURS, FORMULA = "pretend", "formula"
+NEWER = "MEMSPEC_CUDNN"
 ITERATIONS, TOKENS, SIDE = 4, 128, 86
 WITHIN = 2.0  # percent
 MIB = 1 << 20
@@ -189,6 +195,26 @@ def summary(kind: str, errors: dict[str, list[float]]) -> Iterator[str]:
         )
 
 
+def runs(kind: str) -> Iterator[tuple[dict[str, str], dict[str, dict[str, Any]]]]:
+    """Each row with its result, and with that by formula where another cuDNN answers."""
+    both = kind == "convolutional" and NEWER in os.environ
+    plain = {k: v for k, v in os.environ.items() if k != NEWER}
+    by_formula = forked_rows.results(__file__, measured([kind]), plain)
+    for row, told in forked_rows.results(__file__, measured([kind])):
+        yield row, {OURS: told, **({FORMULA: next(by_formula)[1]} if both else {})}
+
+
+def apart(pairs: list[tuple[int, int]]) -> str:
+    """By how much the first of each pair, a peak by formula, differs from the second, with a newer
+    cuDNN."""
+    errors = [100 * (a / b - 1) for a, b in pairs]
+    mean = statistics.mean(map(abs, errors))
+    return (
+        f"convolutional, {len(errors)} rows: reserved by formula is {min(errors):+.1f} to {max(errors):+.1f} % of that "
+        f"with the cuDNN of {NEWER}, {mean:.1f} % in the mean"
+    )
+
+
 def main() -> int:
     if sys.argv[1:] == ["--serve"]:
         return serve()
@@ -198,17 +224,22 @@ def main() -> int:
         return 2
     sums: list[str] = []
     notes: set[str] = set()
+    pairs: list[tuple[int, int]] = []
     for kind in wanted:
-        errors: dict[str, list[float]] = {name: [] for name in (OURS, *ESTIMATORS)}
+        ours = [OURS, FORMULA] if kind == "convolutional" and NEWER in os.environ else [OURS]
+        errors: dict[str, list[float]] = {name: [] for name in (*ours, *ESTIMATORS)}
         print(f"{kind}: measured and pretended MiB; errors in % of what was measured")
         head = " ".join(f"{n:>9}" for n in errors)
         print(f"{'model, optimizer, batch':46} {'zero_grad':>15} {'GPU':>14} {'measured':>8} {'pretend':>8} {head}")
-        for row, told in forked_rows.results(__file__, measured([kind])):
-            given = {OURS: told.get("reserved"), **{n: row[n] for n in ESTIMATORS}}
+        for row, results in runs(kind):
+            told = results[OURS]
+            given = {n: r.get("reserved") for n, r in results.items()} | {n: row[n] for n in ESTIMATORS}
             found = {n: off(row, v) for n, v in given.items()}
             for n, e in found.items():
                 if e is not None:
                     errors[n].append(e)
+            if given[OURS] and given.get(FORMULA):
+                pairs.append((given[FORMULA], given[OURS]))
             notes.update(told.get("notes", ()))
             name = f"{row['model']}, {row['optimizer']}, {row['batch']}"
             ours = f"{told['reserved'] / MIB:8.0f}" if "reserved" in told else told["error"]
@@ -220,6 +251,8 @@ def main() -> int:
     print("| rows | estimate | of | within 2 % | mean, % | median, % | worst, % |")
     print("|---|---|---:|---:|---:|---:|---:|")
     print("\n".join(sums))
+    if pairs:
+        print(apart(pairs))
     for n in sorted(notes):
         print(f"note: {n}")
     return 0

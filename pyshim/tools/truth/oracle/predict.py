@@ -14,7 +14,7 @@ from typing import Any
 from oracle.configuration import PREDICTIONS, Prediction, Run
 
 from memshim import binary
-from memshim.pretend import support
+from memshim.pretend import convolutions, support
 
 
 def describe(value: Any, channels_last: bool) -> Any:
@@ -71,11 +71,10 @@ def reports(model: Any, runs: Iterable[Run], cache: Path, kinds: Iterable[str]) 
         return {}
     if not path.exists() or path.read_text() != text or not (folder / "asked").exists():
         path.write_text(text)
-        asked = subprocess.run(
-            [sys.executable, "-m", "memshim", "workspace", "--jobs", "2", "--cache", str(cache / "cudnn"), str(path)],
-            capture_output=True,
-            text=True,
-        )
+        command = [sys.executable, "-m", "memshim", "workspace", "--jobs", "2", "--cache", str(cache / "cudnn")]
+        if named := os.environ.get(convolutions.FOLDER):
+            command += ["--cudnn", named]
+        asked = subprocess.run([*command, str(path)], capture_output=True, text=True)
         (folder / "asked").write_text(asked.stdout + asked.stderr)
     p = subprocess.run([binary.find(), "check", "--format", "json", str(path)], capture_output=True, text=True)
     if p.returncode not in (0, 1, 2, 3) or not p.stdout:
