@@ -43,6 +43,7 @@ type modelDecl struct {
 	name     string
 	pos      Pos
 	settings settings // the model's own over the defaults; its dims are the model's
+	label    []string // of one of several cases: what its own args: and ranks: add to its name
 }
 
 var reservedNames = []string{"min", "max", "KiB", "MiB", "GiB", "TiB"}
@@ -155,7 +156,7 @@ func (d *document) cases(m modelDecl, s settings) []Case {
 	for i := range total {
 		s.device = on.of[i%len(on.of)]
 		c := Case{Model: m.name, Dir: d.dir, Pos: m.pos, Dims: pick(dims, i/len(on.of), total/len(on.of))}
-		called := naming{model: m.name, given: s.name, dims: dims, named: named, device: on.list && (s.name == nil || len(on.of) > 1)}
+		called := naming{model: m.name, given: s.name, label: m.label, dims: dims, named: named, device: on.list && (s.name == nil || len(on.of) > 1)}
 		c.Name = called.of(c.Dims, s.device)
 		if first, twice := d.names[c.Name]; twice {
 			d.errorAt(m.pos, "got a second case of the name %q, first at line %d: name: gives another", shorten(c.Name), first.Line)
@@ -264,6 +265,7 @@ func pick(dims []dimDecl, i, total int) []Dim {
 type naming struct {
 	model  string
 	given  *string // name: of the case
+	label  []string
 	dims   []dimDecl
 	named  []bool // of the dims, those that stand in the name
 	device bool   // so does the device: device: is a list
@@ -272,11 +274,10 @@ type naming struct {
 // of is resnet50[B=8,device=t4]. A given name stands for all of it, and of several cases each adds
 // what distinguishes them.
 func (n *naming) of(dims []Dim, on *device.Device) string {
-	name := n.model
+	name, parts := n.model, slices.Clone(n.label)
 	if n.given != nil {
-		name = *n.given
+		name, parts = *n.given, nil
 	}
-	var parts []string
 	for i, dim := range dims {
 		if n.named[i] && (n.given == nil || len(n.dims[i].values) > 1) {
 			parts = append(parts, dim.Name+"="+strconv.FormatInt(dim.Value, 10))

@@ -200,6 +200,7 @@ func (d *document) model(e entry, defaults settings) []Case {
 		c := m
 		c.pos = d.at(n)
 		own := d.layer(n, inCase, casePath)
+		c.label = own.programLabel()
 		if n.Kind == yaml.MappingNode {
 			s := own.over(base)
 			said = append(said, s)

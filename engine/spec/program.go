@@ -231,6 +231,35 @@ func (s *settings) programDims() []string {
 	return names
 }
 
+// plainWord is an argument that can stand in the name of a case.
+var plainWord = regexp.MustCompile(`^[\w./:=+@%-]{1,40}$`)
+
+// programLabel is what distinguishes a case of a program by its own ranks: and args:, such as
+// world_size=8 and "--batch 2". Arguments that name a dim are left out, since the dim is in the
+// name; so are those with characters that a name should not have.
+func (s *settings) programLabel() []string {
+	c := Case{Program: &Program{}}
+	for _, set := range s.sets {
+		set(&c)
+	}
+	var out []string
+	if r := c.Program.Ranks; r != nil {
+		if r.WorldSize > 0 {
+			out = append(out, fmt.Sprintf("world_size=%d", r.WorldSize))
+		}
+		if r.NProcPerNode > 0 {
+			out = append(out, fmt.Sprintf("nproc_per_node=%d", r.NProcPerNode))
+		}
+		if len(r.Run) > 0 {
+			out = append(out, "run="+strings.Join(r.Run, "+"))
+		}
+	}
+	if len(s.args) > 0 && !slices.ContainsFunc(s.args, func(a string) bool { return !plainWord.MatchString(a) }) {
+		out = append(out, strings.Join(s.args, " "))
+	}
+	return out
+}
+
 // Command is the program with its arguments as memshim run takes it.
 func (p *Program) Command() []string {
 	if p.Module != "" {

@@ -85,9 +85,9 @@ def recording(folder, name):
 def test_a_program_runs_as_memspec_yaml_states_it(recorded):
     assert runs(recorded) == [f"{recorded.name} --batch 8 None", "lib 16 here"]
     header, events = decode(recording(recorded, "module"))
-    assert (header["built"], header["mode"], header["case"]) == ("a program", "training", "module")
+    assert (header["built"], header["mode"], header["case"]) == ("a program", "training", "module[16]")
     assert header["device"]["total"] == 1 << 30
-    assert header["made"]["command"] == ["python", "-m", "memshim", "capture", "memspec.yaml", "--case", "module"]
+    assert header["made"]["command"] == ["python", "-m", "memshim", "capture", "memspec.yaml", "--case", "module[16]"]
     assert [f["path"] for f in header["made"]["files"]] == ["../lib/pkg/train.py"]
     assert [f["path"] for f in header["made"]["read"]] == ["../lib/pkg/rows.txt"]
     assert set(header["made"]["variables"]) == {"LOG"}, "HOME is the case's own"

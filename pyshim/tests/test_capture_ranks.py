@@ -84,9 +84,9 @@ def test_ranks_are_judged_without_python(ranks):
     said = binary.call("check", spec)
     where = "rank 0 (dp 0 of 16; 2 of 16 ranks run; 1 that differ did not)"
     assert said.code == 3 and where in " ".join(said.out.split()), said.out + said.err
-    said = binary.call("explain", spec, "--case", "train", "--rank", "15")
+    said = binary.call("explain", spec, "--case", "train[world_size=16,8]", "--rank", "15")
     assert said.code == 0 and "rank 15 (dp 15 of 16;" in said.out and "train.py:" in said.out, said.out + said.err
-    said = binary.call("explain", spec, "--case", "train", "--rank", "12")
+    said = binary.call("explain", spec, "--case", "train[world_size=16,8]", "--rank", "12")
     assert said.code == 2 and "got rank 12, want one that ran: [0 15]" in said.err, said.out
     said = binary.call("estimate", str(next((ranks / ".memspec").glob("*.rank15.rec"))), "--device", "t4")
     assert said.code == 0 and "eager, training" in said.out and "quality exact" in " ".join(said.out.split()), said.out
