@@ -40,15 +40,3 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
-
-// FuzzParseExpr reads any text as an expression: no panic and no endless loop.
-func FuzzParseExpr(f *testing.F) {
-	for _, seed := range []string{"a if b is not None else (c, d[0])", "not x.y or 'a' != z and f(a, b)", "[1, (2,), -3]", "x\\\n", "a.b.c(d)(e)"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		if x, ok := ParseExpr(text); ok && x == nil {
-			t.Fatal("got no expression, want one")
-		}
-	})
-}

@@ -3,9 +3,7 @@
 //
 // Read finds the statements of a function, how they nest and which names they bind. It looks at
 // words and brackets only, never fails, and takes what it does not understand for a statement that
-// binds nothing. ParseExpr reads the few expressions that leave nothing in an archive: names,
-// attributes, containers, constants and conditions over them. Nothing is evaluated here. Tokens and
-// expressions are those of package python.
+// binds nothing. Tokens and expressions are those of package python.
 package pysource
 
 // Kind distinguishes statements by what they do to the flow of control.

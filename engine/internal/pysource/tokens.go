@@ -153,3 +153,15 @@ func splitTop(s string) []string {
 		s = s[i+1:]
 	}
 }
+
+// Arguments are what stands between a call's parentheses, apart at commas.
+func Arguments(s string) []string {
+	parts := splitTop(s)
+	for i := range parts {
+		parts[i] = strings.TrimSpace(parts[i])
+	}
+	if parts[len(parts)-1] == "" { // nothing, or behind a last comma
+		parts = parts[:len(parts)-1]
+	}
+	return parts
+}

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/memspec/memspec/engine/internal/pysource"
+	"github.com/memspec/memspec/engine/internal/python"
 	"github.com/memspec/memspec/engine/internal/zeroed"
 	"github.com/memspec/memspec/engine/program"
 )
@@ -51,7 +52,7 @@ func (n *Names) HostNumber(node int) bool { return n.fill[node] }
 // Reader reads the names of the functions of one program. The zero Reader is ready.
 type Reader struct {
 	texts  map[*program.SourceText]*pysource.Source // functions of many classes share theirs
-	exprs  map[string]pysource.Expr                 // by text, nil for one that does not parse: statements run once a call
+	exprs  map[string]python.Expr                   // by text, nil for one that does not parse: statements run once a call
 	work   reading                                  // used again
 	scopes []*Scope                                 // to be used again
 }
@@ -138,12 +139,14 @@ func (r *Reader) source(t *program.SourceText) *pysource.Source {
 }
 
 // expr is the expression that a text is, nil where it is none that is read.
-func (r *Reader) expr(text string) pysource.Expr {
+func (r *Reader) expr(text string) python.Expr {
 	x, ok := r.exprs[text]
 	if !ok {
-		x, _ = pysource.ParseExpr(text)
+		if parsed, err := python.ParseExpr(text); err == nil {
+			x = parsed
+		}
 		if r.exprs == nil {
-			r.exprs = map[string]pysource.Expr{}
+			r.exprs = map[string]python.Expr{}
 		}
 		r.exprs[text] = x
 	}

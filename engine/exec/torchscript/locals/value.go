@@ -1,9 +1,11 @@
 package locals
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/memspec/memspec/engine/internal/pysource"
+	"github.com/memspec/memspec/engine/internal/python"
 	"github.com/memspec/memspec/engine/ops"
 )
 
@@ -11,6 +13,7 @@ import (
 // does not know makes the whole unknown.
 type evaluation struct {
 	scope *Scope
+	text  string // what is evaluated
 	bad   bool
 	fresh []any // containers it made: held by no one yet
 }
@@ -21,7 +24,7 @@ func (s *Scope) value(text string) (v any, ok bool) {
 	if x == nil {
 		return nil, false
 	}
-	e := &evaluation{scope: s}
+	e := &evaluation{scope: s, text: text}
 	v = e.eval(x)
 	for _, c := range e.fresh {
 		s.run.Hold(c)
@@ -54,38 +57,41 @@ func (e *evaluation) fail() any {
 	return nil
 }
 
-func (e *evaluation) eval(x pysource.Expr) any {
+// eval is what x evaluates to, as Python does it: sides that are not reached need not be known.
+func (e *evaluation) eval(x python.Expr) any {
 	if e.bad {
 		return nil
 	}
 	switch x := x.(type) {
-	case *pysource.Const:
+	case *python.Paren:
+		return e.eval(x.X)
+	case *python.Name:
+		return e.name(x.Text)
+	case *python.Number:
+		return e.integer(x.Text)
+	case *python.String:
 		return x.Value
-	case *pysource.Name:
-		return e.name(x.ID)
-	case *pysource.Attr:
+	case *python.Attr:
 		return e.attr(e.eval(x.X), x.Name)
-	case *pysource.Index:
+	case *python.Subscript:
 		v := e.eval(x.X)
-		return e.item(v, e.eval(x.At))
-	case *pysource.Call:
+		return e.item(v, e.eval(x.Index))
+	case *python.Call:
 		return e.call(x)
-	case *pysource.Tuple:
-		return e.made(&ops.Tuple{}, e.all(x.Items))
-	case *pysource.List:
-		return e.made(&ops.List{}, e.all(x.Items))
-	case *pysource.Not:
-		return !e.truth(e.eval(x.X))
-	case *pysource.Bool:
-		v := e.eval(x.X)
-		if e.bad || e.truth(v) == x.Or {
-			return v
+	case *python.Tuple:
+		return e.made(&ops.Tuple{}, e.all(x.Elems))
+	case *python.List:
+		return e.made(&ops.List{}, e.all(x.Elems))
+	case *python.Unary:
+		switch n, number := x.X.(*python.Number); {
+		case x.Op == "not":
+			return !e.truth(e.eval(x.X))
+		case x.Op == "-" && number:
+			return e.integer("-" + n.Text)
 		}
-		return e.eval(x.Y)
-	case *pysource.Compare:
-		v := e.eval(x.X)
-		return e.compare(x, v, e.eval(x.Y))
-	case *pysource.Cond:
+	case *python.Binary:
+		return e.binary(x)
+	case *python.Cond:
 		if e.truth(e.eval(x.Test)) {
 			return e.eval(x.Then)
 		}
@@ -94,12 +100,21 @@ func (e *evaluation) eval(x pysource.Expr) any {
 	return e.fail()
 }
 
-func (e *evaluation) all(xs []pysource.Expr) []any {
+func (e *evaluation) all(xs []python.Expr) []any {
 	var out []any
 	for _, x := range xs {
 		out = append(out, e.eval(x))
 	}
 	return out
+}
+
+// integer is a decimal number; no other is needed.
+func (e *evaluation) integer(text string) any {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return e.fail()
+	}
+	return n
 }
 
 // made fills a container; it holds its members.
@@ -120,16 +135,42 @@ func (e *evaluation) made(c any, items []any) any {
 	return c
 }
 
-// compare is what == and != say of the values that conditions are made of.
-func (e *evaluation) compare(x *pysource.Compare, v, w any) any {
-	if x.Is {
-		return (v == nil) != x.Negated
-	}
-	switch v.(type) {
-	case nil, bool, int64, string:
-		return (v == w) != x.Negated
+// binary is what and, or and a comparison evaluate to: with is, one with None.
+func (e *evaluation) binary(x *python.Binary) any {
+	v := e.eval(x.X)
+	switch x.Op {
+	case "or", "and":
+		if e.bad || e.truth(v) == (x.Op == "or") {
+			return v
+		}
+		return e.eval(x.Y)
+	case "==", "!=":
+		w := e.eval(x.Y)
+		if !alone(x.X) || !alone(x.Y) {
+			return e.fail()
+		}
+		switch v.(type) {
+		case nil, bool, int64, string: // what conditions are made of
+			return (v == w) == (x.Op == "==")
+		}
+	case "is", "is not":
+		if none, ok := x.Y.(*python.Name); ok && none.Text == "None" && alone(x.X) {
+			return (v == nil) == (x.Op == "is")
+		}
 	}
 	return e.fail()
+}
+
+// alone says whether x is the whole side of a comparison: not a part of a chain such as a == b == c,
+// nor what binds looser.
+func alone(x python.Expr) bool {
+	switch x := x.(type) {
+	case *python.Binary:
+		return false
+	case *python.Unary:
+		return x.Op != "not"
+	}
+	return true
 }
 
 // truth is a value's truth, for the values that conditions are made of.
@@ -186,8 +227,16 @@ func (e *evaluation) item(v, i any) any {
 	return ops.Members(v)[k]
 }
 
-// name is a local's value.
+// name is a local's value, or the constant of that name.
 func (e *evaluation) name(id string) any {
+	switch id {
+	case "None":
+		return nil
+	case "True":
+		return true
+	case "False":
+		return false
+	}
 	if i, ok := e.scope.find(id); ok && e.scope.set[i] {
 		return e.scope.held[i]
 	}
@@ -195,22 +244,43 @@ func (e *evaluation) name(id string) any {
 }
 
 // call is what one of the functions says that ask whether a model is being scripted or traced: it is not.
-func (e *evaluation) call(c *pysource.Call) any {
-	root, _, _ := strings.Cut(c.Path, ".")
+func (e *evaluation) call(c *python.Call) any {
+	path := dotted(c.Fn)
+	root, _, _ := strings.Cut(path, ".")
 	if _, local := e.scope.find(root); local {
 		return e.fail()
 	}
-	switch c.Path[strings.LastIndexByte(c.Path, '.')+1:] {
-	case "is_scripting", "is_tracing", "is_exporting", "is_compiling", "is_dynamo_compiling", "has_torch_function", "has_torch_function_unary", "has_torch_function_variadic":
+	switch path[strings.LastIndexByte(path, '.')+1:] {
+	case "is_scripting", "is_tracing", "is_exporting", "is_compiling", "is_dynamo_compiling",
+		"has_torch_function", "has_torch_function_unary", "has_torch_function_variadic":
 		return false
 	case "annotate": // torch.jit.annotate(T, value)
-		if len(c.Args) == 2 {
-			if x := e.scope.reader.expr(c.Args[1]); x != nil {
-				return e.eval(x)
+		if args := pysource.Arguments(e.text[c.Open+1 : c.End-1]); len(args) == 2 {
+			if x := e.scope.reader.expr(args[1]); x != nil {
+				around := e.text
+				e.text = args[1]
+				v := e.eval(x)
+				e.text = around
+				return v
 			}
 		}
 	}
 	return e.fail()
+}
+
+// dotted is x where that is a name, or attributes of one; "" where it is something else.
+func dotted(x python.Expr) string {
+	path := ""
+	for {
+		switch y := x.(type) {
+		case *python.Name:
+			return y.Text + path
+		case *python.Attr:
+			path, x = "."+y.Name+path, y.X
+		default:
+			return ""
+		}
+	}
 }
 
 // lenOf is how many members a tuple or list has, -1 for what is neither.
