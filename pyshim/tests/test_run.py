@@ -7,6 +7,7 @@ import sys
 
 import pretended
 import pytest
+import warm
 from captured import decode
 
 from memshim import binary
@@ -23,14 +24,7 @@ def possible():
 
 
 def run(*arguments, stdin="", **kw):
-    return subprocess.run(
-        [sys.executable, "-m", "memshim", "run", *arguments],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        **kw,
-    )
+    return warm.run([sys.executable, "-m", "memshim", "run", *arguments], input=stdin, **kw)
 
 
 TRAIN = """
@@ -67,14 +61,7 @@ def test_a_training_program(tmp_path):
         "fed",
         str(tmp_path),
     )
-    plain = subprocess.run(
-        [sys.executable, "train.py"],
-        input="",
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env=pretended.environment("t4"),
-    )
+    plain = warm.run([sys.executable, "train.py"], cwd=tmp_path, env=pretended.environment("t4"))
     assert json.loads(plain.stdout)["stats"] == said["stats"], (
         "the number of allocations and their sizes are as without us"
     )

@@ -1,0 +1,333 @@
+"""A Python process that has imported torch and forks another for each command that it is asked to
+run: the command finds torch, torch._dynamo and what they import at hand, and imports each of them
+in a few milliseconds. warm.py starts it and says what holds.
+
+Its code bears the name of runpy, whose frames are left out of stacks."""
+
+import atexit
+import contextlib
+import gc
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import json
+import os
+import pickle
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import types
+import weakref
+
+LARGEST = 1 << 20  # bytes of a request
+# read when torch or Python starts, or by what torch loads: a command for which one differs is not forked
+EARLY = ("LD_", "TORCH", "PYTORCH", "CUDA", "CUDNN", "CUBLAS", "OMP_", "MKL_", "KMP_", "NCCL_", "TRITON", "PYTHON")
+LATE = {"PYTHONPATH", "CUDA_VISIBLE_DEVICES"}
+PIPES = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")  # as subprocess has them
+
+
+def early(environ):
+    """The variables that must be those of this process."""
+    return {n: v for n, v in environ.items() if n.startswith(EARLY) and n not in LATE}
+
+
+class Loader(importlib.abc.Loader):
+    """Gives a module that was loaded before the fork, and with it its group's others, each by an
+    import, which whoever waits for one sees."""
+
+    def __init__(self, shelf, name):
+        self.shelf, self.name = shelf, name
+        self.module, self.spec, self.loader = shelf.modules[name]
+
+    def create_module(self, spec):
+        return self.module
+
+    def exec_module(self, module):
+        del self.shelf.modules[self.name]
+        module.__spec__, module.__loader__ = self.spec, self.loader
+        for name in self.shelf.others(self.name):
+            if name in self.shelf.modules:
+                importlib.import_module(name)
+            if name in self.shelf.attributes:
+                parent, value = self.shelf.attributes.pop(name)
+                parent.__dict__[name.rpartition(".")[2]] = value
+
+
+class Shelf(importlib.abc.MetaPathFinder):
+    """Modules that are loaded and not yet imported, in groups: what imports of one name loaded."""
+
+    def __init__(self):
+        self.modules, self.groups, self.attributes, self.variables = {}, [], {}, {}
+
+    def load(self, name, *brings):
+        """Import a name: a group of what that loaded, except the standard library's. brings: names of
+        groups before it that it imports too."""
+        before, environ = set(sys.modules), dict(os.environ)
+        importlib.import_module(name)
+        new = [n for n in sys.modules if n not in before and n.partition(".")[0] not in sys.stdlib_module_names]
+        self.groups.append([*brings, *new])
+        self.variables[name] = {n: v for n, v in os.environ.items() if n not in environ}
+
+    def take(self):
+        for group in self.groups:
+            for name in [*group]:
+                module = sys.modules[name]
+                spec = getattr(module, "__spec__", None)
+                if type(module) is not types.ModuleType or spec is None or spec.name != name:
+                    continue
+                self.modules[name] = module, spec, getattr(module, "__loader__", None)
+        for group in self.groups:
+            for name in group:
+                parent, _, child = name.rpartition(".")
+                of = sys.modules.get(parent) or self.modules.get(parent, (None,))[0]
+                if of is not None and child in of.__dict__:
+                    self.attributes[name] = of, of.__dict__[child]
+        self.loose = {n: sys.modules[n] for g in self.groups for n in g if n not in self.modules}
+        for name in (n for g in self.groups for n in g):
+            sys.modules.pop(name, None)
+        for name, (of, _) in self.attributes.items():
+            of.__dict__.pop(name.rpartition(".")[2], None)
+
+    def put_back(self):
+        """At the end of a process, for what torch has registered to do there."""
+        for name, (module, _, _) in self.modules.items():
+            sys.modules[name] = module
+        sys.modules.update(self.loose)
+        for name, (of, value) in self.attributes.items():
+            of.__dict__[name.rpartition(".")[2]] = value
+
+    def others(self, name):
+        """What its group has beside a name, the first time."""
+        group = next((g for g in self.groups if name in g), [])
+        if group:
+            self.groups.remove(group)
+        for n in group:
+            os.environ.update({k: v for k, v in self.variables.pop(n, {}).items() if k not in os.environ})
+            if n in self.loose:
+                sys.modules[n] = self.loose.pop(n)
+        return group
+
+    def find_spec(self, name, path=None, target=None):
+        if name not in self.modules:
+            return None
+        module, spec, _ = self.modules[name]
+        found = importlib.machinery.ModuleSpec(name, Loader(self, name), origin=spec.origin)
+        found.submodule_search_locations = spec.submodule_search_locations
+        found.cached, found.has_location = spec.cached, spec.has_location
+        return found
+
+
+def receive(connection):
+    """A request and its file descriptors; None at the end."""
+    data, fds, _, _ = socket.recv_fds(connection, LARGEST, 16)
+    return (pickle.loads(data), fds) if data else (None, fds)
+
+
+def become(request, fds):
+    """Make this process what `python ARGUMENTS` would be at its start. The code to run, and its
+    globals."""
+    for number, fd in zip(request["numbers"], fds):
+        os.dup2(fd, number)
+    for fd in fds:
+        if fd not in request["numbers"]:
+            os.close(fd)
+    os.chdir(request["folder"])
+    os.environ.clear()
+    os.environ.update(request["environment"])
+    if request["session"]:
+        os.setsid()
+    arguments = request["arguments"]
+    sys.orig_argv = [sys.executable, *arguments]
+    sys.path[:] = dict.fromkeys([*filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)), *INSTALLED])
+    if request["before"]:
+        function, given = pickle.loads(request["before"])
+        function(*given)
+        for name in [n for n in sys.modules if n.partition(".")[0] == "memshim"]:
+            del sys.modules[name]
+    sys.modules.pop("sitecustomize", None)
+    importlib.invalidate_caches()
+    main = sys.modules["__main__"] = types.ModuleType("__main__")
+    main.__builtins__ = __builtins__
+    importlib.import_module("sitecustomize")
+    kind = arguments[0] if arguments[0] in ("-c", "-m") else ""
+    if kind == "-m":
+        import runpy
+
+        sys.path.insert(0, os.getcwd())
+        sys.argv = ["-m", *arguments[2:]]
+        return compile("_run(_module)", "<frozen runpy>", "exec"), {
+            "_run": runpy._run_module_as_main,
+            "_module": arguments[1],
+        }
+    if kind:
+        sys.path.insert(0, "")
+        sys.argv = ["-c", *arguments[2:]]
+        return compile(arguments[1], "<string>", "exec"), main.__dict__
+    script = os.path.abspath(arguments[0])
+    sys.path.insert(0, os.path.dirname(os.path.realpath(script)))
+    sys.argv = arguments
+    main.__file__, main.__cached__ = script, None
+    main.__loader__ = importlib.machinery.SourceFileLoader("__main__", script)
+    with open(script, "rb") as f:
+        return compile(f.read(), script, "exec"), main.__dict__
+
+
+def spare(connection):
+    """In a process that a command may turn into a program of its own: wait for the program."""
+    request, fds = receive(connection)
+    if request is None:
+        os._exit(0)
+    connection.close()
+    return become(request, fds)
+
+
+def split(count):
+    """Fork so many spare children. Their connections and process ids in the parent; in a child,
+    the code that it is to run."""
+    children = []
+    for _ in range(count):
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        pid = os.fork()
+        if pid == 0:
+            ours.close()
+            for connection, _ in children:
+                connection.close()
+            return None, spare(theirs)
+        theirs.close()
+        children.append((ours, pid))
+    return children, None
+
+
+def hand_over(children):
+    """Python programs that this process starts are its spare children, while there are any."""
+    me, execute, execve = os.getpid(), subprocess.Popen._execute_child, os.execve
+
+    def give(arguments, environ, folder, numbers, fds, before=None, session=False):
+        """The process id of a program that a spare child is now; None where it cannot be."""
+        arguments = [os.fspath(a) for a in arguments]
+        fits = children and os.getpid() == me and arguments[:1] == [sys.executable] and len(arguments) > 1
+        if not fits or early(environ) != EARLIEST:
+            return None
+        if arguments[1].startswith("-") and arguments[1] not in ("-c", "-m"):
+            return None
+        if isinstance(before, types.FunctionType) or before is not None and not hasattr(before, "func"):
+            return None
+        connection, pid = children.pop(0)
+        request = {
+            "arguments": arguments[1:],
+            "environment": dict(environ),
+            "folder": os.path.abspath(folder or "."),
+            "numbers": numbers,
+            "before": before and pickle.dumps((before.func, before.args)),
+            "session": session,
+        }
+        socket.send_fds(connection, [pickle.dumps(request)], fds)
+        connection.close()
+        return pid
+
+    def started(self, *arguments):
+        names = execute.__code__.co_varnames[1 : execute.__code__.co_argcount]
+        a = dict(zip(names, arguments))
+        plain = not a["shell"] and not a["pass_fds"] and not isinstance(a["args"], (str, bytes))
+        streams = [(0, a["p2cread"]), (1, a["c2pwrite"]), (2, a["errwrite"])]
+        fds = [number if fd == -1 else fd for number, fd in streams]
+        pid = None
+        if plain:
+            sys.stdout.flush()
+            session = a.get("start_new_session", False)
+            environ = a["env"] if a["env"] is not None else os.environ
+            pid = give(a["args"], environ, a["cwd"], [0, 1, 2], fds, a["preexec_fn"], session)
+        if pid is None:
+            return execute(self, *arguments)
+        self.pid, self._child_created = pid, True
+        self._close_pipe_fds(*(a[n] for n in PIPES))
+
+    def replaced(path, arguments, environ):
+        pid = give([path, *arguments[1:]], environ, None, [0, 1, 2], [0, 1, 2])
+        if pid is None:
+            execve(path, arguments, environ)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, lambda number, frame: os.kill(pid, number))
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        if code < 0:
+            signal.signal(-code, signal.SIG_DFL)
+            os.kill(os.getpid(), -code)
+        os._exit(code)
+
+    subprocess.Popen._execute_child, os.execve = started, replaced
+
+
+def serve(connection):
+    """Fork for each request, and answer with the process id and how it ended. In a forked process:
+    the code that it is to run."""
+    while True:
+        request, fds = receive(connection)
+        if request is None:
+            sys.exit()
+        pid = os.fork()
+        if pid == 0:
+            connection.close()
+            children, code = split(request["spares"])
+            if code is None:
+                code = become(request, fds)
+                if children:
+                    hand_over(children)
+            return code
+        for fd in fds:
+            os.close(fd)
+        connection.send(json.dumps(pid).encode())
+        _, status = os.waitpid(pid, 0)
+        connection.send(json.dumps(os.waitstatus_to_exitcode(status)).encode())
+
+
+def end(error):
+    """End this process as Python does after its program, but for taking down the modules, which
+    costs as much as an import."""
+    code = 0
+    if isinstance(error, SystemExit):
+        code = error.code if isinstance(error.code, int) else 0 if error.code is None else 1
+        if code == 1 and error.code != 1:
+            print(error.code, file=sys.stderr)
+    elif error is not None:
+        code = 1
+        error = error.with_traceback(error.__traceback__.tb_next)  # less the frame of this file
+        sys.last_type, sys.last_value, sys.last_traceback = type(error), error, error.__traceback__
+        sys.excepthook(type(error), error, error.__traceback__)
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
+    if isinstance(error, KeyboardInterrupt):
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
+    os._exit(code & 0xFF)
+
+
+def load():
+    """Import what the commands will; none of it is imported for them yet."""
+    shelf = Shelf()
+    shelf.load("numpy")
+    shelf.load("torch", "numpy")
+    shelf.load("torch._dynamo")
+    shelf.take()
+    sys.meta_path.insert(0, shelf)
+    weakref.finalize._registry.clear()  # torch's, for the end of a process
+    atexit.register(shelf.put_back)
+    gc.collect()
+    gc.freeze()
+
+
+if __name__ == "__main__":
+    EARLIEST = early(os.environ)
+    INSTALLED = [p for p in sys.path[1:] if p not in os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    load()
+    error = None
+    try:
+        exec(*serve(socket.socket(fileno=int(sys.argv[-1]))))
+    except BaseException as e:
+        error = e
+    end(error)
