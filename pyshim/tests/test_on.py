@@ -8,6 +8,8 @@ import captured
 import pretended
 import pytest
 
+from memshim.case.record import SCHEMA_FILE
+
 pytest.importorskip("torch")
 
 ZOO = """
@@ -145,9 +147,25 @@ def test_memory_that_ends_is_a_broken_budget(folder):
     ), text
 
 
-def test_measure(folder):
-    (folder / "memspec.yaml").write_text(SPEC.replace("LIMIT", "20MiB"))
-    p = memshim(folder, "measure", "--on", "a10g", "--case", "net[B=32]", "-o", "records")
+TRAINING = """
+  training:
+    source: zoo.py:net
+    inputs: ["float32[8,512]"]
+    mode: training
+    optimizer: AdamW
+    loss: sum
+    budget: {}
+"""
+
+
+@pytest.mark.parametrize("case, passes", [("net[B=32]", 3), ("training", 4)])
+def test_measure(folder, case, passes):
+    """A record is of its own schema; by default training has three iterations after the baseline."""
+    jsonschema = pytest.importorskip("jsonschema")
+    (folder / "memspec.yaml").write_text(SPEC.replace("LIMIT", "20MiB") + TRAINING)
+    p = captured.memshim(folder, "measure", "--on", "a10g", "--case", case, "-o", "records")
     assert p.returncode == 0, p.stderr
-    record = json.loads((folder / "records" / "net[B=32].eager.nvidia-a10g.json").read_text())
+    record = json.loads((folder / "records" / f"{case}.eager.nvidia-a10g.json").read_text())
     assert (record["where"], record["device"]["compute_capability"]) == ("pretend", "8.6") and record["events"]
+    assert len(record["phases"]) == passes
+    jsonschema.validate(record, json.loads(SCHEMA_FILE.read_text()))

@@ -392,6 +392,19 @@ def test_a_workspace_that_the_library_did_not_say_is_noted():
     assert report.text(report.report(0, [p], ["x"], ["t4"]), "x").splitlines()[-1] == f"  {why}"
 
 
+def test_what_has_no_known_size_leaves_the_answer_open():
+    """Where the rest fits. What does not fit without it does not fit."""
+    card = command.pretend.find("t4")
+    p = of_device("t4")
+    p |= {"exact": False, "unsized": [{"name": "cuSOLVER's workspace: taken as 0", "count": 3}]}
+    process_reports.ranges([p], [card])
+    found = report.report(0, [p], ["x"], ["t4"])
+    assert found["fits"] is None and report.undecided(found)
+    assert ": fits without what is not known (cuSOLVER's workspace): total 136.9 MiB of" in report.text(found, "x")
+    found = report.report(0, [p | {"out_of_memory": "CUDA out of memory."}], ["x"], ["t4"])
+    assert found["fits"] is False
+
+
 def test_a_total_is_the_range_of_the_devices_row():
     """The range that memspec estimate prints of its recording: what the driver takes is known
     within one, and both ends decide whether it fits."""

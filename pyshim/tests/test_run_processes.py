@@ -276,6 +276,12 @@ def test_pinned_memory_of_the_host_is_a_figure(tmp_path):
     assert "  host pinned      25.0 MiB (the peak of page-locked memory of the host;" in p.stderr
 
 
+@pytest.mark.parametrize("pinned, shown", [(1, False), (MIB - 1, False), (MIB, True), (None, False)])
+def test_little_pinned_memory_is_in_json_alone(pinned, shown):
+    """A number that is read to the host pins a block of its size."""
+    assert bool(report.host_lines({"host_pinned": pinned})) is shown
+
+
 # ---- nothing half-written, nothing left ----
 
 

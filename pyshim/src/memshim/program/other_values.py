@@ -47,7 +47,7 @@ def repeat(
         told = process_reports.ranges(process_reports.read(folder, pid, statuses), cards)
         recordings = [f.read_bytes() for f in recorded(folder, pid)]
     code = 128 - statuses[pid] if statuses[pid] < 0 else statuses[pid]
-    sure = all(d["total_range"]["high"] <= d["memory"] for p in told for d in p["devices"])
+    sure = all(d["total_range"]["high"] <= d["memory"] and not p["unsized"] for p in told for d in p["devices"])
     fits = False if any(p["out_of_memory"] for p in told) else True if sure else None
     return {
         "values": values,

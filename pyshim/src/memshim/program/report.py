@@ -17,7 +17,7 @@ def report(code: int, processes: list[dict[str, Any]], words: list[str], on: lis
     """What --json writes. The first process is the program itself, where it reported anything."""
     used = [p for p in processes if p["devices"]]
     oom = next((p["out_of_memory"] for p in processes if p["out_of_memory"]), "")
-    sure = all(d["total_range"]["high"] <= d["memory"] for p in used for d in p["devices"])
+    sure = all(d["total_range"]["high"] <= d["memory"] and not p["unsized"] for p in used for d in p["devices"])
     fits = False if oom else True if used and code == 0 and sure and not any(p["failed"] for p in processes) else None
     return {
         "schema": SCHEMA,
@@ -119,7 +119,7 @@ def device_lines(who: str, process: dict[str, Any], d: dict[str, Any], failed: b
     else:
         verdict = f"total {_total(d)} of {sizes.show(d['memory'])}"
         fits = (
-            "fits: "
+            f"fits{_uncounted(process)}: "
             if d["total_range"]["high"] <= d["memory"]
             else "may not fit, as what "
             f"{'the driver and NCCL take' if d.get('nccl') else 'the driver takes'} is not known: "
@@ -162,9 +162,18 @@ def device_lines(who: str, process: dict[str, Any], d: dict[str, Any], failed: b
     return out + ["  " + line for line in d["table"].splitlines()]
 
 
+def _uncounted(process: dict[str, Any]) -> str:
+    """What the total lacks, as its size is not known: " without what is not known (cuSOLVER's workspace)"."""
+    names = dict.fromkeys(c["name"].partition(": ")[0] for c in process["unsized"])
+    return f" without what is not known ({', '.join(names)})" if names else ""
+
+
+HOST_PINNED_SHOWN = 1 << 20  # bytes; a number that is read to the host pins a block of its size
+
+
 def host_lines(process: dict[str, Any]) -> list[str]:
-    """What a process took of the host, where it is known."""
-    if not process["host_pinned"]:
+    """What a process took of the host, where it is known and at least 1 MiB."""
+    if (process["host_pinned"] or 0) < HOST_PINNED_SHOWN:
         return []
     pinned = sizes.show(process["host_pinned"])
     return [f"  host pinned      {pinned} (the peak of page-locked memory of the host; no part of the total)"]
