@@ -55,15 +55,19 @@ for i in range(9):
         dist.scatter_object_list(part, [f"part {r}" for r in range(4)] if rank == 0 else None, src=0)
         dist.all_gather_object(every, "mine")
         dist.monitored_barrier(dist.new_group(backend="gloo"))
-        print(rank, local, sent, part, every, flush=True)
+        seed, sums = torch.tensor([7 - rank], device="cuda"), torch.ones(4, dtype=torch.long, device="cuda")
+        dist.broadcast(seed, src=0)
+        dist.all_gather_into_tensor(sums, torch.tensor([rank + 3], device="cuda"))
+        torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(8, 8).cuda())
+        print(rank, local, sent, part, every, seed.item(), sums[0].item(), flush=True)
     optimizer.step()
     optimizer.zero_grad()
 """
 
 
 def test_a_pipeline_of_shards(tmp_path):
-    """The default ranks are one of each stage; what rank 0 sent arrives, groups have their sizes, and the
-    program ends after its steps."""
+    """The default ranks are one of each stage; what rank 0 sent arrives, objects and small tensors, groups
+    have their sizes, DDP finds the same parameters everywhere, and the program ends after its steps."""
     (tmp_path / "train.py").write_text(PIPELINE)
     arguments = (
         "--world-size",
@@ -82,10 +86,12 @@ def test_a_pipeline_of_shards(tmp_path):
     p = run(*arguments, "--", "train.py", cwd=tmp_path)
     assert p.returncode == 0, p.stderr
     assert p.stdout.splitlines() == [
-        f"{r} {r % 2} ['all', 0] ['part {r}'] ['mine', 'mine', 'mine', 'mine']" for r in (0, 2)
+        f"{r} {r % 2} ['all', 0] ['part {r}'] ['mine', 'mine', 'mine', 'mine'] 7 3" for r in (0, 2)
     ]
     found = json.loads((tmp_path / "out.json").read_text())
     assert [r["rank"] for r in found["ranks"]] == [0, 2] and found["not_run"] == []
+    lines = {PIPELINE.splitlines()[q["line"] - 1].strip() for r in found["ranks"] for q in r["processes"][0]["reads"]}
+    assert all(line.startswith("schedule.step") for line in lines), "the others' votes for static shapes alone"
     assert [[(d["name"], d["index"], d["size"]) for d in r["place"]] for r in found["ranks"]] == [
         [("pp", 0, 2), ("dp", 0, 2)],
         [("pp", 1, 2), ("dp", 0, 2)],

@@ -56,6 +56,10 @@ class Library:
         self.values.argtypes, self.values.restype = [ctypes.c_int], None
         self.split = lib.memspec_pretend_split
         self.split.argtypes, self.split.restype = [ctypes.c_int] * 4, None
+        self.alone = lib.memspec_pretend_alone
+        self.alone.argtypes, self.alone.restype = [ctypes.c_char_p, ctypes.c_int], None
+        self.agreed = lib.memspec_pretend_agreed
+        self.agreed.argtypes, self.agreed.restype = [ctypes.c_int], None
         self._communicator = lib.memspec_pretend_communicator
         self._communicator.argtypes = [ctypes.c_int, ctypes.POINTER(ctypes.c_int)]
         self._communicator.restype = ctypes.c_bool

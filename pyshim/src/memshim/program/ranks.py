@@ -170,6 +170,9 @@ def run_ranks(
                 for file in folder.glob("*.pickle"):
                     if file.name.split(".")[1] != str(rank):
                         shutil.copy(file, aside)
+                if (folder / absent.FIRST).read_text(encoding="ascii") != str(rank):
+                    for file in (folder / absent.FIRST, *folder.glob("*.sent")):
+                        shutil.copy(file, aside)
                 return wanted.variables(rank, program.line, aside)
 
             found, data = with_ends(program, program.words, environ, own, beside)

@@ -2,16 +2,20 @@
 
 The process group is PyTorch's, over the library's NCCL, whose collectives need no partners. What
 else would wait for another rank has its answer here: the store (store.py), groups of the CPU
-(groups.py), pickled objects (objects.py).
+(groups.py), pickled objects (objects.py), checks that all have the same (agreement.py). Small
+tensors that the first rank broadcasts or gathers arrive at later ones (native/exchange.c).
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+from pathlib import Path
 from typing import NamedTuple
 
 VARIABLE = "MEMSPEC_RANK"
+FIRST = "first"  # the file that has the number of the rank that runs first
 
 
 class Rank(NamedTuple):
@@ -37,9 +41,20 @@ def watch() -> None:
     import torch
 
     if torch.distributed.is_available():
-        from memshim.pretend.absent import groups, launchers, objects, store
+        from memshim.pretend.absent import agreement, groups, launchers, objects, store
+        from memshim.pretend.library import Library
 
+        Library().alone(rank.folder.encode(), int(is_first(rank)))
+        agreement.assume()
         store.answer(rank)
         groups.replace()
         objects.watch(rank)
         launchers.refuse(rank)
+
+
+def is_first(rank: Rank) -> bool:
+    """Whether no other rank has run before, in the same folder."""
+    said = Path(rank.folder, FIRST)
+    with contextlib.suppress(FileExistsError), open(said, "x", encoding="ascii") as f:
+        f.write(str(rank.rank))
+    return said.read_text(encoding="ascii") == str(rank.rank)

@@ -2,7 +2,9 @@
    the others as sent. Objects, shapes, counts of tokens and small sums are that; gradients are not.
    Each rank appends to a file in the folder of `memshim run`, named by the communicator and the
    rank; the others read it. A rank that waits for one that has ended, that sends nothing for long or
-   that does not do the same goes on with what is not known. */
+   that does not do the same goes on with what is not known.
+   Ranks that run alone, one after the other: the first one's files are what later ones read, and they
+   wait for nothing. */
 #include "exchange.h"
 
 #include <errno.h>
@@ -25,17 +27,28 @@ struct record { /* before each message; the file begins with its writer's proces
 	uint32_t size;
 	int32_t value; /* enum value; of UNKNOWN no bytes follow */
 };
+enum { PATH = 4096 };
 struct log { /* a file as this rank reads it, or writes it */
 	int file; /* -1: not opened yet */
 	off_t at;
 	bool lost; /* its writer has ended, or did not come */
 };
 
-static const char *folder(void) { return getenv("MEMSPEC_PRETEND_FIGURES"); }
+static char alone[PATH]; /* the folder of ranks that run alone; "" until it is known */
+static bool first;       /* of those */
+
+static const char *folder(void) { return getenv("MEMSPEC_RANK") ? alone : getenv("MEMSPEC_PRETEND_FIGURES"); }
+
+/* This process is a rank alone, and the first of them or not (../absent/__init__.py). */
+API void memspec_pretend_alone(const char *in, int is_first) {
+	if (strlen(in) >= sizeof alone) return;
+	strcpy(alone, in);
+	first = is_first;
+}
 
 bool exchange_possible(void) {
 	const char *in = folder();
-	return in && *in && !getenv("MEMSPEC_RANK");
+	return in && *in;
 }
 
 uint64_t exchange_id(uint64_t seed, const void *bytes, size_t n) { /* FNV-1a; 0 of an id that is all zeros */
@@ -49,7 +62,8 @@ uint64_t exchange_id(uint64_t seed, const void *bytes, size_t n) { /* FNV-1a; 0 
 }
 
 void exchange_open(struct exchange *x, uint64_t id, int rank, int ranks) {
-	*x = (struct exchange){ exchange_possible() && ranks > 1 ? id : 0, rank, ranks, 0, NULL };
+	bool is_alone = getenv("MEMSPEC_RANK");
+	*x = (struct exchange){ exchange_possible() && ranks > 1 ? id : 0, rank, ranks, is_alone, is_alone && first, 0, NULL };
 	if (!x->id) return;
 	x->logs = calloc(3 * (size_t)ranks, sizeof *x->logs);
 	if (!x->logs) x->id = 0;
@@ -64,7 +78,7 @@ void exchange_close(struct exchange *x) {
 }
 
 static int open_log(const struct exchange *x, int from, int to, int flags) {
-	char path[4096];
+	char path[PATH];
 	int n = snprintf(path, sizeof path, "%s/%016llx.%d.%d.sent", folder(), (unsigned long long)x->id, from, to);
 	if ((size_t)n >= sizeof path) return -1;
 	return open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -80,7 +94,7 @@ static void append(struct log *log, const void *head, size_t n, const void *more
 }
 
 void exchange_send(struct exchange *x, int to, uint64_t number, const void *from, size_t n) {
-	if (!x->id || n > MOST_EXCHANGED) return;
+	if (!x->id || n > MOST_EXCHANGED || (x->alone && !x->first)) return;
 	struct log *log = &x->logs[to < 0 ? x->rank : x->ranks + to];
 	if (log->lost) return;
 	if (log->file < 0) {
@@ -92,6 +106,7 @@ void exchange_send(struct exchange *x, int to, uint64_t number, const void *from
 		if (log->lost) return;
 	}
 	enum value value = bytes_value(from, n);
+	if (x->alone && value == CHOSEN) value = UNKNOWN; /* a later rank may have other values */
 	struct record r = { number, (uint32_t)n, value };
 	append(log, &r, sizeof r, from, value == UNKNOWN ? 0 : n);
 }
@@ -111,7 +126,7 @@ static bool arrived(struct exchange *x, struct log *log, int from, int to, void 
 			log->at += (off_t)n;
 			return true;
 		}
-		if (last) break;
+		if (last || x->alone) break;
 		if (waited > PATIENCE * 1000000L) {
 			complain("rank %d of %d has sent nothing for %d s: rank %d does not know what it would send", from, x->ranks, PATIENCE,
 				x->rank);
@@ -129,14 +144,14 @@ static bool arrived(struct exchange *x, struct log *log, int from, int to, void 
 	return false;
 }
 
-enum value exchange_receive(struct exchange *x, int from, bool alone, uint64_t number, void *to, size_t n) {
-	if (!x->id || n > MOST_EXCHANGED) return UNKNOWN;
-	struct log *log = &x->logs[alone ? 2 * x->ranks + from : from];
-	int target = alone ? x->rank : -1;
+enum value exchange_receive(struct exchange *x, int from, bool to_me, uint64_t number, void *to, size_t n) {
+	if (!x->id || n > MOST_EXCHANGED || x->first) return UNKNOWN;
+	struct log *log = &x->logs[to_me ? 2 * x->ranks + from : from];
+	int target = to_me ? x->rank : -1;
 	char bytes[MOST_EXCHANGED];
 	struct record r;
 	while (!log->lost && arrived(x, log, from, target, &r, sizeof r)) {
-		bool of_number = alone || r.number == number;
+		bool of_number = to_me || r.number == number;
 		if (r.size > sizeof bytes || r.number > number) {
 			log->lost = true; /* the ranks do not do the same: no later message is the one that is meant */
 			break;

@@ -208,10 +208,12 @@ static size_t width(ncclDataType_t type) {
 	static const unsigned char widths[] = { 1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1 }; /* ncclInt8 .. ncclFloat8e5m2 */
 	return (size_t)type < sizeof widths ? widths[type] : 8;
 }
-/* Whether ranks that are processes say what they have in an operation of so many bytes of each. */
+/* Whether ranks say what they have in an operation of so many bytes of each. */
 static bool exchanged(const ncclComm_t c, size_t n, cudaStream_t s) {
 	return c->exchange.id && n && n <= MOST_EXCHANGED && !stream_capturing(s);
 }
+/* The same, where each is a process. */
+static bool exchanged_by_all(const ncclComm_t c, size_t n, cudaStream_t s) { return !c->exchange.alone && exchanged(c, n, s); }
 static bool has(const ncclComm_t c, int rank) { return rank >= 0 && rank < c->ranks; }
 static void put(void *to, const void *bytes, size_t n, enum value value) {
 	bytes_copy(to, bytes, n);
@@ -221,6 +223,14 @@ static void put(void *to, const void *bytes, size_t n, enum value value) {
 /* Bytes of an element that may count something; 0 of any other. */
 static size_t counting(ncclDataType_t type) { return (size_t)type >= 2 && (size_t)type <= 5 ? width(type) : 0; }
 
+/* What others send now is what this rank does, or the program would not go on: such are checks that all ranks have the
+   same (absent/agreement.py). */
+static __thread bool agreed;
+API void memspec_pretend_agreed(int on) { agreed = on; }
+static void not_known(void *p, size_t n) {
+	if (!agreed) bytes_unknown(p, n);
+}
+
 /* What a rank receives is what it would if every rank held what this one holds: right where there is one rank, else plausible and not known. */
 static ncclResult_t receive(const void *from, void *to, size_t n, size_t times, ncclComm_t c, cudaStream_t s) {
 	capture_node(s);
@@ -229,7 +239,7 @@ static ncclResult_t receive(const void *from, void *to, size_t n, size_t times, 
 		char *part = (char *)to + i * n;
 		if (part != from) bytes_copy(part, from, n);
 	}
-	if (c->ranks > 1) bytes_unknown(to, n * times);
+	if (c->ranks > 1) not_known(to, n * times);
 	return ncclSuccess;
 }
 /* A part of what each rank sends: of `part` bytes from `at` on. */
@@ -328,7 +338,8 @@ static void count_send(const void *from, size_t size, ncclDataType_t type) {
 /* Where a group was such numbers from every rank to every rank, those of the others. */
 static void receive_counts(void) {
 	ncclComm_t c = group.awaited ? group.awaits[0].c : NULL;
-	if (!c || !group.own || group.sends != c->ranks || group.awaited != c->ranks || c->exchange.id) return;
+	if (!c || !group.own || group.sends != c->ranks || group.awaited != c->ranks) return;
+	if (c->exchange.id && !c->exchange.alone) return;
 	for (int i = 0; i < group.awaited; i++)
 		if (group.awaits[i].size != group.sends_size) return;
 	for (int i = 0; i < group.awaited; i++) {
@@ -345,7 +356,7 @@ static void await(const struct awaited *m) {
 		if (m->from == m->c->rank) return;
 		bytes_unknown(m->to, m->size);
 	}
-	if (!exchanged(m->c, m->size, m->stream)) return;
+	if (!exchanged_by_all(m->c, m->size, m->stream)) return;
 	enum value value = exchange_receive(&m->c->exchange, m->from, true, 0, bytes, m->size);
 	if (value != UNKNOWN) put(m->to, bytes, m->size, value);
 }
@@ -371,7 +382,7 @@ API ncclResult_t ncclGroupEnd(void) {
 	for (int i = 0; group.sent && i < group.received; i++) {
 		if (group.parts[i].size != group.size) continue;
 		bytes_copy(group.parts[i].to, group.sent, group.size);
-		bytes_unknown(group.parts[i].to, group.size);
+		not_known(group.parts[i].to, group.size);
 	}
 	return ncclSuccess;
 }
@@ -423,7 +434,7 @@ API ncclResult_t ncclAllGather(const void *from, void *to, size_t n, ncclDataTyp
 API ncclResult_t ncclAlltoAll(const void *from, void *to, size_t n, ncclDataType_t type, ncclComm_t c, cudaStream_t s) {
 	meet_all(c);
 	size_t part = n * width(type), all = part * (size_t)c->ranks, at = (size_t)c->rank * part;
-	if (exchanged(c, all, s)) return gather(from, to, all, at, part, c, s);
+	if (exchanged_by_all(c, all, s)) return gather(from, to, all, at, part, c, s);
 	struct counts counts = { 0 };
 	bool counted = c->ranks > 1 && !expected.count && counts_add(&counts, from, all, counting(type));
 	enum value own = bytes_value((const char *)from + at, part);
@@ -452,7 +463,7 @@ API ncclResult_t ncclSend(const void *from, size_t n, ncclDataType_t type, int t
 	size_t size = n * width(type);
 	if (group.depth) count_send(from, size, type);
 	if (to == c->rank) group.own = from, group.own_size = size;
-	else if (exchanged(c, size, s)) exchange_send(&c->exchange, to, 0, from, size);
+	else if (exchanged_by_all(c, size, s)) exchange_send(&c->exchange, to, 0, from, size);
 	return ncclSuccess;
 }
 API ncclResult_t ncclRecv(void *to, size_t n, ncclDataType_t type, int from, ncclComm_t c, cudaStream_t s) {
