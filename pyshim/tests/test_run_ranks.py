@@ -250,6 +250,24 @@ def test_the_number_of_experts():
     assert places.first_of_each_number([2, 1, 2, 1, 3]) == [0, 1, 4]
 
 
+def test_the_place_of_a_program_that_ends_its_groups(monkeypatch):
+    """A part of a mesh asks for the rank, which there is none of after destroy_process_group."""
+    import torch.distributed as dist
+    from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+    from torch.testing._internal.distributed.fake_pg import FakeStore
+
+    monkeypatch.setattr(DeviceMesh, "__init__", DeviceMesh.__init__)  # which is replaced
+    found = places.Places(5, 8)
+    found._watch_meshes()
+    dist.init_process_group("fake", rank=5, world_size=8, store=FakeStore())
+    try:
+        mesh = init_device_mesh("cpu", (2, 4), mesh_dim_names=("dp", "tp"))
+        mesh["tp"], mesh["dp"]
+    finally:
+        dist.destroy_process_group()
+    assert found.place() == [{"name": "dp", "index": 1, "size": 2}, {"name": "tp", "index": 1, "size": 4}]
+
+
 def test_shards_of_uneven_size():
     """torch.chunk: the last chunks are smaller or empty, and one rank of each size is enough."""
     assert places.first_of_each([10], 4) == [0, 3]  # 3 3 3 1

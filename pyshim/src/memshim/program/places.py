@@ -21,7 +21,7 @@ class Places:
 
     def __init__(self, rank: int, world_size: int) -> None:
         self.rank, self.world_size = rank, world_size
-        self.meshes: list[Any] = []
+        self.meshes: list[tuple[list[int], list[int], list[str]]] = []  # sizes, ranks, names of dimensions
         self.stages: list[int] = []
         self.groups: dict[str, list[list[int]]] = {}  # why memory differs: ranks, one of each kind
         self.optimizers: set[int] = set()
@@ -38,9 +38,16 @@ class Places:
             self.groups[why].append(ranks)
 
     def _watch_meshes(self) -> None:
+        import torch.distributed as dist
         from torch.distributed.device_mesh import DeviceMesh
 
-        _after(DeviceMesh, "__init__", lambda mesh: self.meshes.append(mesh))
+        def made(mesh: Any) -> None:
+            if dist.is_initialized():  # which a program's end may undo, and a part of a mesh asks for this rank
+                sizes = list(mesh.mesh.shape)
+                names = list(mesh.mesh_dim_names or [f"dimension {i}" for i in range(len(sizes))])
+                self.meshes.append((sizes, mesh.mesh.reshape(-1).tolist(), names))
+
+        _after(DeviceMesh, "__init__", made)
 
     def _watch_stages(self) -> None:
         import torch.distributed as dist
@@ -134,15 +141,13 @@ class Places:
     def place(self) -> list[dict[str, Any]]:
         """Each dimension of the mesh that says most of this rank: its name, the index, the size."""
         found: list[dict[str, Any]] = []
-        for mesh in self.meshes:
-            shape, ranks = list(mesh.mesh.shape), mesh.mesh.reshape(-1).tolist()
+        for shape, ranks, names in self.meshes:
             if self.rank not in ranks:
                 continue
             at, place = ranks.index(self.rank), []
             for size in reversed(shape):
                 place.append((at % size, size))
                 at //= size
-            names = mesh.mesh_dim_names or [f"dimension {i}" for i in range(len(shape))]
             place.reverse()
             its = [{"name": n, "index": i, "size": s} for n, (i, s) in zip(names, place, strict=True)]
             if _says(its) > _says(found):
