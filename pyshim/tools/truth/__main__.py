@@ -64,6 +64,11 @@ VERBS = {
         "[--on DEVICE] [NAME…]",
         "(which programs of fine-tuning libraries work and what they take)",
     ),
+    "frameworks": Verb(
+        "truth_frameworks.py",
+        "[--on DEVICE] [--world N] [NAME…]",
+        "(which programs of distributed training's frameworks work and what their ranks take)",
+    ),
     "measured": Verb("measured.py", "[SET…]", "(published peaks of real GPUs beside a pretend GPU's)"),
     "ranks": Verb(
         "truth_ranks.py", "[--world N] [STRATEGY…]", "(each rank alone beside real processes event by event)"
