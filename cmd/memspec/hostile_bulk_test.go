@@ -17,16 +17,18 @@ func bulky(t testing.TB) []hostileFile {
 
 func bulkyScripts(a *archiver) []hostileFile {
 	// The noise is the text of a last statement.
-	file := func(name string, slow bool, parameters, head string, lines func() string) hostileFile {
+	file := func(name string, slow bool, parameters, classes, members, lines func() string) hostileFile {
 		return hostileFile{name: name, slow: slow, args: estimateX, data: func() []byte {
 			text := lines()
-			text = head + "  def forward(self: __torch__.addmm.Model,\n    " + parameters + ") -> Tensor:\n" + text
+			text = classes() + scriptHead + members() + "  def forward(self: __torch__.addmm.Model,\n    " +
+				parameters() + ") -> Tensor:\n" + text
 			text += `    noise = "` + noiseText(1+len(text)/200) + "\"\n    return x\n"
 			return a.with(map[string][]byte{a.code: []byte(text)})
 		}}
 	}
+	nothing, x := func() string { return "" }, func() string { return "x: Tensor" }
 	body := func(name string, slow bool, lines func() string) hostileFile {
-		return file(name, slow, "x: Tensor", scriptHead, lines)
+		return file(name, slow, x, nothing, nothing, lines)
 	}
 	repeated := func(text string, n int) func() string { return func() string { return strings.Repeat(text, n) } }
 	one := func(begin, text string, n int, end string) func() string {
@@ -38,13 +40,13 @@ func bulkyScripts(a *archiver) []hostileFile {
 		}
 	}
 	return []hostileFile{
-		body("long-list.pt", false, one("    l = [", "0,", 40000000, "0]\n")),
+		body("long-list.pt", true, one("    l = [", "0,", 40000000, "0]\n")),
 		body("half-list.pt", true, one("    l = [", "0,", 2000000, "0]\n")),
 		body("long-dict.pt", true, one("    d = {", "0: 0, ", 15000000, "}\n")),
 		body("half-dict.pt", true, one("    d = {", "0: 0, ", 1000000, "}\n")),
 		body("long-targets.pt", true, one("    ", "a, ", 30000000, " = x\n")),
 		body("half-targets.pt", true, one("    ", "a, ", 2000000, " = x\n")),
-		body("long-statements.pt", false, repeated("    torch.relu(x)\n", 5000000)),
+		body("long-statements.pt", true, repeated("    torch.relu(x)\n", 5000000)),
 		body("half-statements.pt", true, repeated("    torch.relu(x)\n", 580000)),
 		body("long-names.pt", true, numbered("    a%d = torch.relu(x)\n", 3000000)),
 		body("half-names.pt", true, numbered("    a%d = torch.relu(x)\n", 460000)),
@@ -55,14 +57,16 @@ func bulkyScripts(a *archiver) []hostileFile {
 		body("minus.pt", true, one("    s = ", "-", 50000000, "1\n")),
 		body("attributes-of-attributes.pt", true, one("    s = x", ".T", 50000000, "\n")),
 		body("long-number.pt", true, one("    s = ", "1", 100000000, "\n")),
-		file("long-type.pt", true, "x: Tuple["+strings.Repeat("int,", 10000000)+"int]", scriptHead, repeated("", 0)),
-		file("half-type.pt", true, "x: Tuple["+strings.Repeat("int,", 2000000)+"int]", scriptHead, repeated("", 0)),
-		file("deep-type.pt", true, "x: "+strings.Repeat("List[", 1000000)+"int"+strings.Repeat("]", 1000000), scriptHead, repeated("", 0)),
-		file("classes.pt", true, "x: Tensor", strings.Repeat("class A(Module):\n  pass\n", 3000000)+scriptHead, repeated("", 0)),
-		file("attributes.pt", false, "x: Tensor", scriptHead+numbered("  a%d : Tensor\n", 3000000)(), repeated("", 0)),
-		file("half-attributes.pt", true, "x: Tensor", scriptHead+numbered("  a%d : Tensor\n", 1300000)(), repeated("", 0)),
-		file("methods.pt", true, "x: Tensor",
-			scriptHead+numbered("  def f%d(self: __torch__.addmm.Model) -> int:\n    return 1\n", 2000000)(), repeated("", 0)),
+		file("long-type.pt", true, one("x: Tuple[", "int,", 10000000, "int]"), nothing, nothing, nothing),
+		file("half-type.pt", true, one("x: Tuple[", "int,", 2000000, "int]"), nothing, nothing, nothing),
+		file("deep-type.pt", true, func() string {
+			return "x: " + strings.Repeat("List[", 1000000) + "int" + strings.Repeat("]", 1000000)
+		}, nothing, nothing, nothing),
+		file("classes.pt", true, x, repeated("class A(Module):\n  pass\n", 3000000), nothing, nothing),
+		file("attributes.pt", true, x, nothing, numbered("  a%d : Tensor\n", 3000000), nothing),
+		file("half-attributes.pt", true, x, nothing, numbered("  a%d : Tensor\n", 1300000), nothing),
+		file("methods.pt", true, x, nothing,
+			numbered("  def f%d(self: __torch__.addmm.Model) -> int:\n    return 1\n", 2000000), nothing),
 	}
 }
 
@@ -87,7 +91,7 @@ func packed(a *archiver) []hostileFile {
 	}
 	strip := []string{"strip", "-o", "out.pt"}
 	return []hostileFile{
-		{name: "records.pt", args: strip, data: files(60000, "extra/f%d", []byte("x"))},
+		{name: "records.pt", slow: true, args: strip, data: files(60000, "extra/f%d", []byte("x"))},
 		{name: "weights.pt", slow: true, args: strip, data: files(60000, "data/%d", []byte("x"))},
 		{name: "pairs.pt", slow: true, args: strip, data: files(60, "extra/f%d", pairs)},
 		{name: "zeros-in-records.pt", slow: true, args: strip, data: files(1000, "extra/f%d", make([]byte, 1<<20))},
@@ -117,7 +121,7 @@ func bulkyPrograms(t testing.TB, a *archiver) []hostileFile {
 		relu  = `{"target":"torch.ops.aten.relu.default","inputs":[{"arg":{"as_tensor":{"name":"x"}}}],"outputs":[{"as_tensor":{"name":"matmul"}}]},`
 	)
 	return []hostileFile{
-		model("ints.pt2", false, ints, `{"as_ints": [`, "1,", 40000000, "1]}"),
+		model("ints.pt2", true, ints, `{"as_ints": [`, "1,", 40000000, "1]}"),
 		model("half-ints.pt2", true, ints, `{"as_ints": [`, "1,", 1500000, "1]}"),
 		model("strings.pt2", true, ints, `{"as_strings": [`, `"",`, 1500000, `""]}`),
 		model("long-string.pt2", true, ints, `{"as_string": "`, "ab", 50000000, `"}`),

@@ -84,7 +84,7 @@ func costly(a *archiver) []hostileFile {
 		{name: "replace.pt", slow: true, args: estimateX, data: loop(text, `b = torch.replace(s, "a", "bb", -1)`)},
 		{name: "format.pt", slow: true, args: estimateX, data: loop(text, `b = torch.format("{}{}", s, s)`)},
 		{name: "str.pt", slow: true, args: estimateX, data: loop("l = torch.mul([0], 1000000)", `b = torch.str(l)`)},
-		{name: "cat.pt", args: estimateX, data: loop("l = [x]", "_0 = torch.append(l, x)", "y = torch.cat(l)")},
+		{name: "cat.pt", slow: true, args: estimateX, data: loop("l = [x]", "_0 = torch.append(l, x)", "y = torch.cat(l)")},
 		{name: "stack-of-tensors.pt", slow: true, args: estimateX, data: loop("l = [x]", "_0 = torch.append(l, x)", "y = torch.stack(l)")},
 		{name: "zeros.pt", slow: true, args: estimateX, data: loop("l = torch.mul([1], 1000000)", "y = torch.zeros(l)")},
 		{name: "view.pt", slow: true, args: estimateX, data: loop("l = torch.mul([1], 100000)", "y = torch.zeros(l)", "z = torch.expand(y, l)")},
@@ -98,7 +98,7 @@ func costly(a *archiver) []hostileFile {
 		{name: "block.pt", slow: true, args: estimateX, data: loop("l = torch.mul([x], 10000)", "y = torch.block_diag(l)")},
 		{name: "foreach.pt", slow: true, args: estimateX, data: loop("l = torch.mul([x], 10000)", "y = torch._foreach_add(l, 1.)")},
 		{name: "endless.pt", slow: true, args: estimateX, data: script("l = [0]", "while True:", "  l0 = torch.append(l, 0)", "return x")},
-		{name: "version.pt", args: estimateX, data: func() []byte {
+		{name: "version.pt", slow: true, args: estimateX, data: func() []byte {
 			return a.with(map[string][]byte{a.record("version"): append(bytes.Repeat([]byte{1}, 200<<20), noise(1<<20)...)})
 		}},
 		{name: "stack.pt", args: estimateX, data: func() []byte {

@@ -211,12 +211,12 @@ func variations(t testing.TB) map[string][]variation {
 }
 
 // TestHostileVariations runs commands on files with one thing that is wrong, all in this process:
-// no panic, and no more memory and time than is promised. By default one of eight is tried.
+// no panic, and no more memory and time than is promised. By default one of sixteen is tried.
 func TestHostileVariations(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many files")
 	}
-	share := 8
+	share := 16
 	if os.Getenv("MEMSPEC_HOSTILE") == "1" {
 		share = 1
 	}
