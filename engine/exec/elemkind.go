@@ -5,30 +5,18 @@ import (
 	"github.com/memspec/memspec/engine/schema"
 )
 
+var elemKinds = map[program.TypeKind]schema.Kind{
+	program.TensorType: schema.Tensor, program.IntType: schema.Int, program.FloatType: schema.Float,
+	program.BoolType: schema.Bool, program.StrType: schema.Str, program.ComplexType: schema.Complex,
+	program.ListType: schema.List, program.TupleType: schema.Tuple, program.DictType: schema.Dict,
+}
+
 // ElemKind is the schema's word for a list's element type.
 func ElemKind(t *program.Type) schema.Kind {
-	if t == nil {
-		return schema.Any
-	}
-	switch t.Kind {
-	case program.TensorType:
-		return schema.Tensor
-	case program.IntType:
-		return schema.Int
-	case program.FloatType:
-		return schema.Float
-	case program.BoolType:
-		return schema.Bool
-	case program.StrType:
-		return schema.Str
-	case program.ComplexType:
-		return schema.Complex
-	case program.ListType:
-		return schema.List
-	case program.TupleType:
-		return schema.Tuple
-	case program.DictType:
-		return schema.Dict
+	if t != nil {
+		if k, ok := elemKinds[t.Kind]; ok {
+			return k
+		}
 	}
 	return schema.Any
 }

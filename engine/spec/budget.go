@@ -124,7 +124,6 @@ func overBudgets(lower, upper []budgetDecl) []budgetDecl {
 
 // bindBudgets gives a case's budgets their sizes.
 func (r *reader) bindBudgets(c *Case, decls []budgetDecl, level verdict.Level) {
-	dims := c.Symbols()
 	for _, b := range decls {
 		v := verdict.Budget{Metric: b.metric, Level: level, Text: b.text, Path: b.path, Pos: r.at(b.node)}
 		if b.percent != nil {
@@ -134,16 +133,11 @@ func (r *reader) bindBudgets(c *Case, decls []budgetDecl, level verdict.Level) {
 			}
 			v.Limit = percentOf(c.Platform.Device.Memory, b.percent)
 		} else {
-			n, err := b.limit.Eval(dims)
-			if err != nil {
-				r.errorIn(b.node, b.limit.Offset()+exprOffset(err), err)
+			size, ok := r.limitOf(c, b)
+			if !ok {
 				continue
 			}
-			if n < 0 {
-				r.errorf(b.node, "got %s = %d for %s, want 0 or more", b.text, n, c.Name)
-				continue
-			}
-			v.Limit = units.Bytes(n)
+			v.Limit = size
 		}
 		c.Budgets = append(c.Budgets, v)
 	}
@@ -154,19 +148,28 @@ func (r *reader) bindRegression(c *Case, decls []budgetDecl, level verdict.Level
 	for _, b := range decls {
 		g := Regression{Metric: b.metric, Percent: b.percent, Level: level, Text: b.text, Path: b.path, Pos: r.at(b.node)}
 		if b.percent == nil {
-			n, err := b.limit.Eval(c.Symbols())
-			if err != nil {
-				r.errorIn(b.node, b.limit.Offset()+exprOffset(err), err)
+			size, ok := r.limitOf(c, b)
+			if !ok {
 				continue
 			}
-			if n < 0 {
-				r.errorf(b.node, "got %s = %d for %s, want 0 or more", b.text, n, c.Name)
-				continue
-			}
-			g.Bytes = units.Bytes(n)
+			g.Bytes = size
 		}
 		c.Regression = append(c.Regression, g)
 	}
+}
+
+// limitOf is the size that a limit of a case's budget or regression comes to.
+func (r *reader) limitOf(c *Case, b budgetDecl) (units.Bytes, bool) {
+	n, err := b.limit.Eval(c.Symbols())
+	switch {
+	case err != nil:
+		r.errorIn(b.node, b.limit.Offset()+exprOffset(err), err)
+	case n < 0:
+		r.errorf(b.node, "got %s = %d for %s, want 0 or more", b.text, n, c.Name)
+	default:
+		return units.Bytes(n), true
+	}
+	return 0, false
 }
 
 // percentOf is a share of a size, part of a byte dropped.

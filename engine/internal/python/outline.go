@@ -71,8 +71,7 @@ func (p *Parser) outlineAssign() Stmt {
 		return s
 	}
 	s := &Assign{Span: Span{Start: p.start}, Line: p.line}
-	items := []Expr{p.postfix()}
-	s.Targets = items
+	s.Targets = []Expr{p.postfix()}
 	p.target(s.Targets[0])
 	if p.tok == colon {
 		s.Tight = p.start == p.prevEnd
@@ -86,8 +85,7 @@ func (p *Parser) outlineAssign() Stmt {
 	if s.Type == nil && s.Value == nil {
 		p.failf(p.start, `got %s, want ":" or "="`, p.got())
 	}
-	s.End = p.prevEnd
-	p.want(newline)
+	p.endLine(&s.Span)
 	return s
 }
 
@@ -106,8 +104,7 @@ func (p *Parser) outlineDeclaration() Stmt {
 	p.count(2) // the colon and the type
 	end := Pos(from + n)
 	x := &Name{Span: Span{p.start, p.end}, Text: src[p.start:p.end]}
-	items := []Expr{x}
-	s := &Assign{Span: Span{p.start, end}, Line: p.line, Targets: items}
+	s := &Assign{Span: Span{p.start, end}, Line: p.line, Targets: []Expr{x}}
 	s.Type = &Raw{Span: Span{Pos(from + 3), end}, Text: src[from+3 : end]}
 	p.tok, p.bol, p.off, p.end = newline, true, int(end)+1, end+1
 	p.line++

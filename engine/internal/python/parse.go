@@ -191,8 +191,8 @@ func (p *Parser) importStmt() Stmt {
 		p.next()
 		p.ident()
 	}
-	s.Path, s.End = p.src[from:p.prevEnd], p.prevEnd
-	p.want(newline)
+	s.Path = p.src[from:p.prevEnd]
+	p.endLine(&s.Span)
 	return s
 }
 
@@ -268,6 +268,20 @@ func (p *Parser) block() []Stmt {
 	return body
 }
 
+// body reads the colon and the block that end a statement.
+func (p *Parser) body(s *Span) []Stmt {
+	p.want(colon)
+	b := p.block()
+	s.End = p.prevEnd
+	return b
+}
+
+// endLine reads the end of a statement's line.
+func (p *Parser) endLine(s *Span) {
+	s.End = p.prevEnd
+	p.want(newline)
+}
+
 func (p *Parser) stmts() []Stmt {
 	var items []Stmt
 	for p.tok != dedent && p.tok != eof {
@@ -288,16 +302,12 @@ func (p *Parser) stmt() Stmt {
 		s := &For{Span: Span{Start: at}, Line: line, Target: p.targets(kwIn)}
 		p.want(kwIn)
 		s.Iter = p.exprOrTuple()
-		p.want(colon)
-		s.Body = p.block()
-		s.End = p.prevEnd
+		s.Body = p.body(&s.Span)
 		return s
 	case kwWhile:
 		p.next()
 		s := &While{Span: Span{Start: at}, Line: line, Cond: p.expr()}
-		p.want(colon)
-		s.Body = p.block()
-		s.End = p.prevEnd
+		s.Body = p.body(&s.Span)
 		return s
 	case kwWith:
 		p.next()
@@ -306,9 +316,7 @@ func (p *Parser) stmt() Stmt {
 			p.next()
 			s.As = p.expr()
 		}
-		p.want(colon)
-		s.Body = p.block()
-		s.End = p.prevEnd
+		s.Body = p.body(&s.Span)
 		return s
 	case kwReturn:
 		p.next()
@@ -316,14 +324,12 @@ func (p *Parser) stmt() Stmt {
 		if p.tok != newline {
 			s.Value = p.exprOrTuple()
 		}
-		s.End = p.prevEnd
-		p.want(newline)
+		p.endLine(&s.Span)
 		return s
 	case kwRaise:
 		p.next()
 		s := &Raise{Span: Span{Start: at}, Line: line, X: p.expr()}
-		s.End = p.prevEnd
-		p.want(newline)
+		p.endLine(&s.Span)
 		return s
 	case kwAssert:
 		p.next()
@@ -332,14 +338,12 @@ func (p *Parser) stmt() Stmt {
 			p.next()
 			s.Msg = p.expr()
 		}
-		s.End = p.prevEnd
-		p.want(newline)
+		p.endLine(&s.Span)
 		return s
 	case kwDel:
 		p.next()
 		s := &Delete{Span: Span{Start: at}, Line: line, X: p.expr()}
-		s.End = p.prevEnd
-		p.want(newline)
+		p.endLine(&s.Span)
 		return s
 	case kwPass, kwBreak, kwContinue:
 		s := &Simple{Span: Span{at, p.end}, Line: line, Word: tokenNames[p.tok]}
@@ -363,8 +367,7 @@ func (p *Parser) ifStmt() Stmt {
 	s.Then = p.block()
 	switch p.tok {
 	case kwElif:
-		items := []Stmt{p.ifStmt()}
-		s.Else = items
+		s.Else = []Stmt{p.ifStmt()}
 	case kwElse:
 		p.next()
 		p.want(colon)
@@ -377,7 +380,6 @@ func (p *Parser) ifStmt() Stmt {
 
 // simpleStmt = targets "=" values | target ":" type [ "=" value ] | expression.
 func (p *Parser) simpleStmt(at Pos, line int) Stmt {
-	var items []Expr
 	x := p.expr()
 	switch p.tok {
 	case newline:
@@ -389,8 +391,7 @@ func (p *Parser) simpleStmt(at Pos, line int) Stmt {
 	default:
 		p.failf(p.start, "got %s, want newline", p.got())
 	}
-	items = append(items, x)
-	unpack := false
+	items, unpack := []Expr{x}, false
 	for p.tok == comma {
 		p.next()
 		if unpack = p.tok == assign; unpack {
@@ -401,8 +402,7 @@ func (p *Parser) simpleStmt(at Pos, line int) Stmt {
 	s := &Assign{Span: Span{Start: at}, Line: line, Targets: items, Unpack: unpack}
 	p.want(assign)
 	s.Value = p.exprOrTuple()
-	s.End = p.prevEnd
-	p.want(newline)
+	p.endLine(&s.Span)
 	for _, t := range s.Targets {
 		p.target(t)
 	}
@@ -413,15 +413,13 @@ func (p *Parser) annotated(x Expr, line int) Stmt {
 	p.target(x)
 	tight := p.start == p.prevEnd
 	p.next()
-	items := []Expr{x}
-	s := &Assign{Span: Span{Start: x.Bounds().Start}, Line: line, Targets: items, Tight: tight}
+	s := &Assign{Span: Span{Start: x.Bounds().Start}, Line: line, Targets: []Expr{x}, Tight: tight}
 	s.Type = p.expr()
 	if p.tok == assign {
 		p.next()
 		s.Value = p.exprOrTuple()
 	}
-	s.End = p.prevEnd
-	p.want(newline)
+	p.endLine(&s.Span)
 	return s
 }
 
@@ -455,9 +453,8 @@ func (p *Parser) targets(end token) Expr {
 			break
 		}
 	}
-	list := items
-	if len(list) == 1 && !trailing {
-		return list[0]
+	if len(items) == 1 && !trailing {
+		return items[0]
 	}
-	return &Tuple{Span: Span{at, p.prevEnd}, Elems: list, Trailing: trailing}
+	return &Tuple{Span: Span{at, p.prevEnd}, Elems: items, Trailing: trailing}
 }

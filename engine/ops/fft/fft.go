@@ -160,23 +160,22 @@ func manyDims(c *ops.Call) ([]int, []int64, error) {
 	return dims, s, nil
 }
 
-func fftMany(forward bool) func(*ops.Call) (any, error) {
+// many is an n-d transform: body gets the input cut or padded to its lengths.
+func many(complex bool, body func(c *ops.Call, x *tensor.Tensor, dims []int) any) func(*ops.Call) (any, error) {
 	return func(c *ops.Call) (any, error) {
 		dims, s, err := manyDims(c)
 		if err != nil {
 			return nil, err
 		}
-		return c2c(c, resizeFFT(c, fftInput(c, c.Self(), true), dims, s), dims, forward), nil
+		return body(c, resizeFFT(c, fftInput(c, c.Self(), complex), dims, s), dims), nil
 	}
 }
 
-func rfftMany(c *ops.Call) (any, error) {
-	dims, s, err := manyDims(c)
-	if err != nil {
-		return nil, err
-	}
-	return r2c(c, resizeFFT(c, fftInput(c, c.Self(), false), dims, s), dims, true), nil
+func fftMany(forward bool) func(*ops.Call) (any, error) {
+	return many(true, func(c *ops.Call, x *tensor.Tensor, dims []int) any { return c2c(c, x, dims, forward) })
 }
+
+var rfftMany = many(false, func(c *ops.Call, x *tensor.Tensor, dims []int) any { return r2c(c, x, dims, true) })
 
 // lastSize is the length of the real dimension, and s with that of its complex half.
 func lastSize(c *ops.Call, dims []int, s []int64) (int64, []int64, error) {
@@ -193,50 +192,45 @@ func lastSize(c *ops.Call, dims []int, s []int64) (int64, []int64, error) {
 	return last, s, nil
 }
 
-func irfftMany(c *ops.Call) (any, error) {
-	dims, s, err := manyDims(c)
-	if err != nil {
-		return nil, err
+// manyToReal is an n-d transform to real numbers; body gets the length of its last dimension.
+func manyToReal(
+	body func(c *ops.Call, x *tensor.Tensor, dims []int, last int64) any,
+) func(*ops.Call) (any, error) {
+	return func(c *ops.Call) (any, error) {
+		dims, s, err := manyDims(c)
+		if err != nil {
+			return nil, err
+		}
+		last, s, err := lastSize(c, dims, s)
+		if err != nil {
+			return nil, err
+		}
+		return body(c, resizeFFT(c, fftInput(c, c.Self(), true), dims, s), dims, last), nil
 	}
-	last, s, err := lastSize(c, dims, s)
-	if err != nil {
-		return nil, err
-	}
-	return c2r(c, resizeFFT(c, fftInput(c, c.Self(), true), dims, s), dims, last), nil
 }
 
-func hfftMany(c *ops.Call) (any, error) {
-	dims, s, err := manyDims(c)
-	if err != nil {
-		return nil, err
-	}
-	last, s, err := lastSize(c, dims, s)
-	if err != nil {
-		return nil, err
-	}
-	x := resizeFFT(c, fftInput(c, c.Self(), true), dims, s)
+var irfftMany = manyToReal(func(c *ops.Call, x *tensor.Tensor, dims []int, last int64) any {
+	return c2r(c, x, dims, last)
+})
+
+var hfftMany = manyToReal(func(c *ops.Call, x *tensor.Tensor, dims []int, last int64) any {
 	k := len(dims) - 1
 	if k > 0 {
 		x = c2c(c, x, dims[:k], true)
 	}
-	return c2r(c, c.Do("aten::clone", x), dims[k:], last), nil
-}
+	return c2r(c, c.Do("aten::clone", x), dims[k:], last)
+})
 
-func ihfftMany(c *ops.Call) (any, error) {
-	dims, s, err := manyDims(c)
-	if err != nil {
-		return nil, err
-	}
-	x := resizeFFT(c, fftInput(c, c.Self(), false), dims, s)
+var ihfftMany = many(false, func(c *ops.Call, x *tensor.Tensor, dims []int) any {
 	k := len(dims) - 1
 	half := r2c(c, x, dims[k:], true)
 	if k == 0 {
-		return half, nil
+		return half
 	}
 	conj := c.Do("aten::clone", half)
 	c.Free(half)
-	return c2c(c, conj, dims[:k], false), nil
-}
+	return c2c(c, conj, dims[:k], false)
+})
 
 func fftShift(sign int64) func(*ops.Call) (any, error) {
 	return func(c *ops.Call) (any, error) {

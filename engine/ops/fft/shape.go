@@ -57,7 +57,11 @@ func oneCufftPlan(dims []int) bool {
 	return len(dims) <= cufftMaxDims && !(len(dims) >= 2 && dims[0] == 0 && dims[1] == 1)
 }
 
-func fftDims(c *ops.Call) ([]int, error) {
+// fftDims are the dims of a transform of a tensor of the dtype that it takes.
+func fftDims(c *ops.Call, takes func(tensor.DType) bool, what string) ([]int, error) {
+	if t := c.Self().DType; !takes(t) {
+		return nil, c.Errorf("got %s, want a %s dtype", t, what)
+	}
 	dims, err := c.WrapDims(c.Ints("dim"), len(c.Self().Sizes))
 	if err == nil && len(dims) == 0 {
 		err = c.Errorf("got no dims, want at least 1")
@@ -67,10 +71,7 @@ func fftDims(c *ops.Call) ([]int, error) {
 
 func fftC2C(c *ops.Call) ([]tensor.Meta, error) {
 	x := c.Self()
-	if !x.DType.Complex() {
-		return nil, c.Errorf("got %s, want a complex dtype", x.DType)
-	}
-	dims, err := fftDims(c)
+	dims, err := fftDims(c, tensor.DType.Complex, "complex")
 	if err != nil {
 		return nil, err
 	}
@@ -81,10 +82,7 @@ func fftC2C(c *ops.Call) ([]tensor.Meta, error) {
 
 func fftR2C(c *ops.Call) ([]tensor.Meta, error) {
 	x := c.Self()
-	if !x.DType.Floating() {
-		return nil, c.Errorf("got %s, want a floating dtype", x.DType)
-	}
-	dims, err := fftDims(c)
+	dims, err := fftDims(c, tensor.DType.Floating, "floating")
 	if err != nil {
 		return nil, err
 	}
@@ -105,10 +103,7 @@ func fftR2C(c *ops.Call) ([]tensor.Meta, error) {
 
 func fftC2R(c *ops.Call) ([]tensor.Meta, error) {
 	x := c.Self()
-	if !x.DType.Complex() {
-		return nil, c.Errorf("got %s, want a complex dtype", x.DType)
-	}
-	dims, err := fftDims(c)
+	dims, err := fftDims(c, tensor.DType.Complex, "complex")
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package prim
 
 import (
+	"cmp"
 	"errors"
 	"math"
 
@@ -311,23 +312,11 @@ func frexpNum(c *ops.Call) (any, error) {
 func compareValues(a, b any) (order int, equal, ok bool) {
 	if x, isStr := a.(string); isStr {
 		y, _ := b.(string)
-		switch {
-		case x < y:
-			return -1, false, true
-		case x > y:
-			return 1, false, true
-		}
-		return 0, true, true
+		return cmp.Compare(x, y), x == y, true
 	}
 	if x, isA := isInt(a); isA {
 		if y, isB := isInt(b); isB {
-			switch {
-			case x < y:
-				return -1, false, true
-			case x > y:
-				return 1, false, true
-			}
-			return 0, true, true
+			return cmp.Compare(x, y), x == y, true
 		}
 	}
 	if isComplex(a) || isComplex(b) {
@@ -335,15 +324,10 @@ func compareValues(a, b any) (order int, equal, ok bool) {
 	}
 	if ops.IsScalar(a) && ops.IsScalar(b) {
 		x, y := ops.AsFloat(a), ops.AsFloat(b)
-		switch {
-		case x < y:
-			return -1, false, true
-		case x > y:
-			return 1, false, true
-		case x == y:
-			return 0, true, true
+		if math.IsNaN(x) || math.IsNaN(y) {
+			return 2, false, true // no order holds
 		}
-		return 2, false, true // a NaN: no order holds
+		return cmp.Compare(x, y), x == y, true
 	}
 	if x, isList := a.(*ops.List); isList {
 		y, _ := b.(*ops.List)
