@@ -30,10 +30,14 @@ type Measure uint8
 
 // The ways. Predict is what is done where nothing is said.
 const (
-	Predict       Measure = iota // nothing is run
-	WherePossible                // where this machine has the case's GPU, and Python with memshim; elsewhere it is logged why not
-	Required                     // a case that was not measured fails
-	OnPretend                    // on a pretend GPU of the case's device, which needs Python with torch and memshim, and no GPU; a case that was not run fails
+	Predict Measure = iota // nothing is run
+	// where this machine has the case's GPU, and Python with memshim; elsewhere it is logged why
+	// not
+	WherePossible
+	Required // a case that was not measured fails
+	// on a pretend GPU of the case's device, which needs Python with torch and memshim, and no GPU;
+	// a case that was not run fails
+	OnPretend
 )
 
 // Likely makes the likely figure of an estimate decide, whatever judge: of the case says: memspec check --judge likely.

@@ -40,7 +40,8 @@ func NoRegression(t TB, c spec.Case, committed string, tolerance float64) verdic
 	r := judge(t, c)
 	if r.Report != nil {
 		if differ := report.Unlike(&before.Run, &r.Report.Run); len(differ) > 0 {
-			t.Errorf("memspec: %s: got the report of another run than %s: %s", committed, c.Name, strings.Join(differ, "; "))
+			t.Errorf("memspec: %s: got the report of another run than %s: %s", committed, c.Name,
+				strings.Join(differ, "; "))
 			return verdict.Verdict{Outcome: verdict.Error}
 		}
 	}
@@ -98,7 +99,8 @@ type account struct {
 }
 
 func accountDiff(before, after *report.Report) string {
-	whole := cmp.Comparer(func(a, b string) bool { return a == b }) // a line that differs is shown as it was and as it is
+	// a line that differs is shown as it was and as it is
+	whole := cmp.Comparer(func(a, b string) bool { return a == b })
 	return indentDiff(cmp.Diff(accountOf(before), accountOf(after), whole))
 }
 

@@ -31,7 +31,8 @@ change: regression: {allocated: 2%, reserved: 16MiB}. Run the command again to a
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: cli.CompleteSpecs,
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "the `FILE` to write (default: "+spec.BaselineFile+" beside memspec.yaml)")
+	cmd.Flags().StringVarP(&output, "output", "o", "",
+		"the `FILE` to write (default: "+spec.BaselineFile+" beside memspec.yaml)")
 	profile := cli.WorkspaceFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		files, err := cli.SpecFiles(args)
@@ -39,7 +40,8 @@ change: regression: {allocated: 2%, reserved: 16MiB}. Run the command again to a
 			return err
 		}
 		if output != "" && len(files) > 1 {
-			return fmt.Errorf("-o %s: got %d files of cases, want one: each has its baseline beside it", output, len(files))
+			return fmt.Errorf("-o %s: got %d files of cases, want one: each has its baseline beside it", output,
+				len(files))
 		}
 		w := baselineWriter{cmd: cmd, output: output, profile: *profile, written: map[string]string{}}
 		for _, file := range files {

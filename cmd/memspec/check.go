@@ -45,10 +45,13 @@ an error; 3 if any is inconclusive; else 0.`,
 	q := cli.NewQuery(cmd)
 	out := cli.NewOutputs(cmd, format.Verdicts|format.Timelines)
 	against := cmd.Flags().String("against", "", "compare with another `COMMIT` of the repository, read from git: its artifacts and recordings, by its memspec.yaml")
-	part := cmd.Flags().String("shard", "", "only one `PART` of the cases, such as 2/8: the same ones whatever else the file holds")
-	since := cmd.Flags().String("changed-since", "", "only cases that something changed for since a `COMMIT`: artifact, profile, source or lines of memspec.yaml")
+	part := cmd.Flags().String("shard", "",
+		"only one `PART` of the cases, such as 2/8: the same ones whatever else the file holds")
+	since := cmd.Flags().String("changed-since", "",
+		"only cases that something changed for since a `COMMIT`: artifact, profile, source or lines of memspec.yaml")
 	on, lines := cli.DeviceFlag(cmd), cli.SetFlag(cmd)
-	baseline := cmd.Flags().String("baseline", "", "compare with this `FILE` in place of the memspec.baseline.json beside each memspec.yaml")
+	baseline := cmd.Flags().String("baseline", "",
+		"compare with this `FILE` in place of the memspec.baseline.json beside each memspec.yaml")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "the whole report of every case, every holder")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := cli.WantValues(cmd, "against", "baseline", "shard", "changed-since"); err != nil {
@@ -87,7 +90,8 @@ an error; 3 if any is inconclusive; else 0.`,
 		}
 		cli.JudgeBy(cases, basis)
 		all := &checked{out: out, verbose: verbose, query: q}
-		if err := all.compareWith(cmd, compared{files: cli.Readable(files, wrong), cases: cases, against: *against, baseline: *baseline}); err != nil {
+		if err := all.compareWith(cmd, compared{files: cli.Readable(files, wrong), cases: cases, against: *against,
+			baseline: *baseline}); err != nil {
 			return err
 		}
 		if err := out.Open(len(cases) + len(wrong)); err != nil {
@@ -195,7 +199,8 @@ func runCheck(cmd *cobra.Command, cases []spec.Case, all *checked) (int, error) 
 	for _, w := range all.wrong { // the others are judged all the same
 		outcomes = append(outcomes, verdict.Error)
 		c := spec.Case{Name: w.File, Pos: spec.Pos{File: w.File}}
-		if err := all.add(&suite.Result{Case: c, Err: errors.New(strings.Join(cli.ErrorLines(w.Err), "; ")), Verdict: verdict.Verdict{Outcome: verdict.Error}}); err != nil {
+		if err := all.add(&suite.Result{Case: c, Err: errors.New(strings.Join(cli.ErrorLines(w.Err), "; ")),
+			Verdict: verdict.Verdict{Outcome: verdict.Error}}); err != nil {
 			return 0, err
 		}
 	}
@@ -214,7 +219,8 @@ func runCheck(cmd *cobra.Command, cases []spec.Case, all *checked) (int, error) 
 func (c *checked) closing(took time.Duration) string {
 	s := fmt.Sprintf("%.1f s", took.Seconds())
 	if f := c.tightest; f != nil {
-		s += fmt.Sprintf(", least room: %s, %s %s of %s (%s)", c.tightestCase, f.Metric, f.Predicted, f.Limit, report.Percent(f.Predicted, f.Limit))
+		s += fmt.Sprintf(", least room: %s, %s %s of %s (%s)", c.tightestCase, f.Metric, f.Predicted, f.Limit,
+			report.Percent(f.Predicted, f.Limit))
 	}
 	return s
 }
@@ -348,20 +354,23 @@ type restsJSON struct {
 }
 
 type findingJSON struct {
-	Metric     report.Metric   `json:"metric"`
-	Limit      units.Bytes     `json:"limit"`
-	Predicted  *units.Bytes    `json:"predicted"`
-	Measured   *units.Bytes    `json:"measured"`
-	Over       units.Bytes     `json:"over"`
-	Spec       string          `json:"spec"`
-	Outcome    verdict.Outcome `json:"outcome"`
-	Why        string          `json:"why,omitempty"`
-	Upper      *units.Bytes    `json:"upper,omitempty"`      // the upper figure, where it breaks what the likely one keeps
-	Regression bool            `json:"regression,omitempty"` // the limit is what the figure was before, with what it may take more
+	Metric    report.Metric   `json:"metric"`
+	Limit     units.Bytes     `json:"limit"`
+	Predicted *units.Bytes    `json:"predicted"`
+	Measured  *units.Bytes    `json:"measured"`
+	Over      units.Bytes     `json:"over"`
+	Spec      string          `json:"spec"`
+	Outcome   verdict.Outcome `json:"outcome"`
+	Why       string          `json:"why,omitempty"`
+	// the upper figure, where it breaks what the likely one keeps
+	Upper *units.Bytes `json:"upper,omitempty"`
+	// the limit is what the figure was before, with what it may take more
+	Regression bool `json:"regression,omitempty"`
 }
 
 func asJSON(r *suite.Result) caseJSON {
-	j := caseJSON{Name: r.Case.Name, Spec: cli.LineOf(r.Case.Pos), Outcome: r.Verdict.Outcome, Findings: []findingJSON{}, Change: r.Change, Report: r.Report}
+	j := caseJSON{Name: r.Case.Name, Spec: cli.LineOf(r.Case.Pos), Outcome: r.Verdict.Outcome,
+		Findings: []findingJSON{}, Change: r.Change, Report: r.Report}
 	if text := r.RestsOn(); text != "" {
 		j.RestsOn = &restsJSON{text, r.Verdict.Grounds}
 	}
@@ -372,7 +381,8 @@ func asJSON(r *suite.Result) caseJSON {
 		r.Report.Normalize()
 	}
 	for _, f := range r.Verdict.Findings {
-		fj := findingJSON{Metric: f.Metric, Limit: f.Limit, Over: f.Over, Spec: cli.LineOf(f.Pos), Outcome: f.Outcome, Why: f.Why, Regression: f.Regression}
+		fj := findingJSON{Metric: f.Metric, Limit: f.Limit, Over: f.Over, Spec: cli.LineOf(f.Pos), Outcome: f.Outcome,
+			Why: f.Why, Regression: f.Regression}
 		if f.Upper > 0 {
 			fj.Upper = &f.Upper
 		}

@@ -21,21 +21,22 @@ type devicesJSON struct {
 }
 
 type deviceJSON struct {
-	Name              string          `json:"name"`
-	Aliases           []string        `json:"aliases"`
-	Memory            *units.Bytes    `json:"memory"` // null: no limit
-	MemoryFrom        string          `json:"memory_from"`
-	ComputeCapability string          `json:"compute_capability"`
-	SMs               int             `json:"sms"`
-	Context           *units.Bytes    `json:"context"`                 // null: not known
-	ContextRange      *report.Context `json:"context_range,omitempty"` // what public logs say of it, where it was not measured
-	Source            string          `json:"source"`
-	Driver            string          `json:"driver"`
-	L2                units.Bytes     `json:"l2"` // 0, like the three that follow: not known
-	ClockKHz          int             `json:"clock_khz"`
-	MemoryClockKHz    int             `json:"memory_clock_khz"`
-	MemoryBusBits     int             `json:"memory_bus_bits"`
-	FiguresSource     string          `json:"figures_source"`
+	Name              string       `json:"name"`
+	Aliases           []string     `json:"aliases"`
+	Memory            *units.Bytes `json:"memory"` // null: no limit
+	MemoryFrom        string       `json:"memory_from"`
+	ComputeCapability string       `json:"compute_capability"`
+	SMs               int          `json:"sms"`
+	Context           *units.Bytes `json:"context"` // null: not known
+	// what public logs say of it, where it was not measured
+	ContextRange   *report.Context `json:"context_range,omitempty"`
+	Source         string          `json:"source"`
+	Driver         string          `json:"driver"`
+	L2             units.Bytes     `json:"l2"` // 0, like the three that follow: not known
+	ClockKHz       int             `json:"clock_khz"`
+	MemoryClockKHz int             `json:"memory_clock_khz"`
+	MemoryBusBits  int             `json:"memory_bus_bits"`
+	FiguresSource  string          `json:"figures_source"`
 }
 
 type limitsJSON struct {
@@ -75,14 +76,19 @@ from public logs. Other devices go under devices: in memspec.yaml.`,
 func devicesAsJSON() devicesJSON {
 	out := devicesJSON{Schema: 1, Devices: []deviceJSON{}, Capabilities: []limitsJSON{}}
 	for _, l := range device.AllLimits() {
-		out.Capabilities = append(out.Capabilities, limitsJSON{ComputeCapability: l.ComputeCapability.String(), ThreadsPerSM: l.ThreadsPerSM,
-			BlocksPerSM: l.BlocksPerSM, RegistersPerSM: l.RegistersPerSM, SharedPerSM: l.SharedPerSM, SharedPerBlock: l.SharedPerBlock,
-			SharedOptIn: l.SharedOptIn, SharedReserved: l.SharedReserved})
+		out.Capabilities = append(out.Capabilities, limitsJSON{
+			ComputeCapability: l.ComputeCapability.String(), ThreadsPerSM: l.ThreadsPerSM, BlocksPerSM: l.BlocksPerSM,
+			RegistersPerSM: l.RegistersPerSM, SharedPerSM: l.SharedPerSM, SharedPerBlock: l.SharedPerBlock,
+			SharedOptIn: l.SharedOptIn, SharedReserved: l.SharedReserved,
+		})
 	}
 	for _, d := range device.All() {
-		j := deviceJSON{Name: d.Name, Aliases: d.Aliases, MemoryFrom: d.MemoryFrom.String(), ComputeCapability: d.ComputeCapability.String(),
-			SMs: d.SMs, Source: d.Source, Driver: d.Figures.Driver, L2: d.Figures.L2, ClockKHz: d.Figures.Clock, MemoryClockKHz: d.Figures.MemoryClock,
-			MemoryBusBits: d.Figures.MemoryBus, FiguresSource: d.Figures.Source}
+		j := deviceJSON{
+			Name: d.Name, Aliases: d.Aliases, MemoryFrom: d.MemoryFrom.String(),
+			ComputeCapability: d.ComputeCapability.String(), SMs: d.SMs, Source: d.Source, Driver: d.Figures.Driver,
+			L2: d.Figures.L2, ClockKHz: d.Figures.Clock, MemoryClockKHz: d.Figures.MemoryClock,
+			MemoryBusBits: d.Figures.MemoryBus, FiguresSource: d.Figures.Source,
+		}
 		if j.Aliases == nil {
 			j.Aliases = []string{}
 		}

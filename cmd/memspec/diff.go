@@ -40,7 +40,8 @@ settings, are compared only with --unlike.`,
 	}
 	f := cli.NewRunFlags(cmd)
 	out := cli.NewOutputs(cmd, 0)
-	most := cmd.Flags().String("fail-on-increase", "", "exit 1 where any metric grew by more than this `SHARE`, such as 1%")
+	most := cmd.Flags().String("fail-on-increase", "",
+		"exit 1 where any metric grew by more than this `SHARE`, such as 1%")
 	unlike := cmd.Flags().Bool("unlike", false, "compare runs of other inputs, devices, runtimes or settings, too")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "every holder, not only the largest")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -58,7 +59,8 @@ settings, are compared only with --unlike.`,
 			return cli.ExitOK
 		}
 		if name := f.Given(cmd); name != "" && isJSON(args[0]) && isJSON(args[1]) {
-			return fmt.Errorf("got --%s, want an artifact beside it: %s and %s say which runs they are", name, args[0], args[1])
+			return fmt.Errorf("got --%s, want an artifact beside it: %s and %s say which runs they are", name, args[0],
+				args[1])
 		}
 		old, err := readCheck(args[0])
 		if err != nil {
@@ -89,7 +91,8 @@ settings, are compared only with --unlike.`,
 			return err
 		}
 		if differ := report.Unlike(&before.Run, &after.Run); len(differ) > 0 && !*unlike {
-			return fmt.Errorf("%s, %s: got unlike runs (--unlike compares them): %s", args[0], args[1], strings.Join(differ, "; "))
+			return fmt.Errorf("%s, %s: got unlike runs (--unlike compares them): %s", args[0], args[1],
+				strings.Join(differ, "; "))
 		}
 		if err := out.Open(1); err != nil {
 			return err
@@ -110,7 +113,8 @@ settings, are compared only with --unlike.`,
 
 // diffCase is a difference for every format.
 func diffCase(d *report.Difference, after *report.Report, verbose bool) *format.Case {
-	c := &format.Case{Name: after.Artifact, Report: after, Line: d.Head(), Text: func(w io.Writer) error { return d.WriteText(w, cli.RowsShown(verbose)) }}
+	c := &format.Case{Name: after.Artifact, Report: after, Line: d.Head(),
+		Text: func(w io.Writer) error { return d.WriteText(w, cli.RowsShown(verbose)) }}
 	c.Figures = changeFigures(d)
 	return c
 }

@@ -109,8 +109,9 @@ type checksDiff struct {
 }
 
 type caseDiffJSON struct {
-	Name   string             `json:"name"`
-	Kind   string             `json:"kind"`             // changed, added, removed; unlike where they were other runs; unknown where one has no account
+	Name string `json:"name"`
+	// changed, added, removed; unlike where they were other runs; unknown where one has no account
+	Kind   string             `json:"kind"`
 	Change string             `json:"change,omitempty"` // in words
 	Diff   *report.Difference `json:"diff,omitempty"`
 }
@@ -207,5 +208,6 @@ func (d *checksDiff) write(out *cli.Outputs, code int) error {
 		}
 	}
 	text := fmt.Sprintf("%s: %d the same, %d not", cli.Plural(d.Same+len(d.Cases), "case"), d.Same, len(d.Cases))
-	return out.End(&format.Summary{Exit: code, JSON: d, Text: func(w io.Writer) error { return cli.WriteLine(w, text) }})
+	return out.End(&format.Summary{Exit: code, JSON: d,
+		Text: func(w io.Writer) error { return cli.WriteLine(w, text) }})
 }

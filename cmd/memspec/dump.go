@@ -93,7 +93,8 @@ TorchScript's runtime has inlined calls and run its passes before.`,
 			return err
 		}
 		if len(r.Trace.Coverage.Unsupported) > 0 {
-			return &cli.Exit{Code: cli.ExitUnsure, Err: errors.New("the report is incomplete, see memspec ops --missing " + layout.ShellQuote(args[0]))}
+			return &cli.Exit{Code: cli.ExitUnsure,
+				Err: errors.New("the report is incomplete, see memspec ops --missing " + layout.ShellQuote(args[0]))}
 		}
 		return nil
 	}
@@ -129,8 +130,8 @@ func writeTrace(w io.Writer, tr *trace.Trace, format string) error {
 			continue
 		}
 		s := tr.Site(e.Site)
-		out.Events = append(out.Events, eventJSON{Action: e.Action.String(), Storage: e.Storage, Size: e.Bytes, Category: s.Category.String(), Pass: e.Pass,
-			Op: s.Op, Module: s.Module, File: s.File, Line: s.Line})
+		out.Events = append(out.Events, eventJSON{Action: e.Action.String(), Storage: e.Storage, Size: e.Bytes,
+			Category: s.Category.String(), Pass: e.Pass, Op: s.Op, Module: s.Module, File: s.File, Line: s.Line})
 	}
 	return report.EncodeJSON(w, out)
 }

@@ -36,8 +36,9 @@ func writeTimeline(w io.Writer, tl *allocator.Timeline, format string) error {
 	err := tl.Each(func(i int, s allocator.Stats) bool {
 		e := &tr.Events[i]
 		site := tr.Site(e.Site)
-		out.Points = append(out.Points, pointJSON{Event: i, Action: e.Action.String(), Size: e.Bytes, Pass: e.Pass, Op: site.Op, Module: site.Module,
-			Requested: s.Requested, Allocated: s.Allocated, Active: s.Active, Reserved: s.Reserved})
+		out.Points = append(out.Points, pointJSON{Event: i, Action: e.Action.String(), Size: e.Bytes, Pass: e.Pass,
+			Op: site.Op, Module: site.Module, Requested: s.Requested, Allocated: s.Allocated, Active: s.Active,
+			Reserved: s.Reserved})
 		return true
 	})
 	if err != nil {

@@ -45,7 +45,8 @@ report is incomplete, where the range has both, and where the architecture is no
 			return served.run(cmd, args[0], f, out)
 		}
 		if name := served.given(); name != "" {
-			return fmt.Errorf("--%s: got it with an artifact, want a model's folder with a %s", name, modelfolder.ConfigName)
+			return fmt.Errorf("--%s: got it with an artifact, want a model's folder with a %s", name,
+				modelfolder.ConfigName)
 		}
 		c, err := f.OneCase(args[0])
 		if err != nil {

@@ -35,14 +35,21 @@ const (
 func newServingFlags(cmd *cobra.Command) *servingFlags {
 	s := &servingFlags{}
 	fs := cmd.Flags()
-	fs.Int64Var(&s.options.Context, "context", 0, "of a model's folder: `TOKENS` of each request (default the model's own)")
+	fs.Int64Var(&s.options.Context, "context", 0,
+		"of a model's folder: `TOKENS` of each request (default the model's own)")
 	fs.Int64Var(&s.options.Batch, "batch", 1, "of a model's folder: `REQUESTS` at once")
-	fs.Int64Var(&s.options.BatchedTokens, "batched-tokens", defaultBatchedTokens, "of a model's folder: `TOKENS` of one forward pass")
-	fs.Float64Var(&s.options.Share, "gpu-memory-utilization", defaultShare, "of a model's folder: the `SHARE` of the device's memory that the engine may use")
-	s.dtype = cli.ChoiceFlag(cmd, "dtype", "of a model's folder: what it runs in; auto is the config's, 16 bits where that is float32", "auto", "auto", "bfloat16", "float16", "float32")
-	s.kvType = cli.ChoiceFlag(cmd, "kv-cache-dtype", "of a model's folder: what the KV cache is in", "auto", "auto", "bfloat16", "float16", "float32", "fp8")
+	fs.Int64Var(&s.options.BatchedTokens, "batched-tokens", defaultBatchedTokens,
+		"of a model's folder: `TOKENS` of one forward pass")
+	fs.Float64Var(&s.options.Share, "gpu-memory-utilization", defaultShare,
+		"of a model's folder: the `SHARE` of the device's memory that the engine may use")
+	s.dtype = cli.ChoiceFlag(cmd, "dtype",
+		"of a model's folder: what it runs in; auto is the config's, 16 bits where that is float32", "auto", "auto",
+		"bfloat16", "float16", "float32")
+	s.kvType = cli.ChoiceFlag(cmd, "kv-cache-dtype", "of a model's folder: what the KV cache is in", "auto", "auto",
+		"bfloat16", "float16", "float32", "fp8")
 	s.given = func() string {
-		for _, name := range []string{"context", "batch", "batched-tokens", "gpu-memory-utilization", "dtype", "kv-cache-dtype"} {
+		for _, name := range []string{"context", "batch", "batched-tokens", "gpu-memory-utilization", "dtype",
+			"kv-cache-dtype"} {
 			if fs.Changed(name) {
 				return name
 			}

@@ -42,7 +42,8 @@ on a terminal.`,
 	by := cli.ChoiceFlag(cmd, "by", "what a row is", "module", "op", "module", "line", "category")
 	out := cli.NewOutputs(cmd, format.Timelines)
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "every row, not only the largest")
-	plot := cmd.Flags().Bool("plot", false, "draw the memory over the run, with budgets and the device as lines (default: where the output is a terminal)")
+	plot := cmd.Flags().Bool("plot", false,
+		"draw the memory over the run, with budgets and the device as lines (default: where the output is a terminal)")
 	rank := cmd.Flags().Int("rank", 0, "of a case with ranks:, this `RANK` in the place of the one that takes the most")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		cases, err := explainCases(cmd, f, *patterns, args)
@@ -174,7 +175,8 @@ func (r *explained) write(w io.Writer) error {
 		p.Item("peak at", "%s", rep.PeakAt.String())
 	}
 	if rep.ReservedAt != nil {
-		p.Item("reserved", "grew last at %s; %s of it (%s) stays cached but free", rep.ReservedAt.String(), rep.Cached, report.Percent(rep.Cached, rep.Peak.Reserved))
+		p.Item("reserved", "grew last at %s; %s of it (%s) stays cached but free", rep.ReservedAt.String(), rep.Cached,
+			report.Percent(rep.Cached, rep.Peak.Reserved))
 	}
 	when, holders := rep.Decisive()
 	if rep.OOM == nil {
@@ -226,8 +228,9 @@ type rowJSON struct {
 
 func (r *explained) asJSON() explainedJSON {
 	rep := r.Report
-	j := explainedJSON{Name: r.Case.Name, Artifact: rep.Artifact, Device: rep.Device, Runtime: rep.Runtime, Quality: rep.Quality, Allocated: rep.Peak.Allocated,
-		Reserved: rep.Peak.Reserved, PeakAt: rep.PeakAt, By: r.by, Rows: []rowJSON{}}
+	j := explainedJSON{Name: r.Case.Name, Artifact: rep.Artifact, Device: rep.Device, Runtime: rep.Runtime,
+		Quality: rep.Quality, Allocated: rep.Peak.Allocated, Reserved: rep.Peak.Reserved, PeakAt: rep.PeakAt, By: r.by,
+		Rows: []rowJSON{}}
 	if rep.OOM != nil {
 		oom := *rep.OOM
 		oom.Holders = nil
@@ -235,13 +238,15 @@ func (r *explained) asJSON() explainedJSON {
 	}
 	if r.by == report.ByLine {
 		for _, l := range r.lines {
-			j.Rows = append(j.Rows, rowJSON{Where: l.location, What: strings.Join(l.ops, ", "), Flat: l.mem, Cum: l.mem, Count: len(l.blocks)})
+			j.Rows = append(j.Rows, rowJSON{Where: l.location, What: strings.Join(l.ops, ", "), Flat: l.mem, Cum: l.mem,
+				Count: len(l.blocks)})
 		}
 		return j
 	}
 	_, holders := rep.Decisive()
 	for _, row := range report.Gather(holders, r.by) {
-		j.Rows = append(j.Rows, rowJSON{Where: row.Where, What: row.What, Flat: row.Flat, Cum: row.Cum, Count: row.Count})
+		j.Rows = append(j.Rows, rowJSON{Where: row.Where, What: row.What, Flat: row.Flat, Cum: row.Cum,
+			Count: row.Count})
 	}
 	return j
 }

@@ -59,7 +59,8 @@ undecided.`,
 			return fmt.Errorf("--most: got %d, want a number from 1 to %d", *most, int64(suite.EndValue))
 		}
 		if *multiple < 1 || *multiple > *most {
-			return fmt.Errorf("--multiple-of: got %d, want a number from 1 to %d, the largest that is tried", *multiple, *most)
+			return fmt.Errorf("--multiple-of: got %d, want a number from 1 to %d, the largest that is tried", *multiple,
+				*most)
 		}
 		s, err := cli.NewSubject(cmd, f, args, basis)
 		if err != nil {
@@ -74,7 +75,8 @@ undecided.`,
 			return err
 		}
 		if all != "" {
-			return fitDevices(cmd, s, fitDevicesOf{names: all, most: *most, json: format.Value == "json", models: models, query: q, multiple: *multiple})
+			return fitDevices(cmd, s, fitDevicesOf{names: all, most: *most, json: format.Value == "json",
+				models: models, query: q, multiple: *multiple})
 		}
 		if err := answer.search(cmd.Context(), s, models, *most, *multiple); err != nil {
 			return cmp.Or(q.Unanswered(), s.Unsearchable(err))
@@ -108,8 +110,9 @@ type fitDimJSON struct {
 	Largest int64     `json:"largest"` // 0: not even 1 fits
 	Next    *nextJSON `json:"next"`    // null: the search ended at its bound
 	Tried   int       `json:"tried"`
-	Scanned bool      `json:"scanned"`         // fitting comes and goes with growing values: one after the other was tried
-	Holes   []int64   `json:"holes,omitempty"` // of a recorded case: smaller values that were run and do not fit
+	// fitting comes and goes with growing values: one after the other was tried
+	Scanned bool    `json:"scanned"`
+	Holes   []int64 `json:"holes,omitempty"` // of a recorded case: smaller values that were run and do not fit
 
 	Quality report.Quality `json:"quality,omitempty"` // of the figures at the largest value
 
@@ -180,7 +183,8 @@ func (j *fitJSON) search(ctx context.Context, s *cli.Subject, models *suite.Mode
 }
 
 func fitDim(name string, f *suite.Fitted) fitDimJSON {
-	d := fitDimJSON{Dim: name, Largest: f.Largest, Tried: f.Tried, Scanned: f.Scanned, Holes: f.Holes, Quality: f.Quality}
+	d := fitDimJSON{Dim: name, Largest: f.Largest, Tried: f.Tried, Scanned: f.Scanned, Holes: f.Holes,
+		Quality: f.Quality}
 	if n := f.Next; n != nil {
 		d.Next = &nextJSON{n.Value, n.Metric, n.Predicted, n.Limit, n.Why, n.Unsure}
 	}
@@ -322,7 +326,8 @@ func fitDevices(cmd *cobra.Command, s *cli.Subject, o fitDevicesOf) error {
 	}
 	for i, d := range devices {
 		found, err := o.on(cmd, s, as[i])
-		if err == nil && as[i].Name != d.Name && found.Next != nil && found.Next.Unsure { // it decides by the device's name
+		// it decides by the device's name
+		if err == nil && as[i].Name != d.Name && found.Next != nil && found.Next.Unsure {
 			found, err = o.on(cmd, s, d)
 		}
 		if err != nil {

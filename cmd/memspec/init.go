@@ -43,8 +43,10 @@ Paths are relative to the folder of the memspec.yaml.`,
 	f := cli.NewRunFlags(cmd)
 	q := cli.NewQuery(cmd)
 	cmd.Flags().StringVar(&name, "name", "", "the model's `NAME` (default: the artifact's, without its extensions)")
-	cmd.Flags().StringVar(&headroom, "headroom", "5%", "how much a budget is above the prediction, a `SHARE` such as 10%")
-	cmd.Flags().StringVarP(&output, "output", "o", "", "the `FILE` to write, which must not be there yet (default: standard output)")
+	cmd.Flags().StringVar(&headroom, "headroom", "5%",
+		"how much a budget is above the prediction, a `SHARE` such as 10%")
+	cmd.Flags().StringVarP(&output, "output", "o", "",
+		"the `FILE` to write, which must not be there yet (default: standard output)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		share, err := cli.ParseShare(headroom)
 		if err != nil {
@@ -70,13 +72,15 @@ Paths are relative to the folder of the memspec.yaml.`,
 		if err := cli.WriteWhole(output, []byte(text)); err != nil {
 			return err
 		}
-		line := fmt.Sprintf("%s: %s of %s", output, cli.Plural(file.cases(), "case"), cli.Plural(len(file.models), "model"))
+		line := fmt.Sprintf("%s: %s of %s", output, cli.Plural(file.cases(), "case"),
+			cli.Plural(len(file.models), "model"))
 		if err := cli.WriteLine(cmd.OutOrStdout(), line); err != nil {
 			return err
 		}
 		if command, n := file.settle(); n > 0 && command != "" {
-			return cli.WriteLine(cmd.OutOrStdout(), fmt.Sprintf("%s on upper figures of an estimate; to make it exact: %s, then memspec update --tighten",
-				counted(n, "budget rests", "budgets rest"), command))
+			return cli.WriteLine(cmd.OutOrStdout(),
+				fmt.Sprintf("%s on upper figures of an estimate; to make it exact: %s, then memspec update --tighten",
+					counted(n, "budget rests", "budgets rest"), command))
 		}
 		return nil
 	}
@@ -158,7 +162,8 @@ func (file *initFile) model(cmd *cobra.Command, path string) (*initModel, error)
 		for _, in := range guess.Inputs {
 			file.flags.Inputs = append(file.flags.Inputs, in.String())
 		}
-		if len(texts) == 0 && slices.ContainsFunc(file.flags.Inputs, func(s string) bool { return strings.Contains(s, "[B,") }) {
+		batched := func(s string) bool { return strings.Contains(s, "[B,") }
+		if len(texts) == 0 && slices.ContainsFunc(file.flags.Inputs, batched) {
 			texts = []string{"B=1,8"}
 		}
 	}
@@ -204,7 +209,8 @@ func artifactsBeneath(folder string) []string {
 		switch {
 		case err != nil:
 			return nil // what cannot be looked into is left out
-		case d.IsDir() && path != folder && (strings.HasPrefix(name, ".") || name == "node_modules" || name == "testdata"):
+		case d.IsDir() && path != folder && (strings.HasPrefix(name, ".") || name == "node_modules" ||
+			name == "testdata"):
 			return filepath.SkipDir
 		case d.IsDir() || !slices.Contains(endings, strings.ToLower(filepath.Ext(name))):
 			return nil
@@ -255,7 +261,8 @@ func predictAll(cmd *cobra.Command, models *suite.Models, cases []spec.Case) ([]
 		case r.Report.OOM != nil:
 			err = fmt.Errorf("%s does not fit %s: no budget to give", dimsText(r.Case.Dims), r.Report.Device)
 		case r.Report.Quality == report.Incomplete:
-			err = &cli.Exit{Code: cli.ExitUnsure, Err: errors.New("no budget to give: " + report.Lacking(r.Report.Coverage.Unsupported))}
+			err = &cli.Exit{Code: cli.ExitUnsure,
+				Err: errors.New("no budget to give: " + report.Lacking(r.Report.Coverage.Unsupported))}
 		}
 		results = append(results, r)
 	})

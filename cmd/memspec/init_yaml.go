@@ -26,7 +26,8 @@ func (file *initFile) yaml() string {
 		fmt.Fprintf(&b, "# left out: %s\n", left)
 	}
 	first := file.models[0].results[0]
-	fmt.Fprintf(&b, "version: 1\ndefaults:\n  device: %s\n  runtime: %s\n  torch: %s\n", first.Report.Device, first.Report.Runtime, first.Report.Torch)
+	fmt.Fprintf(&b, "version: 1\ndefaults:\n  device: %s\n  runtime: %s\n  torch: %s\n", first.Report.Device,
+		first.Report.Runtime, first.Report.Torch)
 	if conf := file.flags.AllocConf; conf != "" {
 		fmt.Fprintf(&b, "  alloc_conf: %s\n", yamlText(conf))
 	}
@@ -50,7 +51,8 @@ func (file *initFile) write(b *strings.Builder, m *initModel) {
 	}
 	b.WriteString("    cases:\n")
 	for _, r := range m.results {
-		fmt.Fprintf(b, "      - dims: {%s}\n        budget: %s%s\n", dimsText(r.Case.Dims), file.budget(r.Report), whyAbove(r.Report))
+		fmt.Fprintf(b, "      - dims: {%s}\n        budget: %s%s\n", dimsText(r.Case.Dims), file.budget(r.Report),
+			whyAbove(r.Report))
 	}
 }
 
@@ -85,7 +87,8 @@ func dimsText(dims []spec.Dim) string {
 }
 
 func (file *initFile) budget(r *report.Report) string {
-	return fmt.Sprintf("{allocated: %s, reserved: %s}", withHeadroom(r, report.Allocated, file.headroom), withHeadroom(r, report.Reserved, file.headroom))
+	return fmt.Sprintf("{allocated: %s, reserved: %s}", withHeadroom(r, report.Allocated, file.headroom),
+		withHeadroom(r, report.Reserved, file.headroom))
 }
 
 // whyAbove is a comment beside a budget that rests on upper figures above the likely ones; "" where it does not.
@@ -93,7 +96,8 @@ func whyAbove(r *report.Report) string {
 	if !restsOnUpper(r) {
 		return ""
 	}
-	return fmt.Sprintf("  # upper figures of an estimate; likely: allocated %s, reserved %s", r.Peak.Allocated, r.Peak.Reserved)
+	return fmt.Sprintf("  # upper figures of an estimate; likely: allocated %s, reserved %s", r.Peak.Allocated,
+		r.Peak.Reserved)
 }
 
 // restsOnUpper says whether a budget of a report is made from figures above the likely ones.

@@ -43,7 +43,8 @@ has all that running a case for real takes: inputs with their dims bound, how to
 		}
 		if format.Value == "text" {
 			for i := range cases {
-				fmt.Fprintf(cmd.OutOrStdout(), "%s on %s  %s\n", cases[i].Name, cases[i].Platform.Device.Name, cli.LineOf(cases[i].Pos))
+				fmt.Fprintf(cmd.OutOrStdout(), "%s on %s  %s\n", cases[i].Name, cases[i].Platform.Device.Name,
+					cli.LineOf(cases[i].Pos))
 			}
 			return nil
 		}

@@ -112,12 +112,14 @@ Exit codes: 0 all pass; 1 a budget is broken; 2 wrong usage, unreadable spec or 
 			return unknownCommand(cmd, args[0])
 		},
 	}
-	root.Flags().Bool("version", false, "print the version") // cobra's own would take -v, which is --verbose everywhere else
+	// cobra's own would take -v, which is --verbose everywhere else
+	root.Flags().Bool("version", false, "print the version")
 	root.SetVersionTemplate("memspec {{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpFunc(help)
-	root.AddCommand(newCheck(), newEstimate(), newExplain(), newReplay(), newDiff(), newOps(), newDump(), newStrip(), newDevices(), newInit(),
-		newCases(), newWorkspace(), newVerify(), newSchema(), newVersion(), newFit(), newSweep(), newBaseline(), newUpdate(), newPrune())
+	root.AddCommand(newCheck(), newEstimate(), newExplain(), newReplay(), newDiff(), newOps(), newDump(), newStrip(),
+		newDevices(), newInit(), newCases(), newWorkspace(), newVerify(), newSchema(), newVersion(), newFit(),
+		newSweep(), newBaseline(), newUpdate(), newPrune())
 	strictBuiltins(root)
 	return root
 }
@@ -134,7 +136,8 @@ func help(cmd *cobra.Command, _ []string) {
 	}
 	p.Line("")
 	columns := layout.Columns(out)
-	cmd.SetUsageTemplate(strings.ReplaceAll(cmd.UsageTemplate(), ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", columns)))
+	cmd.SetUsageTemplate(strings.ReplaceAll(cmd.UsageTemplate(), ".FlagUsages ",
+		fmt.Sprintf(".FlagUsagesWrapped %d ", columns)))
 	for line := range strings.Lines(cmd.UsageString()) {
 		line = strings.TrimSuffix(line, "\n")
 		if command := strings.TrimLeft(line, " "); strings.HasPrefix(command, "memspec ") {
@@ -178,10 +181,11 @@ func strictBuiltins(root *cobra.Command) {
 
 // newVersion is --version as a command, as other tools have it.
 func newVersion() *cobra.Command {
-	return &cobra.Command{Use: "version", Short: "Print the version", Hidden: true, Args: cli.WantArgs(0, 0, "none"), RunE: func(cmd *cobra.Command, _ []string) error {
-		_, err := fmt.Fprintf(cmd.OutOrStdout(), "memspec %s\n", cli.Version())
-		return err
-	}}
+	return &cobra.Command{Use: "version", Short: "Print the version", Hidden: true, Args: cli.WantArgs(0, 0, "none"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "memspec %s\n", cli.Version())
+			return err
+		}}
 }
 
 func unknownCommand(root *cobra.Command, name string) error {

@@ -107,7 +107,8 @@ func runMissing(cmd *cobra.Command, path, format string) error {
 	if format == "json" {
 		out := missingJSON{Schema: 1, Artifact: path, Missing: []missingOp{}}
 		for _, u := range found {
-			out.Missing = append(out.Missing, missingOp{u.Op, u.Count, missingSite{u.First.Module, u.First.File, u.First.Line}})
+			out.Missing = append(out.Missing,
+				missingOp{u.Op, u.Count, missingSite{u.First.Module, u.First.File, u.First.Line}})
 		}
 		if err := report.EncodeJSON(cmd.OutOrStdout(), out); err != nil {
 			return err
@@ -118,7 +119,8 @@ func runMissing(cmd *cobra.Command, path, format string) error {
 		fmt.Fprintf(cmd.OutOrStdout(), "%s: every operator has a rule\n", path)
 	}
 	for _, u := range found {
-		fmt.Fprintf(cmd.OutOrStdout(), "%s ×%d, first at %s\n", u.Op, u.Count, report.Site{Module: u.First.Module, File: u.First.File, Line: u.First.Line})
+		fmt.Fprintf(cmd.OutOrStdout(), "%s ×%d, first at %s\n", u.Op, u.Count,
+			report.Site{Module: u.First.Module, File: u.First.File, Line: u.First.Line})
 	}
 	return cli.ExitWith(code)
 }

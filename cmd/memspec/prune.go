@@ -84,9 +84,11 @@ func prune(cmd *cobra.Command, folder string, used map[string]bool, remove bool)
 			}
 			verb = "removed"
 		}
-		if err := cli.WriteLine(cmd.OutOrStdout(), fmt.Sprintf("%s %s (%s)", verb, path, units.Bytes(info.Size()))); err != nil {
+		if err := cli.WriteLine(cmd.OutOrStdout(),
+			fmt.Sprintf("%s %s (%s)", verb, path, units.Bytes(info.Size()))); err != nil {
 			return err
 		}
 	}
-	return cli.WriteLine(cmd.OutOrStdout(), fmt.Sprintf("%s: %s in use, %s; %d of no case, %s", folder, cli.Plural(kept, "file"), size, unused, more))
+	return cli.WriteLine(cmd.OutOrStdout(), fmt.Sprintf("%s: %s in use, %s; %d of no case, %s", folder,
+		cli.Plural(kept, "file"), size, unused, more))
 }

@@ -88,7 +88,8 @@ Exit codes: 0 all agree, 1 they differ, 3 nothing to replay, 2 the file cannot b
 			return err
 		}
 		if len(devices) == 0 {
-			return &cli.Exit{Code: cli.ExitUnsure, Err: errors.New(args[0] + ": nothing to replay: no device recorded an allocation or a free")}
+			return &cli.Exit{Code: cli.ExitUnsure,
+				Err: errors.New(args[0] + ": nothing to replay: no device recorded an allocation or a free")}
 		}
 		return cli.ExitWith(code)
 	}
@@ -100,14 +101,16 @@ Exit codes: 0 all agree, 1 they differ, 3 nothing to replay, 2 the file cannot b
 // which such a replay cannot know.
 func deviceCase(path string, d *allocator.DeviceReplay, out *cli.Outputs) (*format.Case, error) {
 	name := fmt.Sprintf("%s, device %d", path, d.Device)
-	c := &format.Case{Name: name, Judged: true, Outcome: verdict.Pass, Text: func(w io.Writer) error { return writeDevice(w, path, d) }}
+	c := &format.Case{Name: name, Judged: true, Outcome: verdict.Pass,
+		Text: func(w io.Writer) error { return writeDevice(w, path, d) }}
 	c.Line = replayLine(name, d.Agrees())
 	sizes := func(p allocator.PeakSizes) []units.Bytes {
 		return []units.Bytes{p.Requested, p.Allocated, p.Active, p.Reserved}
 	}
 	recorded := sizes(d.Peaks.Recorded)
 	for i, simulated := range sizes(d.Peaks.Simulated) {
-		addReplayed(c, []report.Metric{"requested", report.Allocated, "active", report.Reserved}[i], "", simulated, &recorded[i])
+		addReplayed(c, []report.Metric{"requested", report.Allocated, "active", report.Reserved}[i], "", simulated,
+			&recorded[i])
 	}
 	if d.AddressMatch != d.Allocs {
 		c.Outcome = verdict.Fail
@@ -125,7 +128,8 @@ func deviceCase(path string, d *allocator.DeviceReplay, out *cli.Outputs) (*form
 	if err != nil {
 		return nil, err
 	}
-	if p := tl.Peaks; p.Allocated.Bytes == d.Peaks.Simulated.Allocated && p.Reserved.Bytes == d.Peaks.Simulated.Reserved {
+	if p := tl.Peaks; p.Allocated.Bytes == d.Peaks.Simulated.Allocated &&
+		p.Reserved.Bytes == d.Peaks.Simulated.Reserved {
 		return c, recordedRun(c, report.Run{Artifact: path, Format: "snapshot"}, tl)
 	}
 	return c, nil
@@ -155,7 +159,8 @@ func recordedRun(c *format.Case, run report.Run, tl *allocator.Timeline) error {
 	}
 	c.Timeline = tl
 	c.Report = cli.RepositoryPaths().Report(report.Build(report.Source{Run: run, Platform: &p, Timeline: tl}))
-	c.Report.Quality, c.Report.Peak.Total, c.Report.Context = "", nil, nil // of a recorded run there is nothing to say about that
+	// of a recorded run there is nothing to say about that
+	c.Report.Quality, c.Report.Peak.Total, c.Report.Context = "", nil, nil
 	return nil
 }
 
@@ -169,13 +174,15 @@ func replayLine(name string, agrees bool) string {
 func writeDevice(w io.Writer, path string, d *allocator.DeviceReplay) error {
 	p := layout.To(w)
 	p.Line("%s", replayLine(fmt.Sprintf("%s, device %d", path, d.Device), d.Agrees()))
-	text := fmt.Sprintf("  %d events, %d of %d allocations at their recorded address", d.Events, d.AddressMatch, d.Allocs)
+	text := fmt.Sprintf("  %d events, %d of %d allocations at their recorded address", d.Events, d.AddressMatch,
+		d.Allocs)
 	if d.Skipped > 0 {
 		text += fmt.Sprintf(", %d events skipped: unknown, or contradicted by the recording itself", d.Skipped)
 	}
 	p.Line("%s", text)
 	if m := d.FirstMismatch; m != nil {
-		p.Line("  first elsewhere: event %d, %s (%s): recorded at %s, simulated at %s", m.Event, m.Bytes, m.Bytes.Exact(), m.Recorded, m.Simulated)
+		p.Line("  first elsewhere: event %d, %s (%s): recorded at %s, simulated at %s", m.Event, m.Bytes,
+			m.Bytes.Exact(), m.Recorded, m.Simulated)
 	}
 	t := layout.NewTable("rrrrr")
 	t.Add("peaks", "requested", "allocated", "active", "reserved")

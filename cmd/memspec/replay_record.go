@@ -51,7 +51,8 @@ type recordedSizes struct {
 // sizes are a phase's, in the order of the table.
 func (p *phaseReplay) sizes() []sizePair {
 	s, r := &p.Simulated, &p.Recorded
-	return []sizePair{{"requested", s.Requested, &r.Requested}, {"allocated", s.Allocated, r.Allocated}, {"active", s.Active, r.Active},
+	return []sizePair{{"requested", s.Requested, &r.Requested}, {"allocated", s.Allocated, r.Allocated},
+		{"active", s.Active, r.Active},
 		{"reserved", s.Reserved, r.Reserved}}
 }
 
@@ -79,7 +80,8 @@ func replayRecord(m *recording.Recording) (*recordReplay, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &recordReplay{Case: m.Case, Where: m.Where, Device: m.Device.Name, Torch: m.Torch, events: len(m.Events), skipped: skipped}
+	out := &recordReplay{Case: m.Case, Where: m.Where, Device: m.Device.Name, Torch: m.Torch, events: len(m.Events),
+		skipped: skipped}
 	p, err := platformOf(m)
 	if err != nil {
 		return nil, err
@@ -100,10 +102,12 @@ func replayRecord(m *recording.Recording) (*recordReplay, error) {
 	for i := range m.Passes {
 		p := &m.Passes[i]
 		out.Phases = append(out.Phases, phaseReplay{Name: p.Name, Simulated: peaks[i],
-			Recorded: recordedSizes{Requested: p.Requested, Allocated: p.Allocated, Active: p.Active, Reserved: p.Reserved}})
+			Recorded: recordedSizes{Requested: p.Requested, Allocated: p.Allocated, Active: p.Active,
+				Reserved: p.Reserved}})
 	}
 	if m.Where.Allocator() {
-		out.address, err = allocator.ReplayFromStart(&trace.Recording{Trace: tr, Skipped: skipped, Settings: trace.Conf{Text: m.AllocConf}})
+		out.address, err = allocator.ReplayFromStart(&trace.Recording{Trace: tr, Skipped: skipped,
+			Settings: trace.Conf{Text: m.AllocConf}})
 	}
 	return out, err
 }
@@ -135,7 +139,8 @@ func passPeaks(tl *allocator.Timeline, passes int) ([]allocator.PeakSizes, error
 	var last allocator.PeakSizes
 	pass := 0
 	held := func(s allocator.Stats) allocator.PeakSizes {
-		return allocator.PeakSizes{Requested: s.Requested, Allocated: s.Allocated, Active: s.Active, Reserved: s.Reserved}
+		return allocator.PeakSizes{Requested: s.Requested, Allocated: s.Allocated, Active: s.Active,
+			Reserved: s.Reserved}
 	}
 	err := tl.Each(func(event int, s allocator.Stats) bool {
 		e := &tl.Trace.Events[event]
@@ -204,7 +209,8 @@ func endRecordReplay(out *cli.Outputs, path string) error {
 
 // asCase is a replayed record for every format.
 func (r *recordReplay) asCase(path string, m *recording.Recording) (*format.Case, error) {
-	c := &format.Case{Name: r.Case, Judged: true, Outcome: verdict.Pass, Line: r.line(path), Text: func(w io.Writer) error { return r.write(w, path) }}
+	c := &format.Case{Name: r.Case, Judged: true, Outcome: verdict.Pass, Line: r.line(path),
+		Text: func(w io.Writer) error { return r.write(w, path) }}
 	for i := range r.Phases {
 		for _, s := range r.Phases[i].sizes() {
 			addReplayed(c, report.Metric(s.metric), r.Phases[i].Name, s.simulated, s.recorded)
@@ -218,7 +224,8 @@ func (r *recordReplay) asCase(path string, m *recording.Recording) (*format.Case
 	if !r.agrees() {
 		c.Outcome = verdict.Fail
 	}
-	return c, recordedRun(c, report.Run{Artifact: path, Format: "measurement record", Device: m.Device.Name, Torch: m.Torch, AllocConf: m.AllocConf}, r.tl)
+	return c, recordedRun(c, report.Run{Artifact: path, Format: "measurement record", Device: m.Device.Name,
+		Torch: m.Torch, AllocConf: m.AllocConf}, r.tl)
 }
 
 func (r *recordReplay) line(path string) string {
@@ -238,7 +245,8 @@ func (r *recordReplay) write(w io.Writer, path string) error {
 	p.Line("%s", text)
 	if a := r.address; a != nil && a.FirstMismatch != nil {
 		m := a.FirstMismatch
-		p.Line("  first elsewhere: event %d, %s (%s): recorded at %s, simulated at %s", m.Event, m.Bytes, m.Bytes.Exact(), m.Recorded, m.Simulated)
+		p.Line("  first elsewhere: event %d, %s (%s): recorded at %s, simulated at %s", m.Event, m.Bytes,
+			m.Bytes.Exact(), m.Recorded, m.Simulated)
 	}
 	if r.Where == recording.OnCPU {
 		p.Line("  recorded on CPU tensors: what a CUDA allocator would make of the same storages is simulated and was not measured")

@@ -39,7 +39,8 @@ Records of at most 4 KiB are kept: traced code computes shapes with them.`,
 		if err != nil {
 			return regular.Plain(err)
 		}
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s, was %s\n", out, units.Bytes(after.Size()), units.Bytes(before.Size()))
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s, was %s\n", out, units.Bytes(after.Size()),
+			units.Bytes(before.Size()))
 		return err
 	}
 	return cmd

@@ -80,7 +80,8 @@ func sweptDim(f *cli.RunFlags) (dim string, values []int64, err error) {
 			continue
 		}
 		if dim != "" {
-			return "", nil, fmt.Errorf("--dim: got several values for %s and for %s, want them for one", dim, strings.TrimSpace(name))
+			return "", nil, fmt.Errorf("--dim: got several values for %s and for %s, want them for one", dim,
+				strings.TrimSpace(name))
 		}
 		dim = strings.TrimSpace(name)
 		if values, err = valuesOf(list); err != nil {
@@ -118,12 +119,14 @@ func valuesOf(list string) ([]int64, error) {
 		case len(ends) == 2:
 			more = spaced(n[0], n[1])
 		case (n[1]-n[0])/n[2] < maxSwept:
-			for v := n[0]; len(more) == 0 || v > more[len(more)-1] && v <= n[1]; v += n[2] { // behind the largest number comes a negative one
+			// behind the largest number comes a negative one
+			for v := n[0]; len(more) == 0 || v > more[len(more)-1] && v <= n[1]; v += n[2] {
 				more = append(more, v)
 			}
 		}
 		if len(more) == 0 || len(out)+len(more) > maxSwept {
-			return nil, fmt.Errorf("got more than %d values, want fewer: a range takes a step, as in 1..65536..64", maxSwept)
+			return nil, fmt.Errorf("got more than %d values, want fewer: a range takes a step, as in 1..65536..64",
+				maxSwept)
 		}
 		out = append(out, more...)
 	}
@@ -197,7 +200,8 @@ func writeSweep(out *cli.Outputs, s *sweep) error {
 	if s.lacking() != "" {
 		code = cli.ExitUnsure
 	}
-	if err := out.End(&format.Summary{Exit: code, JSON: j, Text: func(w io.Writer) error { return j.write(w, s) }}); err != nil {
+	if err := out.End(&format.Summary{Exit: code, JSON: j,
+		Text: func(w io.Writer) error { return j.write(w, s) }}); err != nil {
 		return err
 	}
 	return cli.ExitWith(code)
@@ -224,12 +228,14 @@ func (s *sweep) lacking() string {
 }
 
 func (s *sweep) asJSON() *sweepJSON {
-	j := &sweepJSON{Schema: 1, Case: s.Base.Name, Device: s.Base.Platform.Device.Name, Dim: s.dim, Points: []sweptJSON{}, Closed: []closedJSON{}}
+	j := &sweepJSON{Schema: 1, Case: s.Base.Name, Device: s.Base.Platform.Device.Name, Dim: s.dim,
+		Points: []sweptJSON{}, Closed: []closedJSON{}}
 	byMetric := map[report.Metric][]units.Bytes{}
 	for i, r := range s.results {
 		p := &r.Report.Peak
 		limit := r.Limit(s.values[i])
-		j.Points = append(j.Points, sweptJSON{s.values[i], p.Allocated, p.Reserved, p.Total, limit == nil, limit != nil && limit.Unsure, r.Report.Quality})
+		j.Points = append(j.Points, sweptJSON{s.values[i], p.Allocated, p.Reserved, p.Total, limit == nil,
+			limit != nil && limit.Unsure, r.Report.Quality})
 		byMetric[report.Allocated] = append(byMetric[report.Allocated], p.Allocated)
 		byMetric[report.Reserved] = append(byMetric[report.Reserved], p.Reserved)
 	}
@@ -269,7 +275,8 @@ func (j *sweepJSON) write(w io.Writer, s *sweep) error {
 		case !pt.Fits:
 			fits = "no"
 		}
-		t.Add(strconv.FormatInt(pt.Value, 10), pt.Allocated.String(), pt.Reserved.String(), fits, bar(pt.Allocated, pt.Reserved, most))
+		t.Add(strconv.FormatInt(pt.Value, 10), pt.Allocated.String(), pt.Reserved.String(), fits,
+			bar(pt.Allocated, pt.Reserved, most))
 	}
 	p.Table(2, t)
 	if words := report.QualityWords(s.quality()); words != "" && s.lacking() == "" {

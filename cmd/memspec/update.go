@@ -42,7 +42,8 @@ else 0.`,
 	patterns := cli.CaseFlag(cmd)
 	cmd.Flags().BoolVar(&tighten, "tighten", false, "lower the budgets that have more headroom, too")
 	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "print what would change, and write nothing")
-	cmd.Flags().StringVar(&headroom, "headroom", "5%", "how much a budget is above the prediction, a `SHARE` such as 10%")
+	cmd.Flags().StringVar(&headroom, "headroom", "5%",
+		"how much a budget is above the prediction, a `SHARE` such as 10%")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		share, err := cli.ParseShare(headroom)
 		if err != nil {
@@ -100,7 +101,8 @@ func (u *update) add(r *suite.Result) {
 		return
 	}
 	for _, f := range r.Verdict.Findings {
-		if f.Pos.Line == 0 || !f.Known || !slices.ContainsFunc(r.Case.Budgets, func(b verdict.Budget) bool { return b.Pos == f.Pos }) {
+		if f.Pos.Line == 0 || !f.Known || !slices.ContainsFunc(r.Case.Budgets,
+			func(b verdict.Budget) bool { return b.Pos == f.Pos }) {
 			continue
 		}
 		i := slices.IndexFunc(u.budgets, func(b *updated) bool { return b.Pos == f.Pos })
@@ -121,7 +123,8 @@ func (u *update) add(r *suite.Result) {
 			continue
 		}
 		if !b.fixed && f.Outcome != verdict.Pass {
-			u.leave(f.Outcome, fmt.Sprintf("%s = %s, which %s breaks with %s", b.Path, b.Text, r.Case.Name, f.Predicted))
+			u.leave(f.Outcome, fmt.Sprintf("%s = %s, which %s breaks with %s", b.Path, b.Text, r.Case.Name,
+				f.Predicted))
 		}
 	}
 }
@@ -193,7 +196,8 @@ func replaceAt(data []byte, b *updated) ([]byte, error) {
 	}
 	after, ok := strings.CutPrefix(rest, quote+b.Text+quote)
 	if !ok {
-		return nil, fmt.Errorf("%s: got another text than %q there: an alias or a text over lines is changed by hand", b.Pos, b.Text)
+		return nil, fmt.Errorf("%s: got another text than %q there: an alias or a text over lines is changed by hand",
+			b.Pos, b.Text)
 	}
 	lines[b.Pos.Line-1] = []byte(string(line[:b.Pos.Col-1]) + quote + b.needs.Compact() + quote + after)
 	return bytes.Join(lines, nil), nil

@@ -64,7 +64,9 @@ Exit codes, the first that applies:
 	fs := cmd.Flags()
 	fs.StringVar(&o.dir, "measured", "", "the `FOLDER` of measurement records; without it the cases are run here")
 	_ = cmd.MarkFlagDirname("measured")
-	o.on = cli.ChoiceFlag(cmd, "on", "what cases are run on: this machine's GPUs, or a pretend GPU of each case's device, which needs none", "real", "real", "pretend")
+	o.on = cli.ChoiceFlag(cmd, "on",
+		"what cases are run on: this machine's GPUs, or a pretend GPU of each case's device, which needs none", "real",
+		"real", "pretend")
 	fs.BoolVar(&o.require, "require", false, "a case without a measurement is inconclusive: exit 3")
 	fs.DurationVar(&o.timeout, "timeout", cudameasure.DefaultLimit, "for running one case here")
 	cli.Complete(cmd, "timeout")
@@ -176,7 +178,8 @@ func (o *verifyOptions) end(all []*verify.Account) error {
 		code = cli.ExitUnsure
 	}
 	result.Exit = code
-	if err := o.out.End(&format.Summary{Exit: code, Text: func(w io.Writer) error { return writeVerified(w, all) }, JSON: result}); err != nil {
+	if err := o.out.End(&format.Summary{Exit: code, Text: func(w io.Writer) error { return writeVerified(w, all) },
+		JSON: result}); err != nil {
 		return err
 	}
 	if none := o.none(measured); code == cli.ExitUnsure && none != nil {
@@ -214,10 +217,12 @@ func (o *verifyOptions) accountCase(a *verify.Account) *format.Case {
 	}
 	c.Account = nil
 	if a.Failed != nil {
-		c.Findings = append(c.Findings, format.Finding{Rule: format.RuleError, Outcome: verdict.Error, Text: a.Failed.Error(), Pos: c.Pos})
+		c.Findings = append(c.Findings, format.Finding{Rule: format.RuleError, Outcome: verdict.Error,
+			Text: a.Failed.Error(), Pos: c.Pos})
 	}
 	if a.Required && len(a.Compared) == 0 && a.Failed == nil {
-		c.Findings = append(c.Findings, format.Finding{Rule: format.RuleInconclusive, Outcome: verdict.Inconclusive, Text: a.NotMeasured(), Pos: c.Pos})
+		c.Findings = append(c.Findings, format.Finding{Rule: format.RuleInconclusive, Outcome: verdict.Inconclusive,
+			Text: a.NotMeasured(), Pos: c.Pos})
 	}
 	for i := range a.Compared {
 		of := ""
@@ -254,11 +259,13 @@ func addMeasured(c *format.Case, m *verify.Compared, file string) {
 			}
 		}
 		if !known {
-			c.Figures = append(c.Figures, format.Figure{Metric: r.Metric, Moment: moment, Outcome: verdict.Pass, Predicted: &predicted, Measured: &measured})
+			c.Figures = append(c.Figures, format.Figure{Metric: r.Metric, Moment: moment, Outcome: verdict.Pass,
+				Predicted: &predicted, Measured: &measured})
 		}
 	}
 	for _, f := range m.Findings {
-		out := format.Finding{Rule: format.RuleDisagreement, Outcome: verdict.Fail, Metric: f.Metric, Text: f.Text, Pos: c.Pos}
+		out := format.Finding{Rule: format.RuleDisagreement, Outcome: verdict.Fail, Metric: f.Metric, Text: f.Text,
+			Pos: c.Pos}
 		if f.Budget {
 			out.Rule = format.BudgetRule(f.Metric)
 		}

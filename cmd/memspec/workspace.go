@@ -47,9 +47,10 @@ Exit codes of --missing: 0 none is missing, 3 some are, 2 a case cannot be run.`
 	f.profile = cli.WorkspaceFlag(cmd)
 	f.patterns = cli.CaseFlag(cmd)
 	f.format = cli.FormatFlag(cmd)
-	_ = cmd.RegisterFlagCompletionFunc("device", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return device.Names(), cobra.ShellCompDirectiveNoFileComp
-	})
+	_ = cmd.RegisterFlagCompletionFunc("device",
+		func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return device.Names(), cobra.ShellCompDirectiveNoFileComp
+		})
 	_ = cmd.RegisterFlagCompletionFunc("torch", cobra.NoFileCompletions)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if f.formula {

@@ -57,13 +57,15 @@ func byFormula(line []byte) (formulaAnswer, error) {
 		return formulaAnswer{}, fmt.Errorf("not a call of a workspace profile: %w", err)
 	}
 	var capability device.Capability
-	if n, err := fmt.Sscanf(asked.ComputeCapability, "%d.%d", &capability.Major, &capability.Minor); n != 2 || err != nil {
+	if n, err := fmt.Sscanf(asked.ComputeCapability, "%d.%d", &capability.Major, &capability.Minor); n != 2 ||
+		err != nil {
 		return formulaAnswer{}, fmt.Errorf("got compute_capability %q, want one such as 8.6", asked.ComputeCapability)
 	}
 	if asked.SMs < 1 {
 		return formulaAnswer{}, errors.New("got no sms, want the card's number of multiprocessors")
 	}
-	p, err := platform.New(device.Device{Kind: device.CUDA, ComputeCapability: capability, SMs: asked.SMs}, platform.Newest())
+	p, err := platform.New(device.Device{Kind: device.CUDA, ComputeCapability: capability, SMs: asked.SMs},
+		platform.Newest())
 	if err != nil {
 		return formulaAnswer{}, err
 	}

@@ -84,7 +84,8 @@ func compareHolders(a, b *Holder) int {
 	if c := strings.Compare(a.Module, b.Module); c != 0 {
 		return c
 	}
-	return cmp.Or(strings.Compare(a.Category, b.Category), strings.Compare(a.Op, b.Op), strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
+	return cmp.Or(strings.Compare(a.Category, b.Category), strings.Compare(a.Op, b.Op), strings.Compare(a.File, b.File),
+		cmp.Compare(a.Line, b.Line))
 }
 
 func parentModule(m string) string {
@@ -160,7 +161,8 @@ func Fold(hs []Holder) []Row {
 // DefaultBy is what holders are gathered by unless something else is asked for: by line where lines
 // are known and no module is.
 func DefaultBy(hs []Holder) By {
-	if !slices.ContainsFunc(hs, func(h Holder) bool { return h.Module != "" }) && slices.ContainsFunc(hs, func(h Holder) bool { return h.File != "" }) {
+	if !slices.ContainsFunc(hs, func(h Holder) bool { return h.Module != "" }) &&
+		slices.ContainsFunc(hs, func(h Holder) bool { return h.File != "" }) {
 		return ByLine
 	}
 	return ByModule
@@ -291,8 +293,11 @@ func (g *gatherer) rows() []Row {
 	return rows
 }
 
-var plurals = map[string]string{"activation": "activations", "input": "inputs", "parameter": "parameters", "buffer": "buffers",
-	"constant": "constants", "gradient": "gradients", "optimizer_state": "optimizer states", "temporary": "temporaries", "workspace": "workspaces"}
+var plurals = map[string]string{
+	"activation": "activations", "input": "inputs", "parameter": "parameters", "buffer": "buffers",
+	"constant": "constants", "gradient": "gradients", "optimizer_state": "optimizer states",
+	"temporary": "temporaries", "workspace": "workspaces",
+}
 
 // what names categories and how many storages there are of each: "parameters ×161, buffers ×106".
 func what(counts []categoryCount) string {

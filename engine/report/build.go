@@ -17,17 +17,20 @@ import (
 
 // Source is what a report is built from.
 type Source struct {
-	Run       Run
-	Platform  *platform.Platform
-	Timeline  *allocator.Timeline
-	Upper     *allocator.Upper // of the same run with estimated workspace at the upper bound; nil where none is estimated
+	Run      Run
+	Platform *platform.Platform
+	Timeline *allocator.Timeline
+	// of the same run with estimated workspace at the upper bound; nil where none is estimated
+	Upper     *allocator.Upper
 	Workspace []Workspace
-	Ask       string       // the command that asks libraries for what is by formula
-	Remake    string       // the command that settles what the artifact does not have of Python's names or the live model's operators
-	Record    string       // the command that records a run which has what is not known here; "" where there is none
-	Origin    string       // OriginUnknown, or "" where something records what the artifact was made from
-	Weights   *units.Bytes // where the trace does not say which storages are weights; else nil
-	Unknown   []Metric     // what nothing records of
+	Ask       string // the command that asks libraries for what is by formula
+	// the command that settles what the artifact does not have of Python's names or the live
+	// model's operators
+	Remake  string
+	Record  string       // the command that records a run which has what is not known here; "" where there is none
+	Origin  string       // OriginUnknown, or "" where something records what the artifact was made from
+	Weights *units.Bytes // where the trace does not say which storages are weights; else nil
+	Unknown []Metric     // what nothing records of
 	// CheckValues is the command that runs a recorded program with other values; "" where there is none.
 	CheckValues string
 	Compiled    bool // the model: its peak is that of the calls after the first
@@ -43,14 +46,14 @@ func Build(s Source) *Report {
 	tr := tl.Trace
 	base := tl.Baseline()
 	r := &Report{
-		Schema:    Schema,
-		Run:       s.Run,
-		Weights:   weights(tl).Add(tr.Outside),
-		Outside:   tr.Outside,
-		Baseline:  Sizes{base.Requested, base.Allocated, base.Reserved},
-		Peak:      Peak{Requested: tl.Peaks.Requested.Bytes, Allocated: tl.Peaks.Allocated.Bytes, Active: tl.Peaks.Active.Bytes, Reserved: tl.Peaks.Reserved.Bytes},
-		Delta:     tl.Peaks.Allocated.Bytes - base.Allocated,
-		PeakAt:    moment(tr, tl.Peaks.Allocated.Event),
+		Schema:   Schema,
+		Run:      s.Run,
+		Weights:  weights(tl).Add(tr.Outside),
+		Outside:  tr.Outside,
+		Baseline: Sizes{base.Requested, base.Allocated, base.Reserved},
+		Peak: Peak{Requested: tl.Peaks.Requested.Bytes, Allocated: tl.Peaks.Allocated.Bytes,
+			Active: tl.Peaks.Active.Bytes, Reserved: tl.Peaks.Reserved.Bytes},
+		Delta: tl.Peaks.Allocated.Bytes - base.Allocated, PeakAt: moment(tr, tl.Peaks.Allocated.Event),
 		Workspace: s.Workspace,
 		Holders:   holders(tl, tl.Peaks.Allocated.Event),
 		Coverage:  coverage(&tr.Coverage),
@@ -93,7 +96,8 @@ func Build(s Source) *Report {
 		// between the two in more. So the upper bound of reserved is not below the upper bound of
 		// allocated with what the prediction reserves beyond it.
 		allocated := max(s.Upper.Allocated.Bytes, r.Peak.Allocated)
-		r.Upper = &Upper{Allocated: allocated, Reserved: max(s.Upper.Reserved.Bytes, allocated+r.Peak.Reserved-r.Peak.Allocated)}
+		r.Upper = &Upper{Allocated: allocated,
+			Reserved: max(s.Upper.Reserved.Bytes, allocated+r.Peak.Reserved-r.Peak.Allocated)}
 		if oom := s.Upper.OOM; oom != nil && tl.OOM == nil {
 			r.Upper.OOM = &NoRoom{Requested: oom.Requested, Limit: oom.Limit}
 		}
@@ -101,7 +105,8 @@ func Build(s Source) *Report {
 	r.ReservedAt = moment(tr, tl.Peaks.Reserved.Event)
 	r.Cached = cached(tl)
 	if tl.OOM != nil {
-		r.OOM = &OutOfMemory{Requested: tl.OOM.Requested, Limit: tl.OOM.Limit, Allocated: tl.OOM.Stats.Allocated, Holders: holders(tl, tl.OOM.Event-1)}
+		r.OOM = &OutOfMemory{Requested: tl.OOM.Requested, Limit: tl.OOM.Limit, Allocated: tl.OOM.Stats.Allocated,
+			Holders: holders(tl, tl.OOM.Event-1)}
 		if m := moment(tr, tl.OOM.Event); m != nil {
 			r.OOM.Moment = *m
 		}
@@ -148,7 +153,8 @@ func (r *Report) ofLaterCalls(tl *allocator.Timeline) {
 		return
 	}
 	held := func(bytes units.Bytes) allocator.Peak { return allocator.Peak{Bytes: bytes, Event: first.Last} }
-	most := allocator.Peaks{Requested: held(first.End.Requested), Allocated: held(first.End.Allocated), Active: held(first.End.Active)}
+	most := allocator.Peaks{Requested: held(first.End.Requested), Allocated: held(first.End.Allocated),
+		Active: held(first.End.Active)}
 	for _, s := range tl.Passes {
 		if s.Pass > 1 {
 			most.Requested = larger(most.Requested, s.Peaks.Requested)
@@ -290,7 +296,8 @@ type siteIndex struct {
 }
 
 func newSiteIndex(tr *trace.Trace, room int) *siteIndex {
-	return &siteIndex{tr: tr, byID: make([]int32, len(tr.Sites)), byHash: make(map[uint64]int32, room), sites: make([]trace.SiteID, 0, room), seed: maphash.MakeSeed()}
+	return &siteIndex{tr: tr, byID: make([]int32, len(tr.Sites)), byHash: make(map[uint64]int32, room),
+		sites: make([]trace.SiteID, 0, room), seed: maphash.MakeSeed()}
 }
 
 // of is the number of a site; first says that it is new.
@@ -336,7 +343,8 @@ func cached(tl *allocator.Timeline) units.Bytes {
 func coverage(c *trace.Coverage) Coverage {
 	out := Coverage{Nodes: c.Nodes, TensorOutputs: c.TensorOutputs, KnownDType: c.KnownDType, Sized: c.Sized}
 	for _, u := range c.Unsupported {
-		out.Unsupported = append(out.Unsupported, Unsupported{Op: u.Op, Reason: u.Reason, Detail: u.Detail, Count: u.Count, First: siteOf(u.First)})
+		out.Unsupported = append(out.Unsupported,
+			Unsupported{Op: u.Op, Reason: u.Reason, Detail: u.Detail, Count: u.Count, First: siteOf(u.First)})
 	}
 	return out
 }
@@ -367,7 +375,8 @@ func notes(tr *trace.Trace, s *Source) []Note {
 	}
 	for _, u := range tr.Coverage.Unsupported {
 		lacks := Lacking([]Unsupported{{Op: u.Op, Reason: u.Reason, Detail: u.Detail}})
-		n := note.Note{ID: note.OpMissing, Subject: fmt.Sprintf("%s, met %d times: its results are missing from the report", lacks, u.Count)}
+		n := note.Note{ID: note.OpMissing,
+			Subject: fmt.Sprintf("%s, met %d times: its results are missing from the report", lacks, u.Count)}
 		out = append(out, Note{ID: n.ID, Text: n.Text(), First: siteOf(u.First)})
 	}
 	return out

@@ -17,7 +17,8 @@ type KindChange struct {
 	Kind string      `json:"kind"`
 	Old  units.Bytes `json:"old"`
 	New  units.Bytes `json:"new"`
-	Most string      `json:"most,omitempty"` // the operator that holds most of it in the compiled run, where that takes more
+	// the operator that holds most of it in the compiled run, where that takes more
+	Most string `json:"most,omitempty"`
 }
 
 // The kinds beside categories: what compiling adds, and weights, which a package holds outside of the allocator.
@@ -88,7 +89,8 @@ func kindOf(h *Holder) string {
 	switch {
 	case strings.HasPrefix(h.Op, "layout copy for "):
 		return layoutCopies
-	case h.Category == tensor.Parameter.String() || h.Category == tensor.Buffer.String() || h.Category == tensor.Constant.String():
+	case h.Category == tensor.Parameter.String() || h.Category == tensor.Buffer.String() ||
+		h.Category == tensor.Constant.String():
 		return allWeights
 	}
 	if name, ok := plurals[h.Category]; ok {

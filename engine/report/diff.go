@@ -18,8 +18,9 @@ type Difference struct {
 	New     Run            `json:"new"`
 	Unlike  []string       `json:"unlike,omitempty"` // in what the runs differ beside the model
 	Metrics []MetricChange `json:"metrics"`          // in the order of Metrics
-	Kinds   []KindChange   `json:"kinds,omitempty"`  // of a run and the compiled model's: what changed, by change, what compiling adds first
-	Holders []HolderChange `json:"holders"`          // what changed, by size of change, largest first, then by place
+	// of a run and the compiled model's: what changed, by change, what compiling adds first
+	Kinds   []KindChange   `json:"kinds,omitempty"`
+	Holders []HolderChange `json:"holders"` // what changed, by size of change, largest first, then by place
 }
 
 // MetricChange is a metric in both reports; nil where one does not know it.
@@ -43,7 +44,8 @@ type HolderChange struct {
 
 // Diff compares two reports by metric and by holder.
 func Diff(before, after *Report) *Difference {
-	d := &Difference{Schema: Schema, Old: before.Run, New: after.Run, Unlike: Unlike(&before.Run, &after.Run), Kinds: compiling(before, after), Holders: []HolderChange{}}
+	d := &Difference{Schema: Schema, Old: before.Run, New: after.Run, Unlike: Unlike(&before.Run, &after.Run),
+		Kinds: compiling(before, after), Holders: []HolderChange{}}
 	for _, m := range BudgetMetrics() {
 		if m == FirstCall && before.FirstCall == nil && after.FirstCall == nil {
 			continue // as the others report already
@@ -78,7 +80,9 @@ func Diff(before, after *Report) *Difference {
 		c.New += after.Holders[i].Flat
 		c.NewCount += after.Holders[i].Count
 	}
-	d.Holders = slices.DeleteFunc(d.Holders, func(c HolderChange) bool { return c.Old == c.New && c.OldCount == c.NewCount })
+	d.Holders = slices.DeleteFunc(d.Holders, func(c HolderChange) bool {
+		return c.Old == c.New && c.OldCount == c.NewCount
+	})
 	slices.SortFunc(d.Holders, func(a, b HolderChange) int {
 		return cmp.Or(cmp.Compare(abs(b.New-b.Old), abs(a.New-a.Old)), cmp.Compare(a.Module, b.Module),
 			cmp.Compare(a.Category, b.Category), cmp.Compare(a.Op, b.Op))
@@ -196,7 +200,8 @@ func (d *Difference) WriteText(w io.Writer, rows int) error {
 			t.Add(string(m.Metric), sizeOrUnknown(m.Old), sizeOrUnknown(m.New), "", "")
 			continue
 		}
-		t.Add(string(m.Metric), m.Old.String(), m.New.String(), Signed(*m.New-*m.Old), signedPercent(*m.New-*m.Old, *m.Old))
+		t.Add(string(m.Metric), m.Old.String(), m.New.String(), Signed(*m.New-*m.Old),
+			signedPercent(*m.New-*m.Old, *m.Old))
 	}
 	p.Table(2, t)
 	if len(d.Kinds) > 0 {
@@ -214,7 +219,8 @@ func (d *Difference) WriteText(w io.Writer, rows int) error {
 		if rows > 0 && i == rows {
 			break
 		}
-		t.Add(Signed(h.New-h.Old), h.Old.String(), h.New.String(), h.Module, h.Op, fmt.Sprintf("%s ×%d → ×%d", plurals[h.Category], h.OldCount, h.NewCount))
+		t.Add(Signed(h.New-h.Old), h.Old.String(), h.New.String(), h.Module, h.Op,
+			fmt.Sprintf("%s ×%d → ×%d", plurals[h.Category], h.OldCount, h.NewCount))
 	}
 	p.Table(4, t)
 	if more := len(d.Holders) - rows; rows > 0 && more > 0 {

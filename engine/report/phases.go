@@ -12,9 +12,10 @@ import (
 
 // PhasePeak is the peaks of a part of a pass: forward, backward, step.
 type PhasePeak struct {
-	Name string  `json:"name"`
-	Peak Sizes   `json:"peak"`
-	Held []Share `json:"held"` // while its allocated peak lasts, by category in the order of Categories; none of 0 bytes
+	Name string `json:"name"`
+	Peak Sizes  `json:"peak"`
+	// while its allocated peak lasts, by category in the order of Categories; none of 0 bytes
+	Held []Share `json:"held"`
 }
 
 // Share is what storages of one category take.
@@ -37,7 +38,8 @@ func phases(tl *allocator.Timeline, pass int) []PhasePeak {
 	var out []PhasePeak
 	for i := range tl.Phases {
 		if span := &tl.Phases[i]; span.Pass == pass {
-			out = addPhase(out, PhasePeak{span.Phase.String(), sizesOf(&span.Peaks), sharesAt(tl, max(span.Peaks.Allocated.Event, span.First-1))})
+			out = addPhase(out, PhasePeak{span.Phase.String(), sizesOf(&span.Peaks),
+				sharesAt(tl, max(span.Peaks.Allocated.Event, span.First-1))})
 		}
 	}
 	if len(out) < 2 {

@@ -24,7 +24,9 @@ type Metric string
 
 // The metrics.
 const (
-	Weights   Metric = "weights"    // parameters, buffers and constants on the device, as the allocator counts them; of an AOTInductor package the block outside of it
+	// parameters, buffers and constants on the device, as the allocator counts them; of an
+	// AOTInductor package the block outside of it
+	Weights   Metric = "weights"
 	Delta     Metric = "delta"      // what the run adds: peak allocated less what was allocated before the first pass
 	Allocated Metric = "allocated"  // torch.cuda.max_memory_allocated; of a compiled model after its first call
 	FirstCall Metric = "first_call" // allocated while the first pass runs, which compiles and tunes a compiled model
@@ -43,9 +45,10 @@ type Quality string
 
 // The qualities.
 const (
-	Exact      Quality = "exact"      // no assumption
-	Estimated  Quality = "estimate"   // some library workspace is by rule: note workspace-estimate
-	Bound      Quality = "bound"      // data-dependent sizes at their most: never under; with OtherValues, a figure with two ends
+	Exact     Quality = "exact"    // no assumption
+	Estimated Quality = "estimate" // some library workspace is by rule: note workspace-estimate
+	// data-dependent sizes at their most: never under; with OtherValues, a figure with two ends
+	Bound      Quality = "bound"
 	Incomplete Quality = "incomplete" // operators without a rule: sizes are missing
 )
 
@@ -53,23 +56,30 @@ const (
 type Report struct {
 	Schema int `json:"schema"`
 	Run
-	Weights    units.Bytes  `json:"weights"`
-	Baseline   Sizes        `json:"baseline"`             // before the first pass: weights and inputs
-	Outside    units.Bytes  `json:"outside,omitempty"`    // device memory beside the allocator and the context: the weights of an AOTInductor package
-	Unknown    []Metric     `json:"unknown,omitempty"`    // metrics that the artifact does not tell of
-	NCCL       *NCCL        `json:"nccl,omitempty"`       // what NCCL's communicators take beside the allocator; nil where there are none
-	Context    *Context     `json:"context,omitempty"`    // what the CUDA context takes beside the allocator; nil where nothing is known of it
-	Passes     []Pass       `json:"passes"`               // in the order they ran
-	Peak       Peak         `json:"peak"`                 // over the whole run; of a compiled model over its later calls, Reserved and Total over all
-	FirstCall  *Sizes       `json:"first_call,omitempty"` // of a compiled model, with the trials of its kernels; else nil
-	Upper      *Upper       `json:"upper,omitempty"`
-	Origin     string       `json:"origin,omitempty"` // OriginUnknown where nothing records what the artifact was made from
-	Delta      units.Bytes  `json:"delta"`
-	PeakAt     *Moment      `json:"peak_at,omitempty"`     // of the allocated peak; nil where nothing was allocated
-	ReservedAt *Moment      `json:"reserved_at,omitempty"` // of the reserved peak
-	Cached     units.Bytes  `json:"cached"`                // reserved but free while the reserved peak lasts, when that is least
-	OOM        *OutOfMemory `json:"oom,omitempty"`         // the run does not fit the device
-	Quality    Quality      `json:"quality"`
+	Weights  units.Bytes `json:"weights"`
+	Baseline Sizes       `json:"baseline"` // before the first pass: weights and inputs
+	// device memory beside the allocator and the context: the weights of an AOTInductor package
+	Outside units.Bytes `json:"outside,omitempty"`
+	Unknown []Metric    `json:"unknown,omitempty"` // metrics that the artifact does not tell of
+	// what NCCL's communicators take beside the allocator; nil where there are none
+	NCCL *NCCL `json:"nccl,omitempty"`
+	// what the CUDA context takes beside the allocator; nil where nothing is known of it
+	Context *Context `json:"context,omitempty"`
+	Passes  []Pass   `json:"passes"` // in the order they ran
+	// over the whole run; of a compiled model over its later calls, Reserved and Total over all
+	Peak Peak `json:"peak"`
+	// of a compiled model, with the trials of its kernels; else nil
+	FirstCall *Sizes `json:"first_call,omitempty"`
+	Upper     *Upper `json:"upper,omitempty"`
+	// OriginUnknown where nothing records what the artifact was made from
+	Origin     string      `json:"origin,omitempty"`
+	Delta      units.Bytes `json:"delta"`
+	PeakAt     *Moment     `json:"peak_at,omitempty"`     // of the allocated peak; nil where nothing was allocated
+	ReservedAt *Moment     `json:"reserved_at,omitempty"` // of the reserved peak
+	// reserved but free while the reserved peak lasts, when that is least
+	Cached  units.Bytes  `json:"cached"`
+	OOM     *OutOfMemory `json:"oom,omitempty"` // the run does not fit the device
+	Quality Quality      `json:"quality"`
 
 	// OtherValues are runs with other values that take otherwise, of a run that read values which
 	// no kernel computed; none where all take the same.
@@ -92,13 +102,14 @@ const Program = "program"
 
 // Run says what ran, and on what.
 type Run struct {
-	Artifact  string   `json:"artifact"`
-	Format    string   `json:"format"`
-	Producer  string   `json:"producer"`
-	Where     string   `json:"where,omitempty"` // of a recorded run: cuda, pretend or cpu
-	Runtime   string   `json:"runtime"`
-	Mode      string   `json:"mode"`
-	Program   bool     `json:"program,omitempty"` // a whole program was recorded: nothing was held before its first pass
+	Artifact string `json:"artifact"`
+	Format   string `json:"format"`
+	Producer string `json:"producer"`
+	Where    string `json:"where,omitempty"` // of a recorded run: cuda, pretend or cpu
+	Runtime  string `json:"runtime"`
+	Mode     string `json:"mode"`
+	// a whole program was recorded: nothing was held before its first pass
+	Program   bool     `json:"program,omitempty"`
 	Device    string   `json:"device"`
 	Torch     string   `json:"torch"`
 	AllocConf string   `json:"alloc_conf"`
@@ -120,8 +131,10 @@ type Rank struct {
 	Rank      int    `json:"rank"`
 	WorldSize int    `json:"world_size"`
 	Place     string `json:"place,omitempty"` // in the program's meshes: dp 0 of 2, stage 1
-	Run       []int  `json:"run"`             // the ranks that ran; this one takes the most, or is the one that was chosen
-	Unlike    int    `json:"unlike"`          // ranks that take otherwise and did not run: the figures are then an estimate
+	// the ranks that ran; this one takes the most, or is the one that was chosen
+	Run []int `json:"run"`
+	// ranks that take otherwise and did not run: the figures are then an estimate
+	Unlike int `json:"unlike"`
 }
 
 // String is "rank 64 of 512 (stage 1; 8 ranks run)".
@@ -172,7 +185,8 @@ type Peak struct {
 type Upper struct {
 	Allocated units.Bytes `json:"allocated"`
 	Reserved  units.Bytes `json:"reserved"`
-	OOM       *NoRoom     `json:"oom,omitempty"` // such a run does not fit the device: its peaks are those up to there; nil where it fits
+	// such a run does not fit the device: its peaks are those up to there; nil where it fits
+	OOM *NoRoom `json:"oom,omitempty"`
 }
 
 // NoRoom is an allocation that the device could not satisfy.
@@ -236,7 +250,8 @@ type Unsupported struct {
 
 // Workspace is who answered for the workspace of some library calls.
 type Workspace struct {
-	Basis   string `json:"basis"`             // profile: the library itself; stand-in: another version of it; rule: nobody
+	// profile: the library itself; stand-in: another version of it; rule: nobody
+	Basis   string `json:"basis"`
 	Library string `json:"library,omitempty"` // with Version and Class, of who answered
 	Version string `json:"version,omitempty"`
 	Class   string `json:"class,omitempty"` // of devices
@@ -255,18 +270,21 @@ const (
 type Holder struct {
 	Site
 	Category string      `json:"category"`
-	Flat     units.Bytes `json:"flat"`             // held by this row itself
-	Cum      units.Bytes `json:"cum"`              // with its children: everything made in its module and in the modules beneath it
-	Count    int         `json:"count"`            // storages
-	Source   string      `json:"source,omitempty"` // who answered for a workspace's size: "cuDNN 9.10.2 for sm89, engine 38"
+	Flat     units.Bytes `json:"flat"` // held by this row itself
+	// with its children: everything made in its module and in the modules beneath it
+	Cum   units.Bytes `json:"cum"`
+	Count int         `json:"count"` // storages
+	// who answered for a workspace's size: "cuDNN 9.10.2 for sm89, engine 38"
+	Source string `json:"source,omitempty"`
 }
 
 // Note is something assumed, once at a place.
 type Note struct {
-	ID     note.ID `json:"id"`
-	Text   string  `json:"text"`
-	Assume string  `json:"assume,omitempty"` // what names its place under assume: in memspec.yaml, where something can be stated there
-	First  Site    `json:"first"`
+	ID   note.ID `json:"id"`
+	Text string  `json:"text"`
+	// what names its place under assume: in memspec.yaml, where something can be stated there
+	Assume string `json:"assume,omitempty"`
+	First  Site   `json:"first"`
 	// Settle is the command that makes the figure exact, where there is one.
 	Settle string `json:"settle,omitempty"`
 	// Undecided says that no budget passes or fails while the note stands, unless allow: names its ID.

@@ -68,7 +68,8 @@ func writeText(w io.Writer, r *Report, rows int) error {
 	p.Line("")
 	p.Item("quality", "%s", qualityText(r))
 	if r.OOM != nil {
-		p.Item("no room", "%s was asked for at %s, the process may take %s", Both(r.OOM.Requested), r.OOM.Moment.String(), Both(r.OOM.Limit))
+		p.Item("no room", "%s was asked for at %s, the process may take %s", Both(r.OOM.Requested),
+			r.OOM.Moment.String(), Both(r.OOM.Limit))
 	}
 	if p.Err != nil {
 		return p.Err
@@ -110,7 +111,8 @@ func Headline(r *Report) string {
 	if r.OOM == nil {
 		return peak
 	}
-	return fmt.Sprintf("does not fit: %s asked for at %s, limit %s; until then %s", r.OOM.Requested, r.OOM.Moment.String(), r.OOM.Limit, peak)
+	return fmt.Sprintf("does not fit: %s asked for at %s, limit %s; until then %s", r.OOM.Requested,
+		r.OOM.Moment.String(), r.OOM.Limit, peak)
 }
 
 func orNothing(prefix, s string) string {
@@ -182,7 +184,8 @@ func workspaceText(s *Workspace) string {
 	if len(engines) != 1 {
 		word = "engines"
 	}
-	text := fmt.Sprintf("%s as %s %s answered for %s (%s %s)", calls, libraryName(s.Library), s.Version, s.Class, word, strings.Join(engines, ", "))
+	text := fmt.Sprintf("%s as %s %s answered for %s (%s %s)", calls, libraryName(s.Library), s.Version, s.Class, word,
+		strings.Join(engines, ", "))
 	if s.Basis == ByStandIn {
 		text += ", for another version"
 	}
@@ -264,12 +267,7 @@ func (m *Moment) String() string {
 
 // String is "aten::conv2d  layer3.5.conv2  resnet.py:146", without what is not known.
 func (p Site) String() string {
-	parts := make([]string, 0, 3)
-	for _, s := range []string{p.Op, p.Module, p.Source()} {
-		if s != "" {
-			parts = append(parts, s)
-		}
-	}
+	parts := slices.DeleteFunc([]string{p.Op, p.Module, p.Source()}, func(s string) bool { return s == "" })
 	return strings.Join(parts, "  ")
 }
 
@@ -283,7 +281,8 @@ func (p Site) Source() string {
 	f := p.File
 	if below, ok := Installed(f); ok {
 		f = below
-	} else if i := strings.LastIndexAny(f, `/\`); i >= 0 && (strings.HasPrefix(f, "/") || strings.ContainsAny(f, `\:`)) {
+	} else if i := strings.LastIndexAny(f, `/\`); i >= 0 &&
+		(strings.HasPrefix(f, "/") || strings.ContainsAny(f, `\:`)) {
 		f = f[i+1:]
 	}
 	if p.Line == 0 {

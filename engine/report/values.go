@@ -22,8 +22,8 @@ type OtherValues struct {
 // WithValues is what a report says of the run with other values.
 func (r *Report) WithValues(values string) OtherValues {
 	first, _ := r.Value(FirstCall)
-	return OtherValues{Values: values, Weights: r.Weights, Delta: r.Delta, Allocated: r.Peak.Allocated, FirstCall: first, Reserved: r.Peak.Reserved,
-		Fits: r.OOM == nil, Cut: r.OOM == nil && r.Quality == Incomplete}
+	return OtherValues{Values: values, Weights: r.Weights, Delta: r.Delta, Allocated: r.Peak.Allocated,
+		FirstCall: first, Reserved: r.Peak.Reserved, Fits: r.OOM == nil, Cut: r.OOM == nil && r.Quality == Incomplete}
 }
 
 func (o *OtherValues) value(m Metric) units.Bytes {

@@ -58,8 +58,8 @@ type BaselineHolder struct {
 
 // BaselineOf is the entry of a case that ran.
 func BaselineOf(name string, r *report.Report) BaselineCase {
-	c := BaselineCase{Name: name, Run: r.Run, Quality: r.Quality, Delta: r.Delta, Allocated: r.Peak.Allocated, Reserved: r.Peak.Reserved, Total: r.Peak.Total,
-		Upper: r.Upper, Holders: []BaselineHolder{}}
+	c := BaselineCase{Name: name, Run: r.Run, Quality: r.Quality, Delta: r.Delta, Allocated: r.Peak.Allocated,
+		Reserved: r.Peak.Reserved, Total: r.Peak.Total, Upper: r.Upper, Holders: []BaselineHolder{}}
 	if w, ok := r.Value(report.Weights); ok {
 		c.Weights = &w
 	}
@@ -98,7 +98,8 @@ func (c *BaselineCase) Report() *report.Report {
 		r.PeakAt = &report.Moment{Site: report.Site{Op: c.PeakAt.Op, Module: c.PeakAt.Module}}
 	}
 	for _, h := range c.Holders {
-		r.Holders = append(r.Holders, report.Holder{Site: report.Site{Op: h.Op, Module: h.Module}, Category: h.Category, Flat: h.Flat, Count: h.Count})
+		r.Holders = append(r.Holders, report.Holder{Site: report.Site{Op: h.Op, Module: h.Module}, Category: h.Category,
+			Flat: h.Flat, Count: h.Count})
 	}
 	r.Normalize()
 	return r
@@ -157,7 +158,8 @@ func readBaseline(r io.Reader, path string, most int64) (*Baseline, error) {
 	case file.Schema == nil:
 		return nil, fmt.Errorf("%s: got a baseline without a schema, want %d", path, BaselineSchema)
 	case *file.Schema != BaselineSchema:
-		return nil, fmt.Errorf("%s: got a baseline of schema %d, want %d: memspec baseline writes it again", path, *file.Schema, BaselineSchema)
+		return nil, fmt.Errorf("%s: got a baseline of schema %d, want %d: memspec baseline writes it again", path,
+			*file.Schema, BaselineSchema)
 	}
 	return &Baseline{file.Cases}, nil
 }
@@ -205,7 +207,8 @@ func (b *Baseline) Report(name string) *report.Report {
 
 // Case is the entry of a name, nil where there is none.
 func (b *Baseline) Case(name string) *BaselineCase {
-	i, ok := slices.BinarySearchFunc(b.Cases, name, func(c BaselineCase, name string) int { return cmp.Compare(c.Name, name) })
+	i, ok := slices.BinarySearchFunc(b.Cases, name,
+		func(c BaselineCase, name string) int { return cmp.Compare(c.Name, name) })
 	if ok {
 		return &b.Cases[i]
 	}

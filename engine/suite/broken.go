@@ -112,7 +112,8 @@ func (r *Result) writeSegments(p *layout.Printer) {
 			}
 		}
 	}
-	p.Item("segments", "%d when the peak is reached, %s of them in use, the largest free block %s", len(at.Segments), used, largest)
+	p.Item("segments", "%d when the peak is reached, %s of them in use, the largest free block %s", len(at.Segments),
+		used, largest)
 	for i := range min(len(grew), mostGrowths) {
 		g := grew[len(grew)-1-i]
 		name := "grew"

@@ -23,7 +23,9 @@ type Result struct {
 	Change   string         // against it, in words; "" where nothing changed, else why it could not be compared
 	Remedies []string       // changes with which a failing case would pass, where they were asked for
 	Fits     []string       // values of dims that it was asked to fit and does
-	Err      error          // why nothing could be judged; the outcome is then Error, or Inconclusive of an *origin.Uncaptured
+	// why nothing could be judged; the outcome is then Error, or Inconclusive of an
+	// *origin.Uncaptured
+	Err error
 
 	options    verdict.Options // of Verdict
 	uncompared bool            // regression: has nothing to compare with

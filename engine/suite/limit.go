@@ -37,9 +37,11 @@ func (r *Result) Limit(value int64) *Limit {
 	rep := r.Report
 	switch {
 	case rep.OOM != nil:
-		return &Limit{Value: value, Metric: report.Reserved, Predicted: rep.Peak.Reserved.Add(rep.OOM.Requested), Limit: rep.OOM.Limit, Why: "the device's memory ends"}
+		return &Limit{Value: value, Metric: report.Reserved, Predicted: rep.Peak.Reserved.Add(rep.OOM.Requested),
+			Limit: rep.OOM.Limit, Why: "the device's memory ends"}
 	case rep.Quality == report.Incomplete:
-		return &Limit{Value: value, Metric: report.Reserved, Predicted: rep.Peak.Reserved, Why: report.Lacking(rep.Coverage.Unsupported), Unsure: true}
+		return &Limit{Value: value, Metric: report.Reserved, Predicted: rep.Peak.Reserved,
+			Why: report.Lacking(rep.Coverage.Unsupported), Unsure: true}
 	case len(r.Verdict.Findings) == 0:
 		return deviceLimit(r, value)
 	case r.Verdict.Outcome == verdict.Pass || r.Verdict.Outcome == verdict.Warn:
@@ -47,9 +49,11 @@ func (r *Result) Limit(value int64) *Limit {
 	}
 	f := r.worst()
 	if f == nil {
-		return &Limit{Value: value, Metric: report.Reserved, Predicted: rep.Peak.Reserved, Why: strings.Join(r.Verdict.Why, "; "), Unsure: true}
+		return &Limit{Value: value, Metric: report.Reserved, Predicted: rep.Peak.Reserved,
+			Why: strings.Join(r.Verdict.Why, "; "), Unsure: true}
 	}
-	return &Limit{Value: value, Metric: f.Metric, Predicted: f.Predicted, Limit: f.Limit, Why: f.Why, Unsure: f.Outcome == verdict.Inconclusive}
+	return &Limit{Value: value, Metric: f.Metric, Predicted: f.Predicted, Limit: f.Limit, Why: f.Why,
+		Unsure: f.Outcome == verdict.Inconclusive}
 }
 
 // deviceLimit is the device where a case without budgets may not fit it, or nobody can say; nil where it fits.
@@ -58,7 +62,8 @@ func deviceLimit(r *Result, value int64) *Limit {
 	if v.Outcome == verdict.Pass {
 		return nil
 	}
-	l := &Limit{Value: value, Metric: report.Reserved, Predicted: r.Report.Peak.Reserved, Why: v.Findings[0].Why, Unsure: v.Outcome == verdict.Inconclusive}
+	l := &Limit{Value: value, Metric: report.Reserved, Predicted: r.Report.Peak.Reserved, Why: v.Findings[0].Why,
+		Unsure: v.Outcome == verdict.Inconclusive}
 	if up := r.Report.Upper; up != nil && up.OOM != nil {
 		l.Limit = up.OOM.Limit
 	}

@@ -27,7 +27,8 @@ func (r *Result) Line() string {
 		return head + ": " + r.Err.Error()
 	}
 	if r.Report.OOM != nil {
-		return fmt.Sprintf("%s: does not fit: %s asked for at %s, limit %s", head, r.Report.OOM.Requested, r.Report.OOM.Moment.String(), r.Report.OOM.Limit)
+		return fmt.Sprintf("%s: does not fit: %s asked for at %s, limit %s", head, r.Report.OOM.Requested,
+			r.Report.OOM.Moment.String(), r.Report.OOM.Limit)
 	}
 	if f := r.worst(); f != nil {
 		return head + ": " + FindingText(f)
@@ -56,7 +57,8 @@ func (r *Result) Line() string {
 // onlyUncompared says whether all that keeps the case from a pass is that regression: has nothing to compare with.
 func (r *Result) onlyUncompared() bool {
 	return r.uncompared && r.Err == nil && r.Verdict.Outcome == verdict.Inconclusive &&
-		!slices.ContainsFunc(r.Verdict.Findings, func(f verdict.Finding) bool { return f.Outcome != verdict.Pass }) && len(r.Verdict.Why) == 1
+		!slices.ContainsFunc(r.Verdict.Findings, func(f verdict.Finding) bool { return f.Outcome != verdict.Pass }) &&
+		len(r.Verdict.Why) == 1
 }
 
 // RestsOn is what the verdict rests on beside its figures, in a line; "" where that is nothing.

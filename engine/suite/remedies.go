@@ -17,7 +17,8 @@ import (
 // before, or is not for the values of fits:, has none either: there a smaller run is no answer, and
 // the largest value that fits is reported as it is.
 func (ms *Models) Remedies(ctx context.Context, r *Result) []string {
-	if r.Report == nil || r.Verdict.Outcome != verdict.Fail || verdict.Judge(r.Report, r.Case.Budgets, r.options).Outcome != verdict.Fail && r.Report.OOM == nil {
+	if r.Report == nil || r.Verdict.Outcome != verdict.Fail ||
+		verdict.Judge(r.Report, r.Case.Budgets, r.options).Outcome != verdict.Fail && r.Report.OOM == nil {
 		return nil
 	}
 	var out []string
@@ -26,7 +27,8 @@ func (ms *Models) Remedies(ctx context.Context, r *Result) []string {
 			continue
 		}
 		at := r.dim(d.Name)
-		if found, err := ms.Largest(ctx, at, d.Value-1); err == nil && found.Largest > 0 && ms.passes(ctx, at, found.Largest) {
+		if found, err := ms.Largest(ctx, at, d.Value-1); err == nil && found.Largest > 0 &&
+			ms.passes(ctx, at, found.Largest) {
 			out = append(out, fmt.Sprintf("%s=%d", d.Name, found.Largest))
 		}
 	}

@@ -39,7 +39,8 @@ func Judge(r *report.Report, budgets []Budget, o Options) Verdict {
 		v.Why = append(v.Why, unsettled(r, o).Text)
 	case valuesDecide(r, o):
 	case r.OOM != nil:
-		v.Why = append(v.Why, fmt.Sprintf("the run does not fit the device: %s asked for with a limit of %s", r.OOM.Requested, r.OOM.Limit))
+		v.Why = append(v.Why, fmt.Sprintf("the run does not fit the device: %s asked for with a limit of %s",
+			r.OOM.Requested, r.OOM.Limit))
 	case incomplete(r, o):
 		v.Why = append(v.Why, missing(r))
 	}
@@ -100,7 +101,8 @@ func (f *Finding) decide(r *report.Report, o Options) Outcome {
 	}
 	f.Lower, f.HasLower = low, true
 	if (low > f.Limit) != (at == Fail) {
-		f.Why = fmt.Sprintf("data-dependent sizes decide: between %s and %s; assume: states a tighter bound", min(low, f.Predicted), max(low, f.Predicted))
+		f.Why = fmt.Sprintf("data-dependent sizes decide: between %s and %s; assume: states a tighter bound",
+			min(low, f.Predicted), max(low, f.Predicted))
 		return Inconclusive
 	}
 	return f.decideUpper(r, o, at)
@@ -121,7 +123,8 @@ func (f *Finding) decideUpper(r *report.Report, o Options, at Outcome) Outcome {
 	if oom := upperOOM(r); oom != nil && at == Pass && (!f.Regression || f.UpperLimit != nil) {
 		f.NoRoom = true
 		cause, settle := unsure(r)
-		f.Why = fmt.Sprintf("%s could take it over the device's memory: %s asked for with a limit of %s", cause, oom.Requested, oom.Limit)
+		f.Why = fmt.Sprintf("%s could take it over the device's memory: %s asked for with a limit of %s", cause,
+			oom.Requested, oom.Limit)
 		return f.undecided(o, settle)
 	}
 	if f.Regression {
@@ -221,10 +224,13 @@ func (f *Finding) decideTotal(r *report.Report, o Options) Outcome {
 func openTotal(r *report.Report) string {
 	var parts []string
 	if c := r.Context; c.Low != c.High {
-		parts = append(parts, fmt.Sprintf("a CUDA context on %s takes between %s and %s: give context: for it under devices:", r.Device, c.Low, c.High))
+		parts = append(parts,
+			fmt.Sprintf("a CUDA context on %s takes between %s and %s: give context: for it under devices:", r.Device,
+				c.Low, c.High))
 	}
 	if n := r.NCCL; n != nil && n.Low != n.High {
-		parts = append(parts, fmt.Sprintf("NCCL takes between %s and %s, by its channels and connections: give nccl:", n.Low, n.High))
+		parts = append(parts, fmt.Sprintf("NCCL takes between %s and %s, by its channels and connections: give nccl:",
+			n.Low, n.High))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -304,7 +310,8 @@ func unsure(r *report.Report) (cause, settle string) {
 
 func unknown(r *report.Report, m report.Metric) string {
 	if m == report.Total {
-		return fmt.Sprintf("what a CUDA context takes on %s is not known: give context: for it under devices:", r.Device)
+		return fmt.Sprintf("what a CUDA context takes on %s is not known: give context: for it under devices:",
+			r.Device)
 	}
 	return fmt.Sprintf("%s is not known", m)
 }

@@ -13,7 +13,8 @@ func (f *Finding) String() string {
 		return fmt.Sprintf("%s unknown, %s: %s", metricText(f.Metric), f.limitText(), f.Why)
 	}
 	if f.Metric == report.Total && f.Outcome == Inconclusive && f.HasLower && f.Lower < f.Predicted {
-		return fmt.Sprintf("%s between %s and %s, %s: %s", metricText(f.Metric), f.Lower, f.Predicted, f.limitText(), f.Why)
+		return fmt.Sprintf("%s between %s and %s, %s: %s", metricText(f.Metric), f.Lower, f.Predicted, f.limitText(),
+			f.Why)
 	}
 	s := fmt.Sprintf("%s %s, %s", metricText(f.Metric), f.Predicted, f.limitText())
 	switch {

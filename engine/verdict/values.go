@@ -55,6 +55,7 @@ func (f *Finding) decideValues(r *report.Report, o Options) Outcome {
 	} else if r.Cut() {
 		between += " or more"
 	}
-	f.Why = strings.Join([]string{"values that no kernel computed decide: ", between, "; assume: states which is meant", where}, "")
+	f.Why = strings.Join([]string{"values that no kernel computed decide: ", between, "; assume: states which is meant",
+		where}, "")
 	return Inconclusive
 }

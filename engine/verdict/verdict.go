@@ -94,10 +94,11 @@ type Finding struct {
 	Over      units.Bytes // by how much Predicted exceeds the limit, else 0
 	Lower     units.Bytes // Predicted at the lower end of data-dependent sizes; see HasLower
 	HasLower  bool
-	Upper     units.Bytes // where an estimate at the upper bound breaks a budget that Predicted keeps: that size; else 0
-	Open      bool        // whether Predicted keeps the budget and may be too low, nobody knows by how much
-	NoRoom    bool        // whether an estimate at the upper bound does not fit the device, though Predicted does
-	Why       string      // in words, where the sizes alone do not say it
+	// where an estimate at the upper bound breaks a budget that Predicted keeps: that size; else 0
+	Upper  units.Bytes
+	Open   bool   // whether Predicted keeps the budget and may be too low, nobody knows by how much
+	NoRoom bool   // whether an estimate at the upper bound does not fit the device, though Predicted does
+	Why    string // in words, where the sizes alone do not say it
 }
 
 // Undecided says whether the likely figure keeps the budget and the upper one breaks it, does not

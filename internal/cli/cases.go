@@ -74,31 +74,35 @@ func noCase(path, pattern string, cases []spec.Case) error {
 // CaseFlag adds --case, completed from the file on the command line.
 func CaseFlag(cmd *cobra.Command) *[]string {
 	patterns := new([]string)
-	RepeatedFlag(cmd.Flags(), patterns, "case", "", "only the case of this `NAME`: its exact name, else with * and ?; repeats")
-	_ = cmd.RegisterFlagCompletionFunc("case", func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		files, err := SpecFiles(args)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		cases, err := LoadCases(files, nil)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		names := make([]string, len(cases))
-		for i := range cases {
-			names[i] = cases[i].Name
-		}
-		return names, cobra.ShellCompDirectiveNoFileComp
-	})
+	RepeatedFlag(cmd.Flags(), patterns, "case", "",
+		"only the case of this `NAME`: its exact name, else with * and ?; repeats")
+	_ = cmd.RegisterFlagCompletionFunc("case",
+		func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			files, err := SpecFiles(args)
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			cases, err := LoadCases(files, nil)
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			names := make([]string, len(cases))
+			for i := range cases {
+				names[i] = cases[i].Name
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		})
 	return patterns
 }
 
 // DeviceFlag adds --device to a command that reads cases.
 func DeviceFlag(cmd *cobra.Command) *string {
-	name := cmd.Flags().String("device", "", "the cases on this GPU, by its `NAME`, instead of those of memspec.yaml; see memspec devices")
-	_ = cmd.RegisterFlagCompletionFunc("device", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return device.Names(), cobra.ShellCompDirectiveNoFileComp
-	})
+	name := cmd.Flags().String("device", "",
+		"the cases on this GPU, by its `NAME`, instead of those of memspec.yaml; see memspec devices")
+	_ = cmd.RegisterFlagCompletionFunc("device",
+		func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return device.Names(), cobra.ShellCompDirectiveNoFileComp
+		})
 	return name
 }
 
@@ -125,7 +129,8 @@ func OnDevice(cases []spec.Case, name string) ([]spec.Case, error) {
 // SetFlag adds --set to a command that reads cases.
 func SetFlag(cmd *cobra.Command) *[]string {
 	lines := new([]string)
-	RepeatedFlag(cmd.Flags(), lines, "set", "", "the cases as if this `LINE` stood in each of them, such as 'accumulate: 2'; repeats")
+	RepeatedFlag(cmd.Flags(), lines, "set", "",
+		"the cases as if this `LINE` stood in each of them, such as 'accumulate: 2'; repeats")
 	return lines
 }
 

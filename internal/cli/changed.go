@@ -74,7 +74,8 @@ func (c *Commit) changed(ctx context.Context) (map[string]bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	differ, err := c.git(ctx, append(own, "diff", "--name-only", "--no-renames", "--no-ext-diff", "--no-textconv", "-z", c.id, "--")...)
+	differ, err := c.git(ctx, append(own, "diff", "--name-only", "--no-renames", "--no-ext-diff", "--no-textconv", "-z",
+		c.id, "--")...)
 	if err != nil {
 		return nil, err
 	}

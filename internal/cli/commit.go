@@ -36,7 +36,8 @@ func OpenCommit(ctx context.Context, flag, ref string) (*Commit, error) {
 		c.id = strings.TrimSpace(string(id))
 		return c, nil
 	}
-	if shallow, serr := c.git(ctx, "rev-parse", "--is-shallow-repository"); serr == nil && strings.TrimSpace(string(shallow)) == "true" {
+	if shallow, serr := c.git(ctx, "rev-parse", "--is-shallow-repository"); serr == nil &&
+		strings.TrimSpace(string(shallow)) == "true" {
 		return nil, fmt.Errorf("%s: got no commit %q in a shallow clone: fetch it (fetch-depth: 0 of actions/checkout; else %s)", flag, ref, unshallow)
 	}
 	return nil, fmt.Errorf("%s: got no commit %q in this repository", flag, ref)

@@ -115,7 +115,8 @@ func (c *Commit) estimate(ctx context.Context, r *suite.Result, folder string) (
 		}
 		if changed != "" {
 			why := fmt.Sprintf("the recording in %s is not of its sources: %s; record the case in that commit (%s)%s",
-				c.ref, changed, origin.CaptureCommand(&spec.Case{Name: r.Case.Name, Pos: spec.Pos{File: path.Base(r.Case.Pos.File)}}), orBaseline)
+				c.ref, changed, origin.CaptureCommand(&spec.Case{Name: r.Case.Name,
+					Pos: spec.Pos{File: path.Base(r.Case.Pos.File)}}), orBaseline)
 			return estimateThere{why: why}, nil
 		}
 	}

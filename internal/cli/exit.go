@@ -66,7 +66,8 @@ func ErrorLines(err error) []string {
 	line := OneLine(regular.Plain(err).Error())
 	var input *exec.InputError
 	if errors.As(err, &input) && len(input.Missing) > 0 {
-		line += fmt.Sprintf("; give each, as in --input '%s=float32[1,3,224,224]', or let memspec init guess", input.Missing[0])
+		line += fmt.Sprintf("; give each, as in --input '%s=float32[1,3,224,224]', or let memspec init guess",
+			input.Missing[0])
 	}
 	return []string{line}
 }
@@ -75,7 +76,8 @@ func ErrorLines(err error) []string {
 func WantArgs(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < least || len(args) > most {
-			return fmt.Errorf("%s: got %d arguments, want %s, see `%s --help`", cmd.Name(), len(args), what, cmd.CommandPath())
+			return fmt.Errorf("%s: got %d arguments, want %s, see `%s --help`", cmd.Name(), len(args), what,
+				cmd.CommandPath())
 		}
 		return nil
 	}

@@ -37,18 +37,22 @@ type RunFlags struct {
 func NewRunFlags(cmd *cobra.Command) *RunFlags {
 	f := &RunFlags{}
 	fs := cmd.Flags()
-	RepeatedFlag(fs, &f.Inputs, "input", "", "an `INPUT`, such as 'x=float32[B,3,224,224]'; repeats, without a name the inputs are taken in order")
+	RepeatedFlag(fs, &f.Inputs, "input", "",
+		"an `INPUT`, such as 'x=float32[B,3,224,224]'; repeats, without a name the inputs are taken in order")
 	RepeatedFlag(fs, &f.Dims, "dim", "", "a dimension's value, `NAME=SIZE`, such as B=8; repeats")
 	fs.StringVar(&f.Device, "device", "", "the GPU's `NAME`, see memspec devices; by default a recording's own")
-	fs.StringVar(&f.torch, "torch", platform.Newest().String(), "the PyTorch `RELEASE` whose rules apply; without --device a recording's own")
+	fs.StringVar(&f.torch, "torch", platform.Newest().String(),
+		"the PyTorch `RELEASE` whose rules apply; without --device a recording's own")
 	f.torchGiven = func() bool { return fs.Changed("torch") }
 	fs.StringVar(&f.AllocConf, "alloc-conf", "", "`PYTORCH_CUDA_ALLOC_CONF` of the run")
 	f.runtime = ChoiceFlag(cmd, "runtime", "how it is run, which decides when tensors die (default: eager, of compiled code compiled, and of a recorded run the recorded one)", "", "eager", "torchscript", "export", "compiled")
 	f.Workspace = WorkspaceFlag(cmd)
-	f.mode = ChoiceFlag(cmd, "mode", "what the run does; by default what the artifact is made for", "", "inference", "training")
-	_ = cmd.RegisterFlagCompletionFunc("device", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return device.Names(), cobra.ShellCompDirectiveNoFileComp
-	})
+	f.mode = ChoiceFlag(cmd, "mode", "what the run does; by default what the artifact is made for", "", "inference",
+		"training")
+	_ = cmd.RegisterFlagCompletionFunc("device",
+		func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return device.Names(), cobra.ShellCompDirectiveNoFileComp
+		})
 	for _, name := range []string{"input", "dim", "torch", "alloc-conf"} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
 	}
@@ -76,14 +80,16 @@ func RepeatedFlag(fs *pflag.FlagSet, list *[]string, name, shorthand, usage stri
 
 // WorkspaceFlag adds --workspace, which names a workspace profile.
 func WorkspaceFlag(cmd *cobra.Command) *string {
-	path := cmd.Flags().String("workspace", "", "a workspace profile: `FILE` of what libraries themselves answered about their workspace")
+	path := cmd.Flags().String("workspace", "",
+		"a workspace profile: `FILE` of what libraries themselves answered about their workspace")
 	_ = cmd.MarkFlagFilename("workspace", "json")
 	return path
 }
 
 // JudgeFlag adds --judge, which overrides judge: of memspec.yaml.
 func JudgeFlag(cmd *cobra.Command) *Choice {
-	return ChoiceFlag(cmd, "judge", "which figure of an estimate decides, whatever judge: of memspec.yaml says", "", string(verdict.ByUpper), string(verdict.ByLikely))
+	return ChoiceFlag(cmd, "judge", "which figure of an estimate decides, whatever judge: of memspec.yaml says", "",
+		string(verdict.ByUpper), string(verdict.ByLikely))
 }
 
 // judgedBy is the basis of a case: that of --judge, else its own.
@@ -128,7 +134,8 @@ func (f *RunFlags) Build(artifact string, dims []spec.Dim) (spec.Case, error) {
 	if ext := filepath.Ext(artifact); ext == ".yaml" || ext == ".yml" {
 		return spec.Case{}, fmt.Errorf("%s: got a file of cases, want an artifact: memspec check %s, or memspec explain --case NAME %s (both take --device)", artifact, layout.ShellQuote(artifact), layout.ShellQuote(artifact))
 	}
-	c := spec.Case{Name: artifact, Artifact: artifact, Workspace: *f.Workspace, Runtime: spec.Runtime(f.runtime.Value), Mode: spec.Mode(f.mode.Value), Dims: dims}
+	c := spec.Case{Name: artifact, Artifact: artifact, Workspace: *f.Workspace, Runtime: spec.Runtime(f.runtime.Value),
+		Mode: spec.Mode(f.mode.Value), Dims: dims}
 	var err error
 	if c.Platform, err = f.Platform(artifact); err != nil {
 		return c, err

@@ -13,11 +13,15 @@ import (
 // neutral are the settings under which git runs no program and opens no connection, whatever the
 // checkout's own configuration says. A folder of the checkout that only looks like a bare
 // repository is no repository.
-var neutral = []string{"--no-optional-locks", "-c", "safe.bareRepository=explicit", "-c", "protocol.allow=never", "-c", "core.fsmonitor=false",
-	"-c", "core.hooksPath=" + os.DevNull}
+var neutral = []string{
+	"--no-optional-locks", "-c", "safe.bareRepository=explicit", "-c", "protocol.allow=never",
+	"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull,
+}
 
 // neutralEnvironment is the same as variables; the last two are read by git 2.45 and later.
-var neutralEnvironment = []string{"GIT_ALLOW_PROTOCOL=none", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "GIT_ADVICE=0"}
+var neutralEnvironment = []string{
+	"GIT_ALLOW_PROTOCOL=none", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "GIT_ADVICE=0",
+}
 
 // runsProgram matches the keys of a configuration that name programs which a comparison of files starts.
 var runsProgram = regexp.MustCompile(`^(filter\..*\.(clean|smudge|process)|diff\..*\.(command|textconv)|diff\.external|core\.(sshcommand|gitproxy|askpass))$`)

@@ -48,7 +48,8 @@ func (s *WorkspaceJSON) Add(c *spec.Case, calls []engine.LibraryCall, missing bo
 		at := slices.IndexFunc(s.Groups, func(g *workspaceGroup) bool { return g.Answerer == call.By })
 		if at < 0 {
 			at = len(s.Groups)
-			s.Groups = append(s.Groups, &workspaceGroup{Answerer: call.By, Wheel: wheel(&c.Platform), seen: map[string]bool{}})
+			s.Groups = append(s.Groups, &workspaceGroup{Answerer: call.By, Wheel: wheel(&c.Platform),
+				seen: map[string]bool{}})
 		}
 		g := s.Groups[at]
 		if torch := c.Platform.Torch.String(); !slices.Contains(g.Torch, torch) {
@@ -70,7 +71,8 @@ func (s *WorkspaceJSON) Sort() {
 		slices.SortFunc(g.Calls, func(a, b profile.Call) int { return strings.Compare(a.Key(), b.Key()) })
 	}
 	slices.SortFunc(s.Groups, func(a, b *workspaceGroup) int {
-		return cmp.Or(strings.Compare(a.Library, b.Library), strings.Compare(a.Version, b.Version), strings.Compare(a.Class, b.Class))
+		return cmp.Or(strings.Compare(a.Library, b.Library), strings.Compare(a.Version, b.Version),
+			strings.Compare(a.Class, b.Class))
 	})
 }
 
@@ -81,8 +83,8 @@ func (s *WorkspaceJSON) WriteText(w io.Writer, missing bool) error {
 		if len(g.Calls) == 1 {
 			word = "call"
 		}
-		fmt.Fprintf(&b, "%s %s for %s (torch %s; %s): %d %s\n", g.Library, g.Version, g.Class, strings.Join(g.Torch, ", "), strings.Join(g.Devices, ", "),
-			len(g.Calls), word)
+		fmt.Fprintf(&b, "%s %s for %s (torch %s; %s): %d %s\n", g.Library, g.Version, g.Class,
+			strings.Join(g.Torch, ", "), strings.Join(g.Devices, ", "), len(g.Calls), word)
 		for i := range g.Calls {
 			fmt.Fprintf(&b, "  %s\n", g.Calls[i].Key())
 		}

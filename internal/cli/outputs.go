@@ -42,7 +42,9 @@ func NewOutputs(cmd *cobra.Command, known format.Facts) *Outputs {
 	o.Name = &Choice{Value: "text", allowed: names, kind: "FORMAT"}
 	cmd.Flags().Var(o.Name, "format", "how results are written: "+strings.Join(names, ", "))
 	Complete(cmd, "format", names...)
-	RepeatedFlag(cmd.Flags(), &o.paths, "output", "o", "a `FILE` to write results to as well; its ending chooses the format ("+strings.Join(format.Endings(o.offered), " ")+"); repeats")
+	RepeatedFlag(cmd.Flags(), &o.paths, "output", "o",
+		"a `FILE` to write results to as well; its ending chooses the format ("+strings.Join(format.Endings(o.offered),
+			" ")+"); repeats")
 	cmd.Flags().BoolVarP(&o.Quiet, "quiet", "q", false, "a line a case, none for those that pass")
 	return o
 }
@@ -54,13 +56,15 @@ func (o *Outputs) Open(cases int) error {
 	for _, path := range o.paths {
 		f, ok := format.ByFile(o.offered, path)
 		if !ok {
-			return fmt.Errorf("-o %s: got no ending that %s writes, want one of %s", Shorten(path), o.cmd.Name(), strings.Join(format.Endings(o.offered), " "))
+			return fmt.Errorf("-o %s: got no ending that %s writes, want one of %s", Shorten(path), o.cmd.Name(),
+				strings.Join(format.Endings(o.offered), " "))
 		}
 		chosen = append(chosen, f)
 	}
 	for i, f := range chosen {
 		if f.One && cases != 1 {
-			return fmt.Errorf("%s: got %s, want one: a %s document holds one run (--case names a case)", o.given(i), Plural(cases, "case"), f.Name)
+			return fmt.Errorf("%s: got %s, want one: a %s document holds one run (--case names a case)", o.given(i),
+				Plural(cases, "case"), f.Name)
 		}
 	}
 	if err := o.openStdout(chosen[0]); err != nil {
@@ -130,7 +134,8 @@ func (o *Outputs) openSummary() error {
 		size = info.Size()
 	}
 	f, _ := format.ByName(format.Formats(), "markdown")
-	o.sinks = append(o.sinks, &sink{format: f, file: file, Writer: f.New(file, o.options(max(1000, mostSummary-int(size))))})
+	o.sinks = append(o.sinks, &sink{format: f, file: file, Writer: f.New(file,
+		o.options(max(1000, mostSummary-int(size))))})
 	return nil
 }
 
@@ -146,7 +151,8 @@ func (o *Outputs) openFile(f format.Format, path string) error {
 			return fmt.Errorf("-o %s: got no regular file", Shorten(path))
 		}
 		mode = info.Mode().Perm()
-		if kept, err := os.OpenFile(path, os.O_WRONLY, 0); err != nil { // it would be replaced although it must not be written
+		// it would be replaced although it must not be written
+		if kept, err := os.OpenFile(path, os.O_WRONLY, 0); err != nil {
 			return fmt.Errorf("-o %w", regular.Plain(err))
 		} else if err := kept.Close(); err != nil {
 			return err

@@ -21,7 +21,8 @@ type Printable struct {
 }
 
 func NewPrintable(w io.Writer) Printable {
-	p := Printable{w: w, raw: w, columns: layout.DefaultColumns, Failed: new(error), actions: os.Getenv("GITHUB_ACTIONS") != ""}
+	p := Printable{w: w, raw: w, columns: layout.DefaultColumns, Failed: new(error),
+		actions: os.Getenv("GITHUB_ACTIONS") != ""}
 	if coloured(w) {
 		p.w = &colours{w: w}
 	}
@@ -88,7 +89,8 @@ func hidden(c rune) bool {
 	case c < 0xa0:
 		return c >= 0x7f
 	}
-	return c == '\u061c' || c == '\u200b' || c == '\u200e' || c == '\u200f' || c >= '\u2028' && c <= '\u202e' || c >= '\u2066' && c <= '\u2069'
+	return c == '\u061c' || c == '\u200b' || c == '\u200e' || c == '\u200f' || c >= '\u2028' && c <= '\u202e' ||
+		c >= '\u2066' && c <= '\u2069'
 }
 
 // Raw is what a Printable writes to.

@@ -37,7 +37,8 @@ type missingJSON struct {
 
 // AnswersFlag adds --answers.
 func (q *Query) AnswersFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&q.answers, "answers", "", "a workspace profile of further answers: this `FILE` counts where a case's own profile has none")
+	cmd.Flags().StringVar(&q.answers, "answers", "",
+		"a workspace profile of further answers: this `FILE` counts where a case's own profile has none")
 	_ = cmd.MarkFlagFilename("answers", "json")
 }
 
@@ -45,8 +46,9 @@ func (q *Query) AnswersFlag(cmd *cobra.Command) {
 func NewQuery(cmd *cobra.Command) *Query {
 	q := &Query{calls: NewWorkspaceJSON("")}
 	q.AnswersFlag(cmd)
-	cmd.Flags().StringVar(&q.Missing, "missing", "", "where library calls have no answer, or cases no fresh recording: write only them to this "+
-		"`FILE`, as memspec workspace --missing and memspec cases do (exit code 3)")
+	cmd.Flags().StringVar(&q.Missing, "missing", "",
+		"where library calls have no answer, or cases no fresh recording: write only them to this "+
+			"`FILE`, as memspec workspace --missing and memspec cases do (exit code 3)")
 	_ = cmd.MarkFlagFilename("missing", "json")
 	return q
 }

@@ -25,7 +25,8 @@ func Interrupted(done, of int) error {
 func ResultCase(r *suite.Result, out *Outputs, verbose bool) *format.Case {
 	whole := func(w io.Writer) error {
 		o := suite.MessageOptions{Rows: RowsShown(verbose), Columns: layout.Columns(w)}
-		if missing := new(origin.Uncaptured); !errors.As(r.Err, &missing) && r.Case.Artifact+r.Case.Source != "" { // else there is nothing to explain yet
+		// else there is nothing to explain yet
+		if missing := new(origin.Uncaptured); !errors.As(r.Err, &missing) && r.Case.Artifact+r.Case.Source != "" {
 			o.Reproduce = []string{suite.ExplainCommand(r.Case)}
 		}
 		_, err := io.WriteString(w, r.Message(o))
@@ -84,8 +85,9 @@ func LineOf(p verdict.Pos) string {
 
 // RunCase is a run that is held against nothing, for every format.
 func RunCase(r *engine.Run) *format.Case {
-	return &format.Case{Name: r.Case.Name, Report: r.Report, Timeline: r.Timeline, Limit: allocator.LimitOn(&r.Case.Platform),
-		Line: fmt.Sprintf("%s %s: %s", r.Case.Name, r.Report.On(), report.Headline(r.Report))}
+	return &format.Case{Name: r.Case.Name, Report: r.Report, Timeline: r.Timeline,
+		Limit: allocator.LimitOn(&r.Case.Platform), Line: fmt.Sprintf("%s %s: %s", r.Case.Name, r.Report.On(),
+			report.Headline(r.Report))}
 }
 
 // EstimateExit is 3 where sizes are missing: a number that is too small must not look like one that is right.

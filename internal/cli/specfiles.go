@@ -61,7 +61,8 @@ func nearestSpec() (string, error) {
 		}
 		whole, err := filepath.Abs(dir)
 		if err != nil || Exists(filepath.Join(dir, ".git")) || whole == filepath.Dir(whole) {
-			return "", fmt.Errorf("%s: no such file here or above in the repository; memspec init writes one", specNames[0])
+			return "", fmt.Errorf("%s: no such file here or above in the repository; memspec init writes one",
+				specNames[0])
 		}
 	}
 }
@@ -100,7 +101,8 @@ func specsBeneath(folder string) ([]string, error) {
 		switch name := d.Name(); {
 		case err != nil:
 			return err
-		case d.IsDir() && path != folder && (strings.HasPrefix(name, ".") || name == "node_modules" || name == "testdata"):
+		case d.IsDir() && path != folder && (strings.HasPrefix(name, ".") || name == "node_modules" ||
+			name == "testdata"):
 			return filepath.SkipDir
 		case !d.IsDir() && slices.Contains(specNames, name):
 			out = append(out, path)

@@ -49,14 +49,16 @@ func NewSubject(cmd *cobra.Command, f *RunFlags, args []string, basis *Choice) (
 		return s, err
 	}
 	if name := f.Given(cmd, "dim", "device"); name != "" {
-		return nil, fmt.Errorf("%s: got --%s beside the case %s, want it without: a case says how it runs", cmd.Name(), name, args[0])
+		return nil, fmt.Errorf("%s: got --%s beside the case %s, want it without: a case says how it runs", cmd.Name(),
+			name, args[0])
 	}
 	cases, err := CasesOf(args[1:], args[:1])
 	if err != nil {
 		return nil, err
 	}
 	if len(cases) != 1 {
-		return nil, fmt.Errorf("got %d cases of the name %s, such as %s and %s, want one", len(cases), args[0], cases[0].Name, cases[1].Name)
+		return nil, fmt.Errorf("got %d cases of the name %s, such as %s and %s, want one", len(cases), args[0],
+			cases[0].Name, cases[1].Name)
 	}
 	if cases, err = OnDevice(cases, f.Device); err != nil {
 		return nil, err
@@ -171,7 +173,8 @@ func (s *Subject) Unsearchable(err error) error {
 		for _, name := range s.Open {
 			words = append(words, "--dim", name+"=SIZE")
 		}
-		return fmt.Errorf("%w; the program has the sizes of its export: %s -o %s leaves that dim open", err, strings.Join(words, " "), layout.ShellQuote(s.Base.Artifact))
+		return fmt.Errorf("%w; the program has the sizes of its export: %s -o %s leaves that dim open", err,
+			strings.Join(words, " "), layout.ShellQuote(s.Base.Artifact))
 	}
 	return err
 }
@@ -182,8 +185,10 @@ func (s *Subject) unrecorded(missing *origin.Uncaptured) error {
 	file := s.Base.Pos.File
 	command := "python -m memshim capture " + layout.ShellQuote(file)
 	if on := missing.Case.Platform.Device.Name; on != s.Base.Platform.Device.Name {
-		return &Exit{Code: ExitUnsure, Err: fmt.Errorf("got no recording of %s on %s (%s): a source is recorded on the devices of memspec.yaml; "+
-			"give the case device: [%s, %s], then %s", s.Base.Name, on, missing.Path, s.Base.Platform.Device.Name, on, command)}
+		return &Exit{Code: ExitUnsure,
+			Err: fmt.Errorf("got no recording of %s on %s (%s): a source is recorded on the devices of memspec.yaml; "+
+				"give the case device: [%s, %s], then %s", s.Base.Name, on, missing.Path, s.Base.Platform.Device.Name, on,
+				command)}
 	}
 	for i, d := range missing.Case.Dims {
 		own := s.Base.Dims[i].Value
@@ -193,7 +198,8 @@ func (s *Subject) unrecorded(missing *origin.Uncaptured) error {
 		list := []int64{own, d.Value}
 		slices.Sort(list)
 		return &Exit{Code: ExitUnsure, Err: fmt.Errorf("got no recording of %s at %s=%d (%s): a source is recorded at the values that memspec.yaml lists; "+
-			"write dims: {%s: %s}, with every value that is asked for, then %s", s.Base.Name, d.Name, d.Value, missing.Path, d.Name, listText(list), command)}
+			"write dims: {%s: %s}, with every value that is asked for, then %s", s.Base.Name, d.Name, d.Value,
+			missing.Path, d.Name, listText(list), command)}
 	}
 	return missing
 }
