@@ -1,12 +1,12 @@
 """--on DEVICE: commands that look run on a pretend GPU, and say so."""
 
 import json
-import subprocess
 import sys
 
 import captured
 import pretended
 import pytest
+import warm
 
 from memshim.case.record import SCHEMA_FILE
 
@@ -42,9 +42,7 @@ def folder(tmp_path):
 
 
 def memshim(folder, *arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "memshim", *arguments], cwd=folder, capture_output=True, text=True, timeout=300
-    )
+    return warm.run([sys.executable, "-m", "memshim", *arguments], cwd=folder)
 
 
 def test_trace(folder):

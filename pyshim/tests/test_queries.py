@@ -1,12 +1,12 @@
 """What a program queries of its device: a recording of one that did is evidence for a device of the
 same memory, or name, alone."""
 
-import subprocess
 import sys
 import types
 
 import pretended
 import pytest
+import warm
 from captured import capture, decode
 
 from memshim import binary
@@ -101,12 +101,9 @@ def test_a_program_that_is_run(folder):
     (folder / "train.py").write_text("from zoo import free\nfree()()\n")
     (folder / "plain.py").write_text("from zoo import pytorch\npytorch()()\n")
     for name, asked in (("train", ["memory"]), ("plain", None)):
-        p = subprocess.run(
+        p = warm.run(
             [sys.executable, "-m", "memshim", "run", "--on", "t4", "--record", f"{name}.rec", "--", f"{name}.py"],
             cwd=folder,
-            capture_output=True,
-            text=True,
-            timeout=300,
         )
         assert p.returncode == 0, p.stderr
         assert decode(folder / f"{name}.rec")[0]["device"].get("asked") == asked

@@ -1,12 +1,12 @@
 """memshim run --record: what its recordings hold of a program's tensors."""
 
 import json
-import subprocess
 import sys
 from collections import Counter
 
 import pretended
 import pytest
+import warm
 from captured import decode
 
 from memshim import binary
@@ -54,7 +54,7 @@ def recorded(tmp_path_factory):
         pytest.skip(why)
     folder = tmp_path_factory.mktemp("recorded")
     (folder / "train.py").write_text(TRAIN.format(before="", after=""))
-    p = subprocess.run(
+    p = warm.run(
         [
             sys.executable,
             "-m",
@@ -72,9 +72,6 @@ def recorded(tmp_path_factory):
             "train.py",
         ],
         cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=300,
     )
     assert p.returncode == 0, p.stderr
     return folder
@@ -133,14 +130,7 @@ def test_the_peak_is_the_live_reports(recorded):
 def test_attribution_moves_no_allocation(recorded):
     """The program alone, which keeps the history itself, does what is recorded."""
     (recorded / "alone.py").write_text(TRAIN.format(before=HISTORY, after=PRINT))
-    p = subprocess.run(
-        [sys.executable, "alone.py"],
-        cwd=recorded,
-        capture_output=True,
-        text=True,
-        env=pretended.environment("t4"),
-        timeout=300,
-    )
+    p = warm.run([sys.executable, "alone.py"], cwd=recorded, env=pretended.environment("t4"))
     assert p.returncode == 0, p.stderr
     alone = [tuple(e) for e in json.loads(p.stdout) if e[0] != "snapshot"]
     found = [(e["action"], e["size"]) for e in decode(recorded / "train.rec")[1]]

@@ -6,6 +6,7 @@ import sys
 
 import pretended
 import pytest
+import warm
 from captured import decode
 
 from memshim import binary
@@ -33,12 +34,9 @@ def run(tmp_path):
 
     def of(reads: str, *flags: str):
         (tmp_path / "p.py").write_text(PROGRAM.format(reads=reads))
-        p = subprocess.run(
+        p = warm.run(
             [sys.executable, "-m", "memshim", "run", "--on", "t4", "--record", "a.rec", *flags, "--", "p.py"],
             cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=300,
         )
         return p, decode(tmp_path / "a.rec")[0]
 
@@ -107,9 +105,7 @@ def test_a_run_that_did_not_end_well_leaves_no_recording(tmp_path):
         program = f"import os, signal, torch\nkept = torch.empty(4 << 20, dtype=torch.uint8, device='cuda')\n{end}\n"
         (tmp_path / "p.py").write_text(program)
         words = ["run", "--on", "t4", "--record", "a.rec", "--", "p.py"]
-        return subprocess.run(
-            [sys.executable, "-m", "memshim", *words], cwd=tmp_path, capture_output=True, text=True, timeout=300
-        )
+        return warm.run([sys.executable, "-m", "memshim", *words], cwd=tmp_path)
 
     # SIGINT is ignored by what a shell starts in the background
     interrupted = "signal.signal(signal.SIGINT, signal.default_int_handler)\nos.kill(os.getpid(), signal.SIGINT)"

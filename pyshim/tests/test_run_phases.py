@@ -2,11 +2,11 @@
 
 import io
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import warm
 
 from memshim.program.phases import Phases
 
@@ -17,7 +17,7 @@ def apart(name):
     """What a function of this file gives in a new process: there PyTorch's functions are heard, and
     no other test has run a backward, after which a fork cannot."""
     code = f"import json, test_run_phases; print(json.dumps(test_run_phases.{name}()))"
-    p = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parent, capture_output=True, text=True)
+    p = warm.run([sys.executable, "-c", code], cwd=Path(__file__).parent)
     assert p.returncode == 0, p.stderr
     return json.loads(p.stdout)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pretended
 import pytest
+import warm
 
 from memshim import files
 from memshim.program import launch, process_reports, report
@@ -26,9 +27,7 @@ def possible():
 
 
 def run(*arguments, **kw):
-    return subprocess.run(
-        [sys.executable, "-m", "memshim", "run", *arguments], capture_output=True, text=True, timeout=300, **kw
-    )
+    return warm.run([sys.executable, "-m", "memshim", "run", *arguments], **kw)
 
 
 ENDS = """
@@ -72,7 +71,7 @@ def test_whatever_ends_a_process(tmp_path):
     """Forked children that use CUDA, and the program itself: by os._exit, C's exit, signals,
     sys.exit, and as multiprocessing ends them."""
     (tmp_path / "ends.py").write_text(ENDS)
-    p = run("--on", "t4", "--json", "out.json", "--record", "ends.rec", "--", "ends.py", cwd=tmp_path)
+    p = run("--on", "t4", "--json", "out.json", "--record", "ends.rec", "--", "ends.py", cwd=tmp_path, spares=0)
     assert p.returncode == 128 + signal.SIGTERM, p.stderr
     found = json.loads((tmp_path / "out.json").read_text())
     assert found["fits"] is None and found["exact"] is False
@@ -173,7 +172,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512))  # a report takes more
 
 def test_a_process_that_cannot_write_its_report_is_undecided(tmp_path):
     (tmp_path / "full.py").write_text(LOST)
-    p = run("--on", "t4", "--json", "out.json", "--", "full.py", cwd=tmp_path)
+    p = run("--on", "t4", "--json", "out.json", "--", "full.py", cwd=tmp_path, spares=0)
     assert p.returncode == 3, p.stderr
     (found,) = json.loads((tmp_path / "out.json").read_text())["processes"]
     assert (found["ended"], found["failed"], found["exact"]) == ("no report", True, False)
@@ -348,7 +347,7 @@ print(statuses[pid], statuses.get(child), process_reports.running(child))
 def test_nothing_is_left_running_of_a_program_that_was_killed(tmp_path):
     """In a process of one program, as the command's: launch ends all of its children, and here are
     servers of other tests."""
-    p = subprocess.run([sys.executable, "-c", KILLED, STAYS], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    p = warm.run([sys.executable, "-c", KILLED, STAYS], cwd=tmp_path, timeout=60)
     assert p.stdout.split() == [str(-signal.SIGKILL), str(-signal.SIGKILL), "False"], p.stderr
 
 

@@ -2,12 +2,12 @@
 
 import json
 import os
-import subprocess
 import sys
 
 import pretended
 import pytest
 import run_schema
+import warm
 
 from memshim.program import command, places, ranks
 from memshim.program.ranks import Wanted
@@ -20,13 +20,7 @@ MIB = 1 << 20
 def run(*arguments, **kw):
     if why := pretended.missing():
         pytest.skip(why)
-    return subprocess.run(
-        [sys.executable, "-m", "memshim", "run", "--on", "t4", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        **kw,
-    )
+    return warm.run([sys.executable, "-m", "memshim", "run", "--on", "t4", *arguments], **kw)
 
 
 PIPELINE = """

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import warm
 
 import memshim
 from memshim.__main__ import main
@@ -126,11 +127,7 @@ def script(tmp_path, monkeypatch):
 
 def test_the_trace_command(script, capsys):
     """In a separate process, so that what is seen is what a shell sees."""
-    p = subprocess.run(
-        [sys.executable, "-m", "memshim", "trace", "--device", "cpu", str(script), "2048"],
-        capture_output=True,
-        text=True,
-    )
+    p = warm.run([sys.executable, "-m", "memshim", "trace", "--device", "cpu", str(script), "2048"])
     assert (p.returncode, p.stdout) == (5, "mine __main__\n")
     assert "2.0 KiB" in p.stderr and "beside.py:2 (make)" in p.stderr
     assert main(["trace", str(script) + ".absent"]) == 2

@@ -7,6 +7,7 @@ import sys
 import threading
 
 import pytest
+import warm
 
 from memshim.pretend import support, writes
 
@@ -114,7 +115,7 @@ def run(folder, *options):
         "XDG_CACHE_HOME": str(folder.parent / "cache")
     }
     os.makedirs(folder.parent / "cache", mode=0o700, exist_ok=True)
-    p = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True)
+    p = warm.run(command, cwd=folder, env=environ)
     assert p.returncode == 0, p.stderr
     return p
 
@@ -170,7 +171,7 @@ def test_a_sandbox_keeps_the_folder(folder):
     before = sorted(f.name for f in folder.rglob("*"))
     if p.returncode:
         command = [sys.executable, "-m", "memshim", "run", "--on", "t4", "--sandbox", "--", "train.py"]
-        q = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+        q = warm.run(command, cwd=folder)
         assert (q.returncode, "--sandbox: this system allows no copy-on-write view" in q.stderr) == (2, True), q.stderr
     else:
         q = run(folder, "--sandbox")

@@ -25,7 +25,7 @@ import weakref
 LARGEST = 1 << 20  # bytes of a request
 # read when torch or Python starts, or by what torch loads: a command for which one differs is not forked
 EARLY = ("LD_", "TORCH", "PYTORCH", "CUDA", "CUDNN", "CUBLAS", "OMP_", "MKL_", "KMP_", "NCCL_", "TRITON", "PYTHON")
-LATE = {"PYTHONPATH", "CUDA_VISIBLE_DEVICES"}
+LATE = {"PYTHONPATH", "CUDA_VISIBLE_DEVICES", "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"}
 PIPES = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")  # as subprocess has them
 
 

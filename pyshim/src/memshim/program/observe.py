@@ -333,12 +333,13 @@ class Observer:
         try:
             self._write()
         except Exception as e:
-            traceback.print_exception(e)
-            say(f"memshim: what {' '.join(sys.argv)} takes is unknown: {type(e).__name__}: {e}", file=sys.stderr)
             from memshim.program.process_reports import LOST
 
+            # first: where a file cannot be written, standard error may be one too
             with contextlib.suppress(OSError):
                 open(os.path.join(self._folder, f"{os.getpid()}{LOST}"), "wb").close()
+            traceback.print_exception(e)
+            say(f"memshim: what {' '.join(sys.argv)} takes is unknown: {type(e).__name__}: {e}", file=sys.stderr)
 
     def _write(self) -> None:
         import torch
