@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"cmp"
 	"math/big"
 	"math/bits"
 	"slices"
@@ -16,9 +17,13 @@ const mostLeap = 16
 // limit. The zero value is not known.
 type load struct{ figure, limit units.Bytes }
 
+// nearby bounds how far from the answer the values lie that are tried beside it.
+const nearby = 8
+
 // guided is largest for cases that are recorded, where every value costs a run of the program. Peaks
 // grow nearly linearly with a dim, so a few runs find the place. The answer and the next value are
-// run, values around the answer are tried, and those below it that do not fit are holes.
+// run, and three more above it. Eight below it are tried, of which those that do not fit are holes.
+// Values that were run to find the place count.
 func (s *search) guided(most int64) (largest int64, holes []int64) {
 	low, high := int64(0), most+1 // low fits, high does not or is beyond the search
 	if !s.fits(1) {
@@ -26,17 +31,18 @@ func (s *search) guided(most int64) (largest int64, holes []int64) {
 	}
 	for low = 1; s.err == nil; {
 		low = s.narrow(low, high)
-		above := s.fitting(most, low+2, low+4, low+8)
-		if above == 0 {
+		end := min(low+nearby, most)
+		s.try(s.lacking(nil, min(4, end-low), low+1, end, low+1, low+2, low+4, low+8))
+		above := int64(0)
+		if above, high = s.above(low, most); above == 0 {
 			break
 		}
-		low, high = above, most+1
+		low = above
 	}
-	for _, v := range []int64{low - 1, low - 2, low - 3, low - 5, low - 8, low - low/4, low / 2, low / 4} {
-		if v > 0 {
-			s.fits(v)
-		}
-	}
+	below := s.lacking(nil, 5, max(low-nearby, 1), low-1, low-1, low-2, low-3, low-5, low-8)
+	below = s.lacking(below, 1, low/2+1, low-low/8-1, low-low/4)
+	below = s.lacking(below, 1, low/4+1, low/2, low/2)
+	s.try(s.lacking(below, 1, low/16+1, low/4, low/4))
 	for v, l := range s.tried {
 		if v < low && l != nil {
 			holes = append(holes, v)
@@ -46,32 +52,79 @@ func (s *search) guided(most int64) (largest int64, holes []int64) {
 	return low, holes
 }
 
-// fitting is the first of some values up to most that fits; 0 where none does.
-func (s *search) fitting(most int64, values ...int64) int64 {
-	for _, v := range values {
-		if v <= most && s.fits(v) {
-			return v
+// lacking adds to values those that have to be run, in this order, so that together with what the
+// search has run there are so many from first to last.
+func (s *search) lacking(values []int64, count, first, last int64, candidates ...int64) []int64 {
+	within := func(v int64) bool { return first <= v && v <= last }
+	for v := range s.tried {
+		if within(v) {
+			count--
 		}
 	}
-	return 0
+	for _, v := range values {
+		if within(v) {
+			count--
+		}
+	}
+	for _, v := range candidates {
+		if _, tried := s.tried[v]; count > 0 && within(v) && !tried && !slices.Contains(values, v) {
+			values, count = append(values, v), count-1
+		}
+	}
+	return values
+}
+
+// try runs values. Of those that have no recording all are reported, not the first alone.
+func (s *search) try(values []int64) {
+	if s.err != nil {
+		return
+	}
+	var first error
+	for _, v := range values {
+		s.fits(v)
+		first, s.err = cmp.Or(first, s.err), nil
+	}
+	s.err = first
+}
+
+// above is the largest value above low that was run and fits, 0 where none does, and the next larger
+// one that does not, else one beyond the search.
+func (s *search) above(low, most int64) (fits, high int64) {
+	for v, l := range s.tried {
+		if v > low && l == nil {
+			fits = max(fits, v)
+		}
+	}
+	high = most + 1
+	for v, l := range s.tried {
+		if v > fits && l != nil {
+			high = min(high, v)
+		}
+	}
+	return fits, high
 }
 
 // narrow closes the gap between a value that fits and one that does not. Guesses that gain little
 // each time would take long: the least gain doubles with each such step, and each third step halves
-// a gap.
+// a gap. Where the line says that even high fits, which was run and does not, the answer is not far
+// below it: what the line does not see are gaps between blocks.
 func (s *search) narrow(low, high int64) int64 {
-	least := int64(1)
+	least, down := int64(1), int64(0)
 	for step := 1; high-low > 1 && s.err == nil; step++ {
-		v := s.guess(low)
-		if v > low+least {
+		v, middle := s.guess(low), low+(high-low)/2
+		switch {
+		case s.tried[high] == nil: // beyond the search
+			v = min(max(v, low+least), low*mostLeap, high-1)
+			least *= 2
+		case v >= high:
+			down = max(2*down, high/64, 1)
+			v = max(high-down, middle)
+		case step%3 == 0:
+			v = middle
+		case v > low+least:
 			least = 1
-		} else {
-			v, least = low+least, 2*least
-		}
-		if s.tried[high] == nil { // beyond the search
-			v = min(v, low*mostLeap, high-1)
-		} else if step%3 == 0 || v >= high {
-			v = low + (high-low)/2
+		default:
+			v, least = min(low+least, high-1), 2*least
 		}
 		if s.fits(v) {
 			low = v
@@ -83,8 +136,8 @@ func (s *search) narrow(low, high int64) int64 {
 }
 
 // guess is where the line through two values that fit meets their limit: the largest with a known
-// load, and the largest up to half of it, so that steps of the figures count little. It is twice
-// low where there is no such line.
+// load, and the largest up to half of it, so that steps of the figures count little. Where there is
+// no such line it is as far as one step may lead.
 func (s *search) guess(low int64) int64 {
 	var known []int64
 	for v, l := range s.loads {
@@ -94,7 +147,7 @@ func (s *search) guess(low int64) int64 {
 	}
 	slices.Sort(known)
 	if len(known) < 2 {
-		return 2 * low
+		return mostLeap * low
 	}
 	x1, x2 := known[0], known[len(known)-1]
 	for _, v := range known {
@@ -104,7 +157,7 @@ func (s *search) guess(low int64) int64 {
 	}
 	a, b := s.loads[x1], s.loads[x2]
 	if b.figure <= a.figure || b.limit != a.limit {
-		return 2 * low
+		return mostLeap * low
 	}
 	rise := new(big.Int).Mul(big.NewInt(int64(b.limit-b.figure)), big.NewInt(x2-x1))
 	rise.Div(rise, big.NewInt(int64(b.figure-a.figure)))
@@ -114,7 +167,8 @@ func (s *search) guess(low int64) int64 {
 	return x2 + rise.Int64()
 }
 
-// load is the figure of a result that is nearest to its limit: of its budgets, and of the device.
+// load is the figure of a result that is nearest to its limit: of its budgets, and of the device. Of
+// the device it is what is allocated: near its end the allocator gives back what it has cached.
 func (r *Result) load() load {
 	if r.Report.OOM != nil {
 		return load{}
@@ -129,11 +183,11 @@ func (r *Result) load() load {
 		f := &r.Verdict.Findings[i]
 		add(max(f.Predicted, f.Upper), f.Limit)
 	}
-	reserved := r.Report.Peak.Reserved
+	allocated := r.Report.Peak.Allocated
 	if up := r.Report.Upper; up != nil {
-		reserved = max(reserved, up.Reserved)
+		allocated = max(allocated, up.Allocated)
 	}
-	add(reserved, allocator.LimitOn(&r.Case.Platform))
+	add(allocated, allocator.LimitOn(&r.Case.Platform))
 	return out
 }
 
