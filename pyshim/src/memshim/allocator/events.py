@@ -46,7 +46,8 @@ class Event(NamedTuple):
 def read_entries(entries: list[dict[str, Any]], stacks: Stacks) -> list[Event]:
     """The allocator's trace entries of one device
     (torch.cuda.memory._snapshot()["device_traces"][i])."""
-    known: dict[tuple[int, ...], int] = {}  # PyTorch gives one frame one dict in a snapshot
+    listed: dict[int, int] = {}  # PyTorch gives one traceback one list in a snapshot: of a block's alloc and free
+    known: dict[tuple[int, ...], int] = {}  # and one frame one dict
     places: dict[int, tuple[str, int, str]] = {}  # of these dicts, by their ids
     nodes: dict[tuple[str, ...], int] = {}  # and a node of the graph allocates more than once
     out = []
@@ -56,13 +57,16 @@ def read_entries(entries: list[dict[str, Any]], stacks: Stacks) -> list[Event]:
             continue
         stack, frames = -1, e.get("frames")
         if frames:
-            ids = tuple(map(id, frames))
-            stack = known.get(ids, -2)
+            stack = listed.get(id(frames), -2)
             if stack == -2:
-                for i, f in zip(ids, frames):
-                    if i not in places:
-                        places[i] = f["filename"], f["line"], f["name"]
-                stack = known[ids] = stacks.add([places[i] for i in ids])
+                ids = tuple(map(id, frames))
+                stack = known.get(ids, -2)
+                if stack == -2:
+                    for i, f in zip(ids, frames):
+                        if i not in places:
+                            places[i] = f["filename"], f["line"], f["name"]
+                    stack = known[ids] = stacks.add([places[i] for i in ids])
+                listed[id(frames)] = stack
         origin, lines_forward = -1, e.get("forward_frames")
         if lines_forward:
             texts = tuple(lines_forward)
