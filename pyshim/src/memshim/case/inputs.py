@@ -7,11 +7,14 @@ s: 'text'}
 from __future__ import annotations
 
 import ast
+import math
 import operator
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from memshim.gpu.where import pretended
 
 if TYPE_CHECKING:
     import torch
@@ -275,6 +278,9 @@ def tensor(spec: TensorSpec, dtype: str = "") -> torch.Tensor:
     if kind.is_floating_point and dtype:
         kind = getattr(torch, dtype)
     generator = torch.Generator().manual_seed(0)
+    if _unread(spec, kind):
+        form = {"contiguous": "contiguous_format"}.get(spec.memory_format, spec.memory_format)
+        return torch.empty(spec.sizes, dtype=kind, memory_format=getattr(torch, form))
     if kind.is_floating_point or kind.is_complex:
         whole = torch.complex64 if kind.is_complex else torch.float32
         t = torch.randn(spec.sizes, generator=generator, dtype=whole).to(kind)
@@ -283,6 +289,20 @@ def tensor(spec: TensorSpec, dtype: str = "") -> torch.Tensor:
     if spec.memory_format != "contiguous":
         t = t.to(memory_format=getattr(torch, spec.memory_format))
     return t
+
+
+LARGE = 1 << 20  # bytes: a pretend GPU keeps the values of copies up to this size (native/bytes.c, copy_limit)
+
+
+def _unread(spec: TensorSpec, kind: torch.dtype) -> bool:
+    """Whether nobody reads the values of a tensor: it is moved to a pretend GPU, where those of large
+    floating tensors are not known."""
+    return (
+        pretended()
+        and spec.device != "cpu"
+        and (kind.is_floating_point or kind.is_complex)
+        and math.prod(spec.sizes) * kind.itemsize > LARGE
+    )
 
 
 def of(value: Any) -> Any:

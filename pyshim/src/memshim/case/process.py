@@ -29,6 +29,7 @@ from memshim.pretend.value_reads import ROUTING
 WAIT = 6 * 3600.0  # seconds: how long others may hold the GPU before a case
 
 
+END = 0.5  # seconds for a server to end when its input is closed
 ROOM = 4 << 40  # bytes of a pretend card on which a case is recorded whole
 VALUES = "MEMSPEC_VALUES"  # of a process on a pretend GPU: balanced, least, most or skewed
 # a run with other values may take so many seconds, and so many times what the first one took
@@ -116,6 +117,9 @@ def _at(lines: list[str]) -> str:
 class Runner:
     """Measures and captures cases, each in a separate process."""
 
+    def __init__(self) -> None:
+        self._environments: dict[str, dict[str, str]] = {}  # of pretend devices
+
     def run(self, folder: str, case: dict[str, Any], job: dict[str, Any], extra: dict[str, str]) -> None:
         """Do a job (where, timeout, stacks, recording) in a process whose environment has extra; it
         writes folder/out."""
@@ -133,6 +137,13 @@ class Runner:
                 folder, case, {"where": at, "timeout": timeout, "stacks": stacks, "recording": ""}, pretended(case, at)
             )
             return record.read(os.path.join(folder, "out"))
+
+    def _pretended(self, case: dict[str, Any], at: str, memory: int | None = None) -> dict[str, str]:
+        """As pretended, found once for each device."""
+        key = json.dumps([case.get("device"), _assumed(case), at, memory], sort_keys=True)
+        if key not in self._environments:
+            self._environments[key] = pretended(case, at, memory)
+        return self._environments[key]
 
     def capture(
         self,
@@ -166,9 +177,9 @@ class Runner:
     ) -> tuple[bytes, compare_values.Reads]:
         """A recording with these values, and what it read."""
         out, chosen = os.path.join(folder, "out"), {VALUES: values} if at == "pretend" else {}
-        self.run(folder, case, job, (pretended(case, at) if extra is None else extra) | chosen)
+        self.run(folder, case, job, (self._pretended(case, at) if extra is None else extra) | chosen)
         if extra is None and recording.header(out)["oom"] and recording.header(out)["built"] != OWN_ITERATION:
-            self.run(folder, case, job, pretended(case, at, ROOM) | chosen)
+            self.run(folder, case, job, self._pretended(case, at, ROOM) | chosen)
         return Path(out).read_bytes(), compare_values.read_reads(out)
 
     def _repeated(
@@ -189,6 +200,7 @@ class Fresh(Runner):
     """Each is started anew."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._p: subprocess.Popen[bytes] | None = None
 
     def run(self, folder: str, case: dict[str, Any], job: dict[str, Any], extra: dict[str, str]) -> None:
@@ -231,6 +243,7 @@ class Server(Runner):
     is the pretended one from the start."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._folder = tempfile.TemporaryDirectory(prefix="memshim-")
         self._loaded: dict[bool, subprocess.Popen[bytes]] = {}  # by whether its CUDA is pretended
 
@@ -279,6 +292,8 @@ class Server(Runner):
         for p in list(self._loaded.values()):  # a worker may be at one
             with contextlib.suppress(BrokenPipeError):
                 _pipe(p.stdin).close()
+            with contextlib.suppress(subprocess.TimeoutExpired):  # one that runs no case ends by itself
+                p.wait(END)
             end(p)
         self._folder.cleanup()
 

@@ -26,7 +26,7 @@ from memshim.case.passes import Account
 from memshim.files import write_whole
 from memshim.gpu import devices, where
 from memshim.gpu.failure import describe, out_of_memory
-from memshim.origin.reads import Reads
+from memshim.origin.reads import Reads, current
 from memshim.printed import say
 
 
@@ -93,7 +93,7 @@ def _recording(case: dict[str, Any], a: argparse.Namespace) -> bytes:
     from memshim.case import iterations
     from memshim.gpu import queries
 
-    read = Reads().begin()
+    read = (current() or Reads()).begin()
     if not _cuda(a.where):
         raise NoGPU("a recording is made on a GPU or a pretend one, and PyTorch finds none here")
     queries.begin()

@@ -12,29 +12,41 @@ import os
 import sys
 import time
 import traceback
-from typing import Any
+from typing import Any, NoReturn
 
-from memshim.case import request, settings
+from memshim.case import imported, request, settings
 from memshim.pretend.activate import DESCRIPTION
 
 
-def main() -> int:
+def main() -> NoReturn:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     for name in settings.CLEARED:  # some are read when torch is imported
         os.environ.pop(name, None)
     with contextlib.suppress(ImportError):  # each case says so itself
         _warm()
+    sources = imported.Sources(answers.fileno(), forked)
     for line in sys.stdin:
         job = json.loads(line)
-        pid = os.fork()
-        if pid == 0:
-            _measure(job)
-        status = _wait(pid)
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(pid, 9)  # what it left behind
-        print(json.dumps({"status": os.waitstatus_to_exitcode(status)}), file=answers, flush=True)
-    return 0
+        status = sources.run(job)
+        if status is None:
+            status = forked(job)
+            sources.ran(job, status)
+        print(json.dumps({"status": status}), file=answers, flush=True)
+    sources.close()
+    os._exit(0)  # PyTorch takes half a second to end
+
+
+def forked(job: dict[str, Any], enters: bool = True) -> int:
+    """How a process ended that was forked for a job. enters: False where this process is in the
+    job's folder and environment."""
+    pid = os.fork()
+    if pid == 0:
+        _measure(job, enters)
+    status = _wait(pid)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, 9)  # what it left behind
+    return os.waitstatus_to_exitcode(status)
 
 
 def _warm() -> None:
@@ -64,7 +76,7 @@ def _wait(pid: int) -> int:
         time.sleep(0.005)
 
 
-def _measure(job: dict[str, Any]) -> None:
+def _measure(job: dict[str, Any], enters: bool) -> None:
     """In the forked process; never returns."""
     code = 1
     try:
@@ -77,10 +89,8 @@ def _measure(job: dict[str, Any]) -> None:
             os.close(opened)
         os.dup2(2, 1)
         os.setsid()
-        os.chdir(job["folder"])
-        sys.path.insert(0, job["folder"])  # as python -m has it: the case is user code
-        os.environ.clear()
-        os.environ.update(job["environment"])
+        if enters:
+            imported.enter(job)
         faulthandler.enable()
         _values()
         a = argparse.Namespace(
@@ -112,4 +122,4 @@ def _values() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -13,6 +13,7 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from importlib import metadata
 from types import FrameType
 from typing import Any
@@ -293,11 +294,20 @@ def _native(args: tuple[Any, ...], kw: dict[str, Any]) -> None:
         _watched.open(path)
 
 
+_distributions: Mapping[str, list[str]] | None = None
+
+
+def look_up_distributions() -> None:
+    """Look up what is installed, once for the processes that are forked from this one."""
+    global _distributions
+    _distributions = metadata.packages_distributions()
+
+
 def packages() -> dict[str, str]:
     """The releases of the distributions whose modules are imported, by name."""
     tops = {name.partition(".")[0] for name, m in list(sys.modules.items()) if _installed_file(m)}
     found: dict[str, str] = {}
-    for top, names in metadata.packages_distributions().items():
+    for top, names in (_distributions or metadata.packages_distributions()).items():
         module = sys.modules.get(top)
         if top in tops and _installed_file(module):  # not of a folder that several distributions share
             for name in names:

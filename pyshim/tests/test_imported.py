@@ -1,0 +1,133 @@
+"""Cases of one source are forked from a process that has imported it, where that is what their own
+would be."""
+
+import os
+import time
+from pathlib import Path
+
+import pretended
+import pytest
+from captured import shared
+
+from memshim.allocator import recording
+
+pytest.importorskip("torch")
+pytestmark = pytest.mark.skipif(bool(pretended.missing()), reason=pretended.missing() or "")
+
+SOURCE = """
+import torch
+{line}
+with open({log!r}, "a") as f:
+    f.write("imported\\n")
+
+def net():
+    return torch.nn.Linear(64, 32)
+"""
+
+CASE = {
+    "name": "net",
+    "source": "model.py:net",
+    "artifact": "",
+    "mode": "inference",
+    "grad": "no_grad",
+    "dtype": "",
+    "autocast": "",
+    "alloc_conf": "",
+    "cublas_workspace": "",
+    "memory_fraction": 0,
+    "runtime": "eager",
+    "iterations": 2,
+    "flags": {"tf32_matmul": False, "tf32_cudnn": True, "benchmark": False, "deterministic": False},
+    "training": None,
+    "command": ["x"],
+    "device": {"name": "t4", "memory": 15 << 30},
+}
+
+
+class Recorded:
+    """Cases of a source in a folder, recorded one after the other by one server."""
+
+    def __init__(self, folder, line=""):
+        self.folder, self.log, self.server = folder, folder.parent / f"{folder.name}.log", shared()
+        self.write(line)
+
+    def write(self, line):
+        (self.folder / "model.py").write_text(SOURCE.format(line=line, log=str(self.log)))
+
+    def case(self, batch):
+        case = CASE | {"dir": str(self.folder), "inputs": [f"float32[{batch},64]"]}
+        out = self.folder / f"{batch}.rec"
+        self.server.capture(case, str(out))
+        return out
+
+    def imports(self):
+        return len(self.log.read_text().splitlines())
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    made = []
+
+    def make(line=""):
+        (folder := tmp_path / f"source{len(made)}").mkdir()
+        made.append(Recorded(folder, line))
+        return made[-1]
+
+    yield make
+    for r in made:
+        r.server.close()
+
+
+def test_a_source_is_imported_once_for_many_cases(recorded):
+    cases = recorded()
+    first = cases.case(8)
+    for batch in (16, 24, 32):
+        cases.case(batch)
+    assert cases.imports() == 2  # of the first case's own process, and of the one that the others are forked from
+    before = first.read_bytes()
+    assert cases.case(8).read_bytes() == before  # of a process that imported it itself
+    assert cases.imports() == 2
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "torch.zeros(1).cuda()",  # CUDA does not outlive a fork
+        "import threading, time; threading.Thread(target=time.sleep, args=(30,), daemon=True).start()",
+        "torch.manual_seed(1)",  # a case's own seed comes before its import
+        "from torch.autograd import backward",  # which memshim replaces before the import
+    ],
+)
+def test_a_source_whose_import_a_fork_would_not_repeat_is_imported_by_each_case(recorded, line):
+    cases = recorded(line)
+    for batch in (8, 16, 24):
+        cases.case(batch)
+    assert cases.imports() == 4  # one of them was tried
+
+
+def test_a_source_that_has_changed_is_imported_again(recorded):
+    cases = recorded()
+    for batch in (8, 16):
+        cases.case(batch)
+    was = recording.header(cases.case(24))["made"]
+    cases.write("# changed\n")
+    now = recording.header(cases.case(24))["made"]
+    assert cases.imports() == 3
+    assert [f["path"] for f in now["files"]] == [f["path"] for f in was["files"]] == ["model.py"]
+    assert now["files"] != was["files"]
+
+
+def test_what_waits_ends_with_its_server(recorded):
+    cases = recorded()
+    for batch in (8, 16):
+        cases.case(batch)
+    (server,) = cases.server._loaded.values()
+    waiting = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()
+    assert waiting
+    server.kill()
+    server.wait()
+    cases.server._loaded.clear()
+    until = time.monotonic() + 20
+    while any(os.path.exists(f"/proc/{pid}") for pid in waiting) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert not any(os.path.exists(f"/proc/{pid}") for pid in waiting)
