@@ -47,7 +47,7 @@ for i in range(9):
         dist.broadcast_object_list(sent, src=0)
         part, every = [None], [None] * 4
         dist.scatter_object_list(part, [f"part {r}" for r in range(4)] if rank == 0 else None, src=0)
-        dist.all_gather_object(every, "mine")
+        dist.all_gather_object(every, rank * "mine")
         dist.monitored_barrier(dist.new_group(backend="gloo"))
         seed, sums = torch.tensor([7 - rank], device="cuda"), torch.ones(4, dtype=torch.long, device="cuda")
         dist.broadcast(seed, src=0)
@@ -79,9 +79,7 @@ def test_a_pipeline_of_shards(tmp_path):
     )
     p = run(*arguments, "--", "train.py", cwd=tmp_path)
     assert p.returncode == 0, p.stderr
-    assert p.stdout.splitlines() == [
-        f"{r} {r % 2} ['all', 0] ['part {r}'] ['mine', 'mine', 'mine', 'mine'] 7 3" for r in (0, 2)
-    ]
+    assert p.stdout.splitlines() == [f"{r} {r % 2} ['all', 0] ['part {r}'] {4 * [r * 'mine']} 7 3" for r in (0, 2)]
     found = json.loads((tmp_path / "out.json").read_text())
     assert [r["rank"] for r in found["ranks"]] == [0, 2] and found["not_run"] == []
     lines = {PIPELINE.splitlines()[q["line"] - 1].strip() for r in found["ranks"] for q in r["processes"][0]["reads"]}

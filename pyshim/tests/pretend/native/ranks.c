@@ -6,7 +6,7 @@
 
 enum { INT8, UINT8, INT32, UINT32, INT64, UINT64, FLOAT16, FLOAT32, FLOAT64 };
 enum { SUM, PRODUCT, MOST, LEAST, AVERAGE, PRE_MULTIPLIED };
-enum { INVALID_ARGUMENT = 4, INVALID_USAGE = 5, LIMIT = 1 << 16 };
+enum { INVALID_ARGUMENT = 4, INVALID_USAGE = 5, REMOTE_ERROR = 6, LIMIT = 1 << 16 };
 
 static int rank;
 static char *p; /* device memory of 4 MiB */
@@ -144,7 +144,7 @@ static void out_of_step(ncclComm_t c) {
 }
 
 /* For a rank that lives and sends nothing another waits, as long as it does with PATIENCE; for one that
-   has ended it does not. */
+   has ended it does not. A message of one to one that does not come is an error. */
 static void alone(ncclComm_t silent, ncclComm_t ended, int end, pid_t child) {
 	SUCCEEDS(cudaMemset(p, 1, 1));
 	SUCCEEDS(ncclAllReduce(p, p + 64, 1, UINT8, SUM, ended, NULL));
@@ -156,12 +156,14 @@ static void alone(ncclComm_t silent, ncclComm_t ended, int end, pid_t child) {
 	}
 	SUCCEEDS(ncclAllReduce(p, p + 64, 1, UINT8, SUM, silent, NULL));
 	CHECK(!is_known(p + 64, 1));
+	CHECK(ncclRecv(p + 64, 1, UINT8, 1, silent, NULL) == REMOTE_ERROR);
 	close(end);
 	int status;
 	CHECK(waitpid(child, &status, 0) == child && status == 0);
 	time_t start = time(NULL);
 	SUCCEEDS(ncclAllReduce(p, p + 64, 1, UINT8, SUM, ended, NULL));
-	CHECK(!is_known(p + 64, 1) && time(NULL) - start < 2);
+	CHECK(!is_known(p + 64, 1));
+	CHECK(ncclRecv(p + 64, 1, UINT8, 1, ended, NULL) == REMOTE_ERROR && time(NULL) - start < 2);
 }
 
 void ranks(void) {

@@ -2,7 +2,8 @@
    the others as sent. Objects, shapes, counts of tokens and small sums are that; gradients are not.
    Each rank appends to a file in the folder of `memshim run`, named by the communicator and the
    rank; the others read it. A rank that waits for one that has ended, that sends nothing for long or
-   that does not do the same goes on with what is not known.
+   that does not do the same goes on with what is not known. A message of one to one is an error
+   then, after PyTorch's own ten minutes where the sender lives.
    Ranks that run alone, one after the other: the first one's files are what later ones read, and they
    wait for nothing. */
 #include "exchange.h"
@@ -61,22 +62,6 @@ uint64_t exchange_id(uint64_t seed, const void *bytes, size_t n) { /* FNV-1a; 0 
 	return any ? h : 0;
 }
 
-void exchange_open(struct exchange *x, uint64_t id, int rank, int ranks) {
-	bool is_alone = getenv("MEMSPEC_RANK");
-	*x = (struct exchange){ exchange_possible() && ranks > 1 ? id : 0, rank, ranks, is_alone, is_alone && first, 0, NULL };
-	if (!x->id) return;
-	x->logs = calloc(3 * (size_t)ranks, sizeof *x->logs);
-	if (!x->logs) x->id = 0;
-	for (int i = 0; x->logs && i < 3 * ranks; i++) x->logs[i].file = -1;
-}
-void exchange_close(struct exchange *x) {
-	for (int i = 0; x->logs && i < 3 * x->ranks; i++)
-		if (x->logs[i].file >= 0) close(x->logs[i].file);
-	free(x->logs);
-	x->logs = NULL;
-	x->id = 0;
-}
-
 static int open_log(const struct exchange *x, int from, int to, int flags) {
 	char path[PATH];
 	int n = snprintf(path, sizeof path, "%s/%016llx.%d.%d.sent", folder(), (unsigned long long)x->id, from, to);
@@ -93,43 +78,72 @@ static void append(struct log *log, const void *head, size_t n, const void *more
 	log->lost = true;
 }
 
+/* Opens what this rank writes: with its process id, by which others see whether it has ended. */
+static void begin(struct exchange *x, struct log *log, int to) {
+	log->file = open_log(x, x->rank, to, O_WRONLY | O_CREAT | O_APPEND);
+	log->lost = log->file < 0;
+	int64_t pid = getpid();
+	if (!log->lost) append(log, &pid, sizeof pid, NULL, 0);
+}
+
+void exchange_open(struct exchange *x, uint64_t id, int rank, int ranks) {
+	bool is_alone = getenv("MEMSPEC_RANK");
+	*x = (struct exchange){ exchange_possible() && ranks > 1 ? id : 0, rank, ranks, is_alone, is_alone && first, false, 0, NULL };
+	if (!x->id) return;
+	x->logs = calloc(3 * (size_t)ranks, sizeof *x->logs);
+	if (!x->logs) x->id = 0;
+	for (int i = 0; x->logs && i < 3 * ranks; i++) x->logs[i].file = -1;
+	if (x->id && (x->first || !x->alone)) begin(x, &x->logs[rank], -1);
+}
+void exchange_close(struct exchange *x) {
+	for (int i = 0; x->logs && i < 3 * x->ranks; i++)
+		if (x->logs[i].file >= 0) close(x->logs[i].file);
+	free(x->logs);
+	x->logs = NULL;
+	x->id = 0;
+}
+
 void exchange_send(struct exchange *x, int to, uint64_t number, const void *from, size_t n) {
 	if (!x->id || n > MOST_EXCHANGED || (x->alone && !x->first)) return;
 	struct log *log = &x->logs[to < 0 ? x->rank : x->ranks + to];
 	if (log->lost) return;
-	if (log->file < 0) {
-		log->file = open_log(x, x->rank, to, O_WRONLY | O_CREAT | O_APPEND);
-		log->lost = log->file < 0;
-		if (log->lost) return;
-		int64_t pid = getpid();
-		append(log, &pid, sizeof pid, NULL, 0);
-		if (log->lost) return;
-	}
+	if (log->file < 0) begin(x, log, to);
+	if (log->lost) return;
 	enum value value = bytes_value(from, n);
 	if (x->alone && value == CHOSEN) value = UNKNOWN; /* a later rank may have other values */
 	struct record r = { number, (uint32_t)n, value };
 	append(log, &r, sizeof r, from, value == UNKNOWN ? 0 : n);
 }
 
-static bool ended(int file) { /* whether the writer has */
+/* Whether a rank that has joined has ended: also one that never sent anything. */
+static bool ended(struct exchange *x, int rank) {
+	struct log *log = &x->logs[rank];
+	if (log->file < 0 && (log->file = open_log(x, rank, -1, O_RDONLY)) >= 0) log->at = sizeof(int64_t);
 	int64_t pid;
-	return pread(file, &pid, sizeof pid, 0) == sizeof pid && kill((pid_t)pid, 0) && errno == ESRCH;
+	return log->file >= 0 && pread(log->file, &pid, sizeof pid, 0) == sizeof pid && kill((pid_t)pid, 0) && errno == ESRCH;
 }
 
-/* Waits until n bytes lie at the log's place. */
+/* Waits until n bytes lie at the log's place. to < 0: of an operation of all ranks. */
 static bool arrived(struct exchange *x, struct log *log, int from, int to, void *into, size_t n) {
 	struct timespec pause = { 0, 20000 };
 	long waited = 0; /* microseconds */
-	for (bool last = false;; last = log->file >= 0 && ended(log->file)) {
+	long patience = (to < 0 ? PATIENCE : 5 * PATIENCE) * 1000000L;
+	for (bool last = false;; last = ended(x, from)) {
 		if (log->file < 0 && (log->file = open_log(x, from, to, O_RDONLY)) >= 0) log->at = sizeof(int64_t);
 		if (log->file >= 0 && pread(log->file, into, n, log->at) == (ssize_t)n) {
 			log->at += (off_t)n;
 			return true;
 		}
-		if (last || x->alone) break;
-		if (waited > PATIENCE * 1000000L) {
-			complain("rank %d of %d has sent nothing for %d s: rank %d does not know what it would send", from, x->ranks, PATIENCE,
-				x->rank);
+		if (x->alone) break;
+		if (last) {
+			x->unsent = to >= 0;
+			if (x->unsent) complain("rank %d of %d has ended, and rank %d waits for a message from it", from, x->ranks, x->rank);
+			break;
+		}
+		if (waited > patience) {
+			x->unsent = to >= 0;
+			complain("rank %d of %d has sent nothing for %ld s: %s rank %d %s", from, x->ranks, patience / 1000000,
+				x->unsent ? "the receive of" : "what it would send,", x->rank, x->unsent ? "fails" : "does not know");
 			break;
 		}
 		for (long until = waited + LOOK * 1000L; waited < until;) {

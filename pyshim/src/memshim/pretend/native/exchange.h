@@ -11,6 +11,7 @@ struct exchange { /* of one communicator */
 	uint64_t id; /* the same in each rank's process; 0: no other rank is a process, or nobody knows which */
 	int rank, ranks;
 	bool alone, first; /* this rank is the one process, and the first such one */
+	bool unsent; /* a message to this rank alone did not come, and will not */
 	uint64_t number; /* of the operation of all ranks that comes next */
 	struct log *logs; /* one a rank, and one each for what it sends to this one alone */
 };

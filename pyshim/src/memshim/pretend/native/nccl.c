@@ -26,7 +26,7 @@ typedef struct ncclConfig { /* as far as it is read */
 	const char *netName;
 	int splitShare;
 } ncclConfig_t;
-enum { ncclSuccess = 0, ncclSystemError = 2, ncclInvalidArgument = 4, ncclInvalidUsage = 5 };
+enum { ncclSuccess = 0, ncclSystemError = 2, ncclInvalidArgument = 4, ncclInvalidUsage = 5, ncclRemoteError = 6 };
 #endif
 
 /* The ranks of a communicator: how many, the most on one node, and on how many nodes; 0 where nobody knows. */
@@ -249,8 +249,9 @@ static ncclResult_t gather(const void *from, void *to, size_t n, size_t at, size
 	memcpy(own, from, n); /* `to` may lie over it */
 	exchange_send(&c->exchange, -1, number, from, n);
 	enum value value = bytes_value(from, n);
+	bool objects = expected.count;
 	receive(own + at, to, part, (size_t)c->ranks, c, s);
-	for (int i = 0; i < c->ranks; i++) {
+	for (int i = 0; i < c->ranks && !objects; i++) {
 		enum value its = i == c->rank ? value : exchange_receive(&c->exchange, i, false, number, theirs, n);
 		if (its != UNKNOWN) put((char *)to + (size_t)i * part, (i == c->rank ? own : theirs) + at, part, its);
 	}
@@ -349,16 +350,17 @@ static void receive_counts(void) {
 }
 /* A message of one rank to this one. Where it is not known, others send as much, and the same, as
    this one to itself. */
-static void await(const struct awaited *m) {
+static ncclResult_t await(const struct awaited *m) {
 	char bytes[MOST_EXCHANGED];
 	if (group.own && group.own_size == m->size) {
 		bytes_copy(m->to, group.own, m->size);
-		if (m->from == m->c->rank) return;
+		if (m->from == m->c->rank) return ncclSuccess;
 		bytes_unknown(m->to, m->size);
 	}
-	if (!exchanged_by_all(m->c, m->size, m->stream)) return;
+	if (!exchanged_by_all(m->c, m->size, m->stream)) return ncclSuccess;
 	enum value value = exchange_receive(&m->c->exchange, m->from, true, 0, bytes, m->size);
 	if (value != UNKNOWN) put(m->to, bytes, m->size, value);
+	return m->c->exchange.unsent ? ncclRemoteError : ncclSuccess;
 }
 /* The same, in a group after all that this rank sends in it, for which the other may wait. */
 static ncclResult_t await_later(const struct awaited *m) {
@@ -374,7 +376,8 @@ static ncclResult_t await_later(const struct awaited *m) {
 }
 API ncclResult_t ncclGroupEnd(void) {
 	if (--group.depth) return ncclSuccess;
-	for (int i = 0; i < group.awaited; i++) await(&group.awaits[i]);
+	ncclResult_t result = ncclSuccess;
+	for (int i = 0; i < group.awaited && !result; i++) result = await(&group.awaits[i]);
 	receive_counts();
 	free(group.awaits);
 	group.awaits = NULL;
@@ -384,7 +387,7 @@ API ncclResult_t ncclGroupEnd(void) {
 		bytes_copy(group.parts[i].to, group.sent, group.size);
 		not_known(group.parts[i].to, group.size);
 	}
-	return ncclSuccess;
+	return result;
 }
 API ncclResult_t ncclBroadcast(const void *from, void *to, size_t n, ncclDataType_t type, int root, ncclComm_t c,
 	cudaStream_t s) {
@@ -401,13 +404,13 @@ API ncclResult_t ncclBroadcast(const void *from, void *to, size_t n, ncclDataTyp
 		group.size = size;
 		return ncclSuccess;
 	}
+	if (expected.count && arrived(to, size)) return ncclSuccess;
 	char bytes[MOST_EXCHANGED];
 	enum value value = process ? exchange_receive(&c->exchange, root, false, number, bytes, size) : UNKNOWN;
 	if (value != UNKNOWN) {
 		put(to, bytes, size, value);
 		return ncclSuccess;
 	}
-	if (expected.count && arrived(to, size)) return ncclSuccess;
 	if (group.depth && group.received < MOST_RECEIVED) {
 		group.parts[group.received].to = to;
 		group.parts[group.received++].size = size;
@@ -474,7 +477,5 @@ API ncclResult_t ncclRecv(void *to, size_t n, ncclDataType_t type, int from, ncc
 	if (expected.count && arrived(to, size)) return ncclSuccess;
 	bytes_unknown(to, size);
 	struct awaited m = { to, size, from, c, s };
-	if (group.depth) return await_later(&m);
-	await(&m);
-	return ncclSuccess;
+	return group.depth ? await_later(&m) : await(&m);
 }
