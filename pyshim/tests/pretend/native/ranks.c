@@ -88,6 +88,17 @@ static void limits(ncclComm_t c) {
 	CHECK(is_known(p + MIB, LIMIT) && p[MIB] == 2 && p[MIB + LIMIT - 1] == 2);
 	SUCCEEDS(ncclAllReduce(p, p + MIB, LIMIT + 1, UINT8, SUM, c, NULL));
 	CHECK(!is_known(p + MIB, 1));
+	SUCCEEDS(cudaMemset(p, 1 + rank, MIB)); /* bytes alone may be an object */
+	SUCCEEDS(ncclAllGather(p, p + MIB, LIMIT + 1, UINT8, c, NULL));
+	CHECK(is_known(p + MIB, 2 * (LIMIT + 1)) && p[MIB + LIMIT] == 1 && p[MIB + LIMIT + 1] == 2);
+	SUCCEEDS(ncclAllGather(p, p + MIB, LIMIT / 4 + 1, FLOAT32, c, NULL));
+	CHECK(!is_known(p + MIB, 1));
+	SUCCEEDS(ncclBroadcast(p, p + MIB, MIB, UINT8, 0, c, NULL));
+	CHECK(is_known(p + MIB, MIB) && p[MIB] == 1);
+	SUCCEEDS(ncclBroadcast(p, p + MIB, MIB + 1, UINT8, 0, c, NULL));
+	CHECK(rank == 0 || !is_known(p + MIB, 1));
+	SUCCEEDS(rank ? ncclSend(p, LIMIT + 1, UINT8, 0, c, NULL) : ncclRecv(p + MIB, LIMIT + 1, UINT8, 1, c, NULL));
+	CHECK(rank || (is_known(p + MIB, LIMIT + 1) && p[MIB + LIMIT] == 2));
 }
 
 /* In a group a rank sends everything before it waits for anything, however many messages there are. */

@@ -104,7 +104,7 @@ void exchange_close(struct exchange *x) {
 }
 
 void exchange_send(struct exchange *x, int to, uint64_t number, const void *from, size_t n) {
-	if (!x->id || n > MOST_EXCHANGED || (x->alone && !x->first)) return;
+	if (!x->id || (x->alone && !x->first)) return;
 	struct log *log = &x->logs[to < 0 ? x->rank : x->ranks + to];
 	if (log->lost) return;
 	if (log->file < 0) begin(x, log, to);
@@ -159,21 +159,19 @@ static bool arrived(struct exchange *x, struct log *log, int from, int to, void 
 }
 
 enum value exchange_receive(struct exchange *x, int from, bool to_me, uint64_t number, void *to, size_t n) {
-	if (!x->id || n > MOST_EXCHANGED || x->first) return UNKNOWN;
+	if (!x->id || x->first) return UNKNOWN;
 	struct log *log = &x->logs[to_me ? 2 * x->ranks + from : from];
 	int target = to_me ? x->rank : -1;
-	char bytes[MOST_EXCHANGED];
 	struct record r;
 	while (!log->lost && arrived(x, log, from, target, &r, sizeof r)) {
-		bool of_number = to_me || r.number == number;
-		if (r.size > sizeof bytes || r.number > number) {
+		if (!to_me && r.number > number) {
 			log->lost = true; /* the ranks do not do the same: no later message is the one that is meant */
 			break;
 		}
-		if (r.value != UNKNOWN && !arrived(x, log, from, target, bytes, r.size)) break;
-		if (!of_number) continue;
-		if (r.value != UNKNOWN && r.size == n) memcpy(to, bytes, n);
-		return r.size == n ? (enum value)r.value : UNKNOWN;
+		bool meant = to_me || r.number == number, known = r.value != UNKNOWN;
+		if (meant && known && r.size == n) return arrived(x, log, from, target, to, n) ? (enum value)r.value : UNKNOWN;
+		if (known) log->at += r.size;
+		if (meant) return UNKNOWN;
 	}
 	return UNKNOWN;
 }

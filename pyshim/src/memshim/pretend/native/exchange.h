@@ -4,8 +4,8 @@
 
 #include "pretend.h"
 
-/* Bytes of a rank in one operation; what larger ones send is not known to the others. */
-enum { MOST_EXCHANGED = 1 << 16 };
+/* Bytes of a rank in one operation; what larger ones send is not known to the others. Pickled objects are larger. */
+enum { MOST_EXCHANGED = 1 << 16, MOST_OBJECT = 1 << 20 };
 
 struct exchange { /* of one communicator */
 	uint64_t id; /* the same in each rank's process; 0: no other rank is a process, or nobody knows which */
@@ -22,7 +22,7 @@ void exchange_open(struct exchange *x, uint64_t id, int rank, int ranks);
 void exchange_close(struct exchange *x);
 /* Says what this rank has in operation `number`, for all ranks (to < 0) or for one. */
 void exchange_send(struct exchange *x, int to, uint64_t number, const void *from, size_t n);
-/* What another rank has there, after waiting for it: whether it is known. Where it is not, `to` is as it was. */
+/* What another rank has there, after waiting for it: whether it is known. Where it is not, `to` may have part of it. */
 enum value exchange_receive(struct exchange *x, int from, bool to_me, uint64_t number, void *to, size_t n);
 /* Adds up, or compares, n elements: `sum` has the result. False for a type or an operation that this cannot do. */
 bool exchange_reduce(void *sum, const void *more, size_t n, int type, int operation);

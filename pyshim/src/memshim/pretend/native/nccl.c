@@ -208,12 +208,15 @@ static size_t width(ncclDataType_t type) {
 	static const unsigned char widths[] = { 1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1 }; /* ncclInt8 .. ncclFloat8e5m2 */
 	return (size_t)type < sizeof widths ? widths[type] : 8;
 }
-/* Whether ranks say what they have in an operation of so many bytes of each. */
-static bool exchanged(const ncclComm_t c, size_t n, cudaStream_t s) {
-	return c->exchange.id && n && n <= MOST_EXCHANGED && !stream_capturing(s);
+/* Whether ranks say what they have in an operation of so many bytes of each; of PyTorch's objects, which are numbers of a byte, more. */
+static bool exchanged(const ncclComm_t c, size_t n, ncclDataType_t type, cudaStream_t s) {
+	size_t most = !c->exchange.alone && width(type) == 1 ? MOST_OBJECT : MOST_EXCHANGED;
+	return c->exchange.id && n && n <= most && !stream_capturing(s);
 }
 /* The same, where each is a process. */
-static bool exchanged_by_all(const ncclComm_t c, size_t n, cudaStream_t s) { return !c->exchange.alone && exchanged(c, n, s); }
+static bool exchanged_by_all(const ncclComm_t c, size_t n, ncclDataType_t type, cudaStream_t s) {
+	return !c->exchange.alone && exchanged(c, n, type, s);
+}
 static bool has(const ncclComm_t c, int rank) { return rank >= 0 && rank < c->ranks; }
 static void put(void *to, const void *bytes, size_t n, enum value value) {
 	bytes_copy(to, bytes, n);
@@ -244,14 +247,14 @@ static ncclResult_t receive(const void *from, void *to, size_t n, size_t times, 
 }
 /* A part of what each rank sends: of `part` bytes from `at` on. */
 static ncclResult_t gather(const void *from, void *to, size_t n, size_t at, size_t part, ncclComm_t c, cudaStream_t s) {
-	char own[MOST_EXCHANGED], theirs[MOST_EXCHANGED];
+	char own[MOST_OBJECT], theirs[MOST_OBJECT];
 	uint64_t number = c->exchange.number++;
 	memcpy(own, from, n); /* `to` may lie over it */
 	exchange_send(&c->exchange, -1, number, from, n);
 	enum value value = bytes_value(from, n);
-	bool objects = expected.count;
+	bool skipped = expected.count || (n > MOST_EXCHANGED && value == UNKNOWN); /* of numbers of a byte that are no object, nobody knows any */
 	receive(own + at, to, part, (size_t)c->ranks, c, s);
-	for (int i = 0; i < c->ranks && !objects; i++) {
+	for (int i = 0; i < c->ranks && !skipped; i++) {
 		enum value its = i == c->rank ? value : exchange_receive(&c->exchange, i, false, number, theirs, n);
 		if (its != UNKNOWN) put((char *)to + (size_t)i * part, (i == c->rank ? own : theirs) + at, part, its);
 	}
@@ -261,7 +264,7 @@ static ncclResult_t gather(const void *from, void *to, size_t n, size_t at, size
 static ncclResult_t reduce(const void *from, void *to, size_t n, size_t at, size_t part, ncclDataType_t type,
 	ncclRedOp_t op, bool to_me, ncclComm_t c, cudaStream_t s) {
 	size_t wide = width(type);
-	if (!exchanged(c, n * wide, s)) {
+	if (n * wide > MOST_EXCHANGED || !exchanged(c, n * wide, type, s)) {
 		ncclResult_t e = to_me ? receive((const char *)from + at * wide, to, part * wide, 1, c, s) : ncclSuccess;
 		if (to_me && (int)op >= PRE_MULTIPLIED_SUM) bytes_unknown(to, part * wide);
 		return e;
@@ -302,6 +305,7 @@ struct awaited {
 	void *to;
 	size_t size;
 	int from;
+	ncclDataType_t type;
 	ncclComm_t c;
 	cudaStream_t stream;
 };
@@ -351,13 +355,13 @@ static void receive_counts(void) {
 /* A message of one rank to this one. Where it is not known, others send as much, and the same, as
    this one to itself. */
 static ncclResult_t await(const struct awaited *m) {
-	char bytes[MOST_EXCHANGED];
+	char bytes[MOST_OBJECT];
 	if (group.own && group.own_size == m->size) {
 		bytes_copy(m->to, group.own, m->size);
 		if (m->from == m->c->rank) return ncclSuccess;
 		bytes_unknown(m->to, m->size);
 	}
-	if (!exchanged_by_all(m->c, m->size, m->stream)) return ncclSuccess;
+	if (!exchanged_by_all(m->c, m->size, m->type, m->stream)) return ncclSuccess;
 	enum value value = exchange_receive(&m->c->exchange, m->from, true, 0, bytes, m->size);
 	if (value != UNKNOWN) put(m->to, bytes, m->size, value);
 	return m->c->exchange.unsent ? ncclRemoteError : ncclSuccess;
@@ -394,7 +398,7 @@ API ncclResult_t ncclBroadcast(const void *from, void *to, size_t n, ncclDataTyp
 	if (!has(c, root)) return ncclInvalidArgument;
 	communicator_used(c->number, RING);
 	size_t size = n * width(type);
-	bool process = exchanged(c, size, s);
+	bool process = exchanged(c, size, type, s);
 	uint64_t number = process ? c->exchange.number++ : 0;
 	if (c->rank == root) {
 		capture_node(s);
@@ -405,7 +409,7 @@ API ncclResult_t ncclBroadcast(const void *from, void *to, size_t n, ncclDataTyp
 		return ncclSuccess;
 	}
 	if (expected.count && arrived(to, size)) return ncclSuccess;
-	char bytes[MOST_EXCHANGED];
+	char bytes[MOST_OBJECT];
 	enum value value = process ? exchange_receive(&c->exchange, root, false, number, bytes, size) : UNKNOWN;
 	if (value != UNKNOWN) {
 		put(to, bytes, size, value);
@@ -425,19 +429,19 @@ API ncclResult_t ncclReduceScatter(const void *from, void *to, size_t n, ncclDat
 	communicator_used(c->number, GATHERS);
 	return reduce(from, to, n * (size_t)c->ranks, (size_t)c->rank * n, n, type, op, true, c, s);
 }
-static ncclResult_t gather_all(const void *from, void *to, size_t size, ncclComm_t c, cudaStream_t s) {
-	if (exchanged(c, size, s)) return gather(from, to, size, 0, size, c, s);
+static ncclResult_t gather_all(const void *from, void *to, size_t size, ncclDataType_t type, ncclComm_t c, cudaStream_t s) {
+	if (exchanged(c, size, type, s)) return gather(from, to, size, 0, size, c, s);
 	return receive(from, to, size, (size_t)c->ranks, c, s);
 }
 API ncclResult_t ncclAllGather(const void *from, void *to, size_t n, ncclDataType_t type, ncclComm_t c,
 	cudaStream_t s) {
 	communicator_used(c->number, GATHERS);
-	return gather_all(from, to, n * width(type), c, s);
+	return gather_all(from, to, n * width(type), type, c, s);
 }
 API ncclResult_t ncclAlltoAll(const void *from, void *to, size_t n, ncclDataType_t type, ncclComm_t c, cudaStream_t s) {
 	meet_all(c);
 	size_t part = n * width(type), all = part * (size_t)c->ranks, at = (size_t)c->rank * part;
-	if (exchanged_by_all(c, all, s)) return gather(from, to, all, at, part, c, s);
+	if (exchanged_by_all(c, all, type, s)) return gather(from, to, all, at, part, c, s);
 	struct counts counts = { 0 };
 	bool counted = c->ranks > 1 && !expected.count && counts_add(&counts, from, all, counting(type));
 	enum value own = bytes_value((const char *)from + at, part);
@@ -455,8 +459,8 @@ API ncclResult_t ncclGather(const void *from, void *to, size_t n, ncclDataType_t
 	size_t size = n * width(type);
 	if (c->rank == root) meet_all(c);
 	else meet(c, root);
-	if (c->rank == root) return gather_all(from, to, size, c, s);
-	if (exchanged(c, size, s)) exchange_send(&c->exchange, -1, c->exchange.number++, from, size);
+	if (c->rank == root) return gather_all(from, to, size, type, c, s);
+	if (exchanged(c, size, type, s)) exchange_send(&c->exchange, -1, c->exchange.number++, from, size);
 	return ncclSuccess;
 }
 API ncclResult_t ncclSend(const void *from, size_t n, ncclDataType_t type, int to, ncclComm_t c, cudaStream_t s) {
@@ -466,7 +470,7 @@ API ncclResult_t ncclSend(const void *from, size_t n, ncclDataType_t type, int t
 	size_t size = n * width(type);
 	if (group.depth) count_send(from, size, type);
 	if (to == c->rank) group.own = from, group.own_size = size;
-	else if (exchanged_by_all(c, size, s)) exchange_send(&c->exchange, to, 0, from, size);
+	else if (exchanged_by_all(c, size, type, s)) exchange_send(&c->exchange, to, 0, from, size);
 	return ncclSuccess;
 }
 API ncclResult_t ncclRecv(void *to, size_t n, ncclDataType_t type, int from, ncclComm_t c, cudaStream_t s) {
@@ -476,6 +480,6 @@ API ncclResult_t ncclRecv(void *to, size_t n, ncclDataType_t type, int from, ncc
 	size_t size = n * width(type);
 	if (expected.count && arrived(to, size)) return ncclSuccess;
 	bytes_unknown(to, size);
-	struct awaited m = { to, size, from, c, s };
+	struct awaited m = { to, size, from, type, c, s };
 	return group.depth ? await_later(&m) : await(&m);
 }
