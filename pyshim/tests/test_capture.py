@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from collections import Counter
 
 import pretended
 import pytest
@@ -185,6 +186,60 @@ def test_a_training_step(training):
     assert [
         e["op"] for e in forward if e["action"] == "alloc" and e["category"] == "workspace" and e["size"] >= 1 << 20
     ] == ["aten::linear"]
+
+
+HELD = """
+  held at the allocated peak, by module:
+       flat  flat%    sum%        cum    cum%  where          what
+    8.1 MiB  92.0%   92.0%    8.1 MiB   92.0%  head           workspaces ×1,
+                                                              optimizer states
+                                                              ×4, parameters ×2,
+                                                              temporaries ×2,
+                                                              gradients ×1
+  135.5 KiB   1.5%   93.5%  135.5 KiB    1.5%  blocks.0.conv  activations ×1,
+                                                              optimizer states
+                                                              ×2, parameters ×1
+  135.5 KiB   1.5%   95.0%  135.5 KiB    1.5%  blocks.1.conv  activations ×1,
+                                                              optimizer states
+                                                              ×2, parameters ×1
+  132.5 KiB   1.5%   96.4%  132.5 KiB    1.5%  stem           activations ×1,
+                                                              optimizer states
+                                                              ×4, parameters ×2
+  128.0 KiB   1.4%   97.8%  269.0 KiB    3.0%  blocks.0       activations ×1
+  128.0 KiB   1.4%   99.3%  269.0 KiB    3.0%  blocks.1       activations ×1
+   56.0 KiB   0.6%   99.9%    8.8 MiB  100.0%  (root)         inputs ×1,
+                                                              activations ×2,
+                                                              temporaries ×1
+    5.5 KiB   0.1%   99.9%    5.5 KiB    0.1%  blocks.0.bn    buffers ×3,
+                                                              activations ×2,
+                                                              optimizer states
+                                                              ×4, parameters ×2
+    5.5 KiB   0.1%  100.0%    5.5 KiB    0.1%  blocks.1.bn    buffers ×3,
+                                                              activations ×2,
+                                                              optimizer states
+                                                              ×4, parameters ×2
+        0 B   0.0%  100.0%  538.0 KiB    5.9%  blocks
+"""
+
+
+def test_what_a_step_keeps_is_of_the_module_that_has_the_parameter(training):
+    _, events = decode(training)
+    kept = Counter()
+    for e in events:
+        if e["action"] == "alloc":
+            kept[e["category"], e["module"]] += 1
+    parameters = {"stem": 2, "head": 2}
+    for block in "01":
+        parameters |= {f"blocks.{block}.conv": 1, f"blocks.{block}.bn": 2}
+    for module, count in parameters.items():
+        assert kept["parameter", module] == count
+        assert kept["gradient", module] == 3 * count, "of each iteration"
+        assert kept["optimizer_state", module] == 2 * count, "its steps are on the host"
+    for category, whose in (("parameter", parameters), ("gradient", parameters), ("optimizer_state", parameters)):
+        assert {m for c, m in kept if c == category} == set(whose)
+    assert {m for c, m in kept if c == "buffer"} == {"blocks.0.bn", "blocks.1.bn"}
+    said = binary.call("explain", str(training), "--device", "t4")
+    assert HELD.strip("\n") in said.out, said.out
 
 
 def test_what_it_was_made_from(training, folder):

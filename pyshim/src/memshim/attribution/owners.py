@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -25,8 +24,6 @@ class Owners:
     def __init__(self, region: CUDARegion):
         self.marks, self.ended = Attribution(region.device), False
         self._region, self._start = region, self.marks.count()
-        # by the id of a parameter, which may come twice, the module that has it
-        self._modules: dict[int, tuple[weakref.ref[Any], str]] = {}
         self.marks.on()
         self.marks.begin()
         self.marks.called = self._called
@@ -95,7 +92,7 @@ class Owners:
             for p in group["params"]:
                 self._tensor(count, p, "parameter", None)
         for p, state in list(optimizer.state.items()):
-            name = self._of(p) if isinstance(p, torch.Tensor) else None
+            name = self.marks.tensors.of(p) if isinstance(p, torch.Tensor) else None
             for t in tree_leaves(dict(state) if isinstance(state, dict) else state):
                 if isinstance(t, torch.Tensor):
                     self.marks.own(count, t, "optimizer_state", name)
@@ -107,17 +104,12 @@ class Owners:
         if torch.nn.parameter.is_lazy(t):
             return
         if name is not None:
-            if self._of(t) != name:
-                self._modules[id(t)] = weakref.ref(t), name
+            self.marks.tensors.name(t, name)
         else:
-            name = self._of(t)
+            name = self.marks.tensors.of(t)
         self.marks.own(count, t, category, name)
         if t.is_leaf and t.grad is not None:
             self.marks.own(count, t.grad, "gradient", name)
-
-    def _of(self, t: Any) -> str | None:
-        held, name = self._modules.get(id(t), (None, None))
-        return name if held is not None and held() is t else None
 
 
 def optimizers(objects: list[Any]) -> list[Any]:

@@ -27,6 +27,7 @@ from memshim.allocator.recorder import CUDARegion, recorder
 from memshim.allocator.recording import Site
 from memshim.attribution import forward_lines
 from memshim.attribution.generated_code import generated, operators
+from memshim.attribution.tensor_modules import TensorModules
 from memshim.frames import compiled
 from memshim.gpu.storages import storages
 
@@ -48,6 +49,13 @@ class Owned(NamedTuple):
 
     count: int  # type: ignore[assignment]  # hides a method of tuple
     key: int
+    category: str
+    module: str | None = None
+
+
+class Owner(NamedTuple):
+    """What a storage is for. module: as of Owned."""
+
     category: str
     module: str | None = None
 
@@ -84,6 +92,7 @@ class Attribution:
         self.called: Callable[[Any, Any], None] | None = None  # with each module that no other calls, and its arguments
         self.cleared: list[tuple[int, int]] = []  # counts between which autocast released the copies that it keeps
         self._names: dict[int, tuple[weakref.ref[Any], str]] = {}  # by id of a module, which may come twice
+        self.tensors = TensorModules()
         self._running = threading.local()
         self._undo: list[Any] = []
         self._lock = threading.Lock()
@@ -178,6 +187,7 @@ class Attribution:
         for name, m in root.named_modules():
             if self._name_of(m) is None:
                 self._names[id(m)] = weakref.ref(m), name
+        self.tensors.name_all(root)
 
     def _name_of(self, module: Any) -> str | None:
         held, name = self._names.get(id(module), (None, None))
@@ -186,7 +196,7 @@ class Attribution:
     def _accumulated(self, parameter: Any) -> None:
         count = self.count()
         if parameter.grad is not None:
-            self.own(count, parameter.grad, "gradient")
+            self.own(count, parameter.grad, "gradient", self.tensors.of(parameter))
 
     def own(self, count: int, t: Any, category: str, module: str | None = None) -> None:
         """What a tensor's storages are for, at a count."""
@@ -249,10 +259,10 @@ class Reading:
     """The events of a region in the light of the marks."""
 
     def __init__(
-        self, region: CUDARegion, marks: Attribution, start: int, owners: dict[int, str], program: bool = False
+        self, region: CUDARegion, marks: Attribution, start: int, owners: dict[int, Owner], program: bool = False
     ):
-        """start: the count when the region began. owners: category of what is there at the end, by
-        key. program: it is no iteration of ours, and what no module made may be anything."""
+        """start: the count when the region began. owners: what there is at the end, by key. program:
+        it is no iteration of ours, and what no module made may be anything."""
         self._region, self._marks, self._owners, self._program = region, marks, owners, program
         self._asked_by: dict[int, tuple[str, bool]] = {}  # by stack, the operator, and whether a library asked
         self._lines: dict[int, int] = {}  # by stack, what is Python's of it
@@ -350,7 +360,8 @@ class Reading:
         if owned:
             module, category = module if owned.module is None else owned.module, owned.category
         elif death is None and e.key in self._owners:
-            category = self._owners[e.key]
+            category, of = self._owners[e.key]
+            module = module if of is None else of
         else:
             category = "workspace" if library else self._category(at, phases, op if ran is None else None, death)
         return Site(op, module or "", category, self._python(stack))

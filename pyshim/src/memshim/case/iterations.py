@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import gc
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from memshim import pretend
@@ -14,7 +14,7 @@ from memshim.allocator.events import ACTIONS
 from memshim.allocator.recorder import CUDARegion
 from memshim.attribution.forward_lines import Lines
 from memshim.attribution.owners import optimizers
-from memshim.attribution.sites import Attribution, Reading
+from memshim.attribution.sites import Attribution, Owner, Reading
 from memshim.case import inputs, record, settings
 from memshim.case.build import BuildError
 from memshim.case.compiled_iterations import MOST_MORE, Compiling, merge
@@ -164,37 +164,45 @@ class Iterations:
         torch.cuda.synchronize(0)
         self.passes.append(record.phase(name, self.region.mark(), told))
 
-    def owners(self) -> dict[int, str]:
-        """What is there at the end, by address."""
+    def owners(self) -> dict[int, Owner]:
+        """What is there at the end, by address. Gradients and an optimizer's state are of the module
+        that has the parameter."""
         import torch
         from torch.utils._pytree import tree_leaves
 
-        out: dict[int, str] = {}
+        out: dict[int, Owner] = {}
+        of = self.marks.tensors.of
 
-        def add(value: Any, category: str) -> None:
+        def add(value: Any, category: str, module: str | None = None) -> None:
             for t in tree_leaves(value):
                 if isinstance(t, torch.Tensor):
                     for s in storages(t):
                         if s.device.type == "cuda" and s.nbytes():
-                            out.setdefault(s.data_ptr(), category)
+                            out.setdefault(s.data_ptr(), Owner(category, module))
+
+        def add_parameters(tensors: Iterable[Any]) -> None:
+            parameters = [p for p in tensors if p is not None and not torch.nn.parameter.is_lazy(p)]
+            for p in parameters:
+                add(p, "parameter", of(p))
+            for p in parameters:
+                add(p.grad if p.is_leaf else None, "gradient", of(p))
 
         if self.work is not None and self.work.model is not None:
-            add(list(self.work.model.parameters()), "parameter")
-            add([p.grad for p in self.work.model.parameters() if p.grad is not None], "gradient")
-            add(list(self.work.model.buffers()), "buffer")
+            add_parameters(self.work.model.parameters())
+            for b in self.work.model.buffers():
+                add(b, "buffer", of(b))
             add((self.work.args, self.work.kwargs), "input")
         there = gc.get_objects()
         # a callable's: its model, an average
         for o in [o for o in there if issubclass(type(o), torch.nn.Module) and "_parameters" in o.__dict__]:
-            own = [p for p in o._parameters.values() if p is not None and not torch.nn.parameter.is_lazy(p)]
-            add(own, "parameter")
-            add([p.grad for p in own if p.grad is not None], "gradient")
-            add([b for b in o._buffers.values() if b is not None], "buffer")
+            add_parameters(o._parameters.values())
+            for b in o._buffers.values():
+                add(b, "buffer", None if b is None else of(b))
         for o in optimizers(there):
             for group in o.param_groups:
-                add(group["params"], "parameter")
-                add([p.grad for p in group["params"] if p.grad is not None], "gradient")
-            add(list(map(dict, o.state.values())), "optimizer_state")
+                add_parameters(group["params"])
+            for p, state in o.state.items():
+                add(dict(state), "optimizer_state", of(p))
         return out
 
     def recorded(self, reading: Reading, beside: str, read: Reads | None = None) -> Recorded:
