@@ -71,7 +71,9 @@ func Compare(predicted *report.Report, m *Measurement, tolerance float64) (*Comp
 			return nil, fmt.Errorf("got no %s in a record on CUDA", metric)
 		}
 		if math.Abs(float64(got-want)) > tolerance*float64(want) {
-			f := Finding{Metric: metric, Under: got > want, Text: fmt.Sprintf("peak %s %s %s (%s), %s", metric, Measured(m.Where), got, got.Exact(), disagreement(want, got, tolerance))}
+			f := Finding{Metric: metric, Under: got > want,
+				Text: fmt.Sprintf("peak %s %s %s (%s), %s", metric, Measured(m.Where), got, got.Exact(),
+					disagreement(want, got, tolerance))}
 			if predicted.Quality == report.Incomplete {
 				f.Unknown = true
 				f.Text += "; the prediction is incomplete"
@@ -95,7 +97,8 @@ func disagreement(want, got units.Bytes, tolerance float64) string {
 	if got > want {
 		kind, by = "UNDER-ESTIMATED", got-want
 	}
-	return fmt.Sprintf("predicted %s (%s): %s by %s (%s), tolerance %s", want, want.Exact(), kind, by, signedPercent(got-want, want), tolerancePercent(tolerance))
+	return fmt.Sprintf("predicted %s (%s): %s by %s (%s), tolerance %s", want, want.Exact(), kind, by,
+		signedPercent(got-want, want), tolerancePercent(tolerance))
 }
 
 func (c *Comparison) rows(r *report.Report, m *Measurement) {
@@ -127,7 +130,8 @@ func (c *Comparison) rows(r *report.Report, m *Measurement) {
 			c.Rows = append(c.Rows, Row{Phase: "peak", Metric: col.metric, Predicted: col.of(peak), Measured: got})
 		}
 	}
-	for _, metric := range []report.Metric{report.Delta, report.Total} { // of the whole run; a total is not known without the context's cost
+	// of the whole run; a total is not known without the context's cost
+	for _, metric := range []report.Metric{report.Delta, report.Total} {
 		want, predicted := r.Value(metric)
 		got, measured := m.Value(metric)
 		if predicted && measured && m.OOM == nil {
@@ -182,11 +186,14 @@ func Verify(c *spec.Case, predicted *report.Report, m *Measurement) (*Comparison
 		warn := b.Level == verdict.LevelWarn
 		switch {
 		case !known:
-			out.Findings = append(out.Findings, Finding{Metric: b.Metric, Budget: true, Warn: warn, Unknown: true, Text: fmt.Sprintf("%s was not measured, budget %s", b.Metric, b.Limit)})
+			out.Findings = append(out.Findings,
+				Finding{Metric: b.Metric, Budget: true, Warn: warn, Unknown: true,
+					Text: fmt.Sprintf("%s was not measured, budget %s", b.Metric, b.Limit)})
 		case got > b.Limit:
 			pos := b.Pos
 			pos.Col = 0
-			text := fmt.Sprintf("%s %s %s (%s), budget %s (%s): over by %s", Measured(m.Where), b.Metric, got, got.Exact(), b.Limit, b.Limit.Exact(), got-b.Limit)
+			text := fmt.Sprintf("%s %s %s (%s), budget %s (%s): over by %s", Measured(m.Where), b.Metric, got,
+				got.Exact(), b.Limit, b.Limit.Exact(), got-b.Limit)
 			if b.Limit > 0 {
 				text += " (" + signedPercent(got-b.Limit, b.Limit) + ")"
 			}
@@ -236,7 +243,8 @@ func (c *Comparison) WriteTable(w io.Writer) error {
 		if r.Under() {
 			mark = "UNDER"
 		}
-		t.Add(fmt.Sprintf("%s %s", r.Phase, r.Metric), r.Predicted.Exact(), r.Measured.Exact(), signed(r.Difference()), signedPercent(r.Difference(), r.Predicted), mark)
+		t.Add(fmt.Sprintf("%s %s", r.Phase, r.Metric), r.Predicted.Exact(), r.Measured.Exact(), signed(r.Difference()),
+			signedPercent(r.Difference(), r.Predicted), mark)
 	}
 	p := layout.To(w)
 	p.Table(2, t)
@@ -284,8 +292,10 @@ func WhyNot(c *spec.Case, m *Measurement) string {
 	if !c.Platform.Torch.Covers(m.Torch) {
 		add("torch", m.Torch, c.Platform.Torch.String())
 	}
-	if want := c.Platform.CuDNN; m.CuDNN != "" && !strings.HasPrefix(want.String()+".", m.CuDNN+".") && !want.Covers(m.CuDNN) {
-		add("cuDNN", m.CuDNN, want.String()) // its plans and their workspaces are others; PyTorch reports three numbers of four
+	if want := c.Platform.CuDNN; m.CuDNN != "" && !strings.HasPrefix(want.String()+".", m.CuDNN+".") &&
+		!want.Covers(m.CuDNN) {
+		// its plans and their workspaces are others; PyTorch reports three numbers of four
+		add("cuDNN", m.CuDNN, want.String())
 	}
 	add("runtime", m.Runtime, cmp.Or(string(c.Runtime), string(spec.Eager)))
 	p := &c.Platform
@@ -309,7 +319,8 @@ func flagText(f recording.Flags) string {
 	for _, flag := range []struct {
 		name string
 		on   bool
-	}{{"tf32_matmul", f.TF32Matmul}, {"tf32_cudnn", f.TF32CuDNN}, {"benchmark", f.Benchmark}, {"deterministic", f.Deterministic}, {"cudnn_v7", f.CuDNNv7}} {
+	}{{"tf32_matmul", f.TF32Matmul}, {"tf32_cudnn", f.TF32CuDNN}, {"benchmark", f.Benchmark},
+		{"deterministic", f.Deterministic}, {"cudnn_v7", f.CuDNNv7}} {
 		if flag.on {
 			on = append(on, flag.name)
 		}

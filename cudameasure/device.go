@@ -15,11 +15,13 @@ import (
 
 // Device is one GPU as its driver describes it.
 type Device struct {
-	Index             int         `json:"index"` // by PCI bus, as nvidia-smi counts
-	Name              string      `json:"name"`
-	UUID              string      `json:"uuid"`
-	ComputeCapability string      `json:"compute_capability"`
-	Total             units.Bytes `json:"total"` // that CUDA can hand out; nvidia-smi states it in whole MiB, and 0 where a GPU shares the machine's
+	Index             int    `json:"index"` // by PCI bus, as nvidia-smi counts
+	Name              string `json:"name"`
+	UUID              string `json:"uuid"`
+	ComputeCapability string `json:"compute_capability"`
+	// that CUDA can hand out; nvidia-smi states it in whole MiB, and 0 where a GPU shares the
+	// machine's
+	Total units.Bytes `json:"total"`
 }
 
 // What can be wrong with a machine's GPUs. Errors of Devices wrap one of them.
@@ -84,10 +86,12 @@ func (t *Tools) askProbe(ctx context.Context) ([]Device, error) {
 		Devices []Device
 	}
 	if err := json.Unmarshal([]byte(out.stdout), &a); err != nil || a.Schema != 1 {
-		return nil, &DeviceError{Kind: ErrDriver, By: byProbe, Said: "got an answer that is not cudaprobe's: " + out.firstLine()}
+		return nil, &DeviceError{Kind: ErrDriver, By: byProbe, Said: "got an answer that is not cudaprobe's: " +
+			out.firstLine()}
 	}
 	if a.CUDA < oldestCUDA {
-		said := fmt.Sprintf("got a driver of CUDA %d.%d, want %d or newer", a.CUDA/1000, a.CUDA%1000/10, oldestCUDA/1000)
+		said := fmt.Sprintf("got a driver of CUDA %d.%d, want %d or newer", a.CUDA/1000, a.CUDA%1000/10,
+			oldestCUDA/1000)
 		return nil, &DeviceError{Kind: ErrOldDriver, By: byProbe, Said: said}
 	}
 	if len(a.Devices) == 0 {
@@ -107,7 +111,8 @@ func probeError(out output) error {
 		return ErrOldDriver
 	case strings.Contains(text, ": NoDevice"):
 		return ErrNoDevice
-	case strings.Contains(text, ": SystemDriverMismatch"), strings.Contains(text, ": CompatNotSupportedOnDevice"), strings.Contains(text, "UnknownErrorCode:804"):
+	case strings.Contains(text, ": SystemDriverMismatch"), strings.Contains(text, ": CompatNotSupportedOnDevice"),
+		strings.Contains(text, "UnknownErrorCode:804"):
 		return ErrOldDriver
 	}
 	return ErrDriver
@@ -139,7 +144,8 @@ func smiDevice(r []string) (Device, error) {
 		total, kept, err2, err3 = 0, 0, nil, nil
 	}
 	if err := errors.Join(err1, err2, err3); err != nil || kept > total {
-		return Device{}, fmt.Errorf("got %q, want index, name, UUID, capability and two sizes in MiB", strings.Join(r, ", "))
+		return Device{}, fmt.Errorf("got %q, want index, name, UUID, capability and two sizes in MiB",
+			strings.Join(r, ", "))
 	}
 	return Device{Index: index, Name: r[1], UUID: r[2], ComputeCapability: r[3], Total: total - kept}, nil
 }
@@ -202,11 +208,14 @@ const (
 func smiError(out output) error {
 	text := out.stdout + out.stderr
 	switch {
-	case strings.Contains(text, "No devices were found"), strings.Contains(text, "No supported GPUs were found"), out.status == smiNoObject:
+	case strings.Contains(text, "No devices were found"), strings.Contains(text, "No supported GPUs were found"),
+		out.status == smiNoObject:
 		return ErrNoDevice
-	case strings.Contains(text, "is not a valid field to query"), strings.Contains(text, "Driver/library version mismatch"), out.status == smiNoSymbol:
+	case strings.Contains(text, "is not a valid field to query"),
+		strings.Contains(text, "Driver/library version mismatch"), out.status == smiNoSymbol:
 		return ErrOldDriver
-	case strings.Contains(text, "couldn't communicate with the NVIDIA driver"), out.status == smiNoDriver, out.status == smiNoLibrary:
+	case strings.Contains(text, "couldn't communicate with the NVIDIA driver"), out.status == smiNoDriver,
+		out.status == smiNoLibrary:
 		return ErrNoDriver
 	case out.status != 0:
 		return ErrDriver

@@ -96,8 +96,10 @@ func (t *Tools) run(ctx context.Context, c *spec.Case, where recording.Where) (*
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "record.json")
 	limit, whole := t.limits(where)
-	j := job{path: t.Python, args: []string{"-m", "memshim", "measure", "--request", "-", "--output", file, "--where", string(where),
-		"--timeout", strconv.FormatFloat(limit.Seconds(), 'f', -1, 64)}, env: t.environment(c, os.Environ()), stdin: request, limit: whole}
+	j := job{path: t.Python, args: []string{"-m", "memshim", "measure", "--request", "-", "--output", file, "--where",
+		string(where),
+		"--timeout", strconv.FormatFloat(limit.Seconds(), 'f', -1, 64)}, env: t.environment(c, os.Environ()),
+		stdin: request, limit: whole}
 	stop := func() map[string]*Sampled { return nil }
 	if where == recording.OnCUDA {
 		stop = t.sample(ctx)
@@ -115,7 +117,8 @@ func (t *Tools) run(ctx context.Context, c *spec.Case, where recording.Where) (*
 	}
 	m, err := Read(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &RunError{Case: c.Name, Kind: ErrModel, Said: "the process ended without a record, as after os._exit(0)"}
+		return nil, &RunError{Case: c.Name, Kind: ErrModel,
+			Said: "the process ended without a record, as after os._exit(0)"}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: memshim's record: %w", c.Name, err)
@@ -201,7 +204,8 @@ func shimSaid(out output) string {
 // environment is that of the process that measures: PyTorch reads the allocator's settings when it
 // starts, and the case says all of them.
 func (t *Tools) environment(c *spec.Case, given []string) []string {
-	said := []string{"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "CUBLAS_WORKSPACE_CONFIG", "PYTORCH_NO_CUDA_MEMORY_CACHING", "TORCH_CUDNN_V8_API_DISABLED",
+	said := []string{"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "CUBLAS_WORKSPACE_CONFIG",
+		"PYTORCH_NO_CUDA_MEMORY_CACHING", "TORCH_CUDNN_V8_API_DISABLED",
 		"TORCH_CUDNN_USE_HEURISTIC_MODE_B"}
 	if t.Device != "" {
 		said = append(said, "CUDA_VISIBLE_DEVICES")
@@ -236,7 +240,8 @@ func Request(c *spec.Case) ([]byte, error) { return json.Marshal(c.JSON()) }
 
 func flagsOf(c *spec.Case) recording.Flags {
 	p := &c.Platform
-	return recording.Flags{TF32Matmul: p.TF32Matmul, TF32CuDNN: p.TF32CuDNN, Benchmark: p.Benchmark, Deterministic: p.Deterministic, CuDNNv7: p.CuDNNv7, Attention: p.Attention.Names()}
+	return recording.Flags{TF32Matmul: p.TF32Matmul, TF32CuDNN: p.TF32CuDNN, Benchmark: p.Benchmark,
+		Deterministic: p.Deterministic, CuDNNv7: p.CuDNNv7, Attention: p.Attention.Names()}
 }
 
 func inputsOf(c *spec.Case) []string {

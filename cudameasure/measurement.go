@@ -9,7 +9,9 @@ import (
 // Measurement is the recording of a run, with what was seen of the device beside it.
 type Measurement struct {
 	recording.Recording
-	Sampled *Sampled // of the device while the case ran; nil in a record that was read, and where nvidia-smi cannot be asked
+	// of the device while the case ran; nil in a record that was read, and where nvidia-smi cannot
+	// be asked
+	Sampled *Sampled
 }
 
 // Read reads the recording of a run that was made elsewhere.

@@ -23,7 +23,8 @@ const sampleEvery = 100 * time.Millisecond
 func (t *Tools) sample(ctx context.Context) func() map[string]*Sampled {
 	ctx, cancel := context.WithCancel(ctx)
 	none := func() map[string]*Sampled { cancel(); return nil }
-	cmd := exec.CommandContext(ctx, t.SMI, append(query(usedFields), "-lms", strconv.FormatInt(sampleEvery.Milliseconds(), 10))...)
+	cmd := exec.CommandContext(ctx, t.SMI, append(query(usedFields), "-lms",
+		strconv.FormatInt(sampleEvery.Milliseconds(), 10))...)
 	if t.SMI == "" {
 		if t.Probe == "" {
 			return none

@@ -134,8 +134,8 @@ func (c *Compared) eventsText() string {
 	case c.Parts == nil:
 		return "both streams are the same"
 	}
-	return fmt.Sprintf("the streams part after %d: %s: %s %s, predicted %s", c.Parts.Compared, c.Parts.Why, cudameasure.Measured(c.Measured.Where),
-		strings.TrimSpace(c.Parts.BText), strings.TrimSpace(c.Parts.AText))
+	return fmt.Sprintf("the streams part after %d: %s: %s %s, predicted %s", c.Parts.Compared, c.Parts.Why,
+		cudameasure.Measured(c.Measured.Where), strings.TrimSpace(c.Parts.BText), strings.TrimSpace(c.Parts.AText))
 }
 
 // failure is why the run failed, without the case's name.
@@ -209,7 +209,8 @@ type EventsJSON struct {
 func (a *Account) AsJSON() JSON {
 	pos := a.Case.Pos
 	pos.Col = 0
-	j := JSON{Name: a.Case.Name, Spec: pos.String(), Outcome: a.Outcome, Predicted: a.Verdict.Outcome, Measured: []ComparedJSON{}, Skipped: a.Skipped}
+	j := JSON{Name: a.Case.Name, Spec: pos.String(), Outcome: a.Outcome, Predicted: a.Verdict.Outcome,
+		Measured: []ComparedJSON{}, Skipped: a.Skipped}
 	switch {
 	case a.Err != nil:
 		j.Error = a.Err.Error()
@@ -227,7 +228,8 @@ func (a *Account) AsJSON() JSON {
 
 func (c *Compared) asJSON() ComparedJSON {
 	m := c.Measured
-	j := ComparedJSON{File: filepath.ToSlash(m.File), Where: m.Where, Device: m.Device.Name, Torch: m.Torch, Rows: []RowJSON{}, Findings: c.Findings}
+	j := ComparedJSON{File: filepath.ToSlash(m.File), Where: m.Where, Device: m.Device.Name, Torch: m.Torch,
+		Rows: []RowJSON{}, Findings: c.Findings}
 	if cost, known := m.ContextCost(); known {
 		j.Context = &cost
 	}

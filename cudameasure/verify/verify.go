@@ -27,21 +27,24 @@ import (
 
 // An Account is one case with the measurements that were compared with its prediction, and those that could not be.
 type Account struct {
-	*suite.Result                 // the prediction; of a case that has a source alone and no recording, what a run on a pretend GPU recorded
-	Outcome       verdict.Outcome // of the prediction and of every comparison, the worst
-	Compared      []Compared
-	Skipped       []Skipped
-	Failed        error           // the run that ended in the model's error; nil where none did
-	Required      bool            // a case without a measurement is inconclusive
-	On            recording.Where // what it was to be run on: OnCUDA or OnPretend
+	// the prediction; of a case that has a source alone and no recording, what a run on a pretend
+	// GPU recorded
+	*suite.Result
+	Outcome  verdict.Outcome // of the prediction and of every comparison, the worst
+	Compared []Compared
+	Skipped  []Skipped
+	Failed   error           // the run that ended in the model's error; nil where none did
+	Required bool            // a case without a measurement is inconclusive
+	On       recording.Where // what it was to be run on: OnCUDA or OnPretend
 }
 
 // Compared is a prediction compared with one measurement.
 type Compared struct {
 	*cudameasure.Comparison
 	Measured *cudameasure.Measurement
-	Aligned  bool              // the measurement has events
-	Parts    *trace.Divergence // where the streams of events first part; nil where they do not, or have not been aligned
+	Aligned  bool // the measurement has events
+	// where the streams of events first part; nil where they do not, or have not been aligned
+	Parts *trace.Divergence
 }
 
 // Skipped is a measurement that says nothing of the case, or that could not be made.
@@ -69,10 +72,12 @@ func (k *Kept) Compare(ctx context.Context, r *suite.Result) (*Account, error) {
 		}
 		switch {
 		case m.Where == recording.OnPretend && !k.Pretend:
-			a.Skipped = append(a.Skipped, Skipped{File: m.File, Why: "recorded on a pretend GPU: no GPU took these numbers"})
+			a.Skipped = append(a.Skipped,
+				Skipped{File: m.File, Why: "recorded on a pretend GPU: no GPU took these numbers"})
 			continue
 		case m.Where == recording.OnCUDA && k.Pretend:
-			a.Skipped = append(a.Skipped, Skipped{File: m.File, Why: "measured on a GPU, and what pretend ones took was asked for"})
+			a.Skipped = append(a.Skipped,
+				Skipped{File: m.File, Why: "measured on a GPU, and what pretend ones took was asked for"})
 			continue
 		}
 		if err := a.add(ctx, m); err != nil {
@@ -142,7 +147,8 @@ func (h *Machine) run(ctx context.Context, a *Account) (why string, err error) {
 	}
 	device, ok := cudameasure.DeviceOf(&a.Case, h.devices)
 	if !ok {
-		return fmt.Sprintf("this machine has %s, the case is for %s", names(h.devices), a.Case.Platform.Device.Name), nil
+		return fmt.Sprintf("this machine has %s, the case is for %s", names(h.devices), a.Case.Platform.Device.Name),
+			nil
 	}
 	tools := *h.Tools
 	if _, said := os.LookupEnv("CUDA_VISIBLE_DEVICES"); !said && len(h.devices) > 1 {
@@ -152,10 +158,13 @@ func (h *Machine) run(ctx context.Context, a *Account) (why string, err error) {
 }
 
 // ran runs the case and compares it; why not, where it could not be run.
-func (a *Account) ran(ctx context.Context, run func(context.Context, spec.Case) (*cudameasure.Measurement, error)) (why string, err error) {
+func (a *Account) ran(
+	ctx context.Context, run func(context.Context, spec.Case) (*cudameasure.Measurement, error),
+) (why string, err error) {
 	m, err := run(ctx, a.Case)
 	switch {
-	case errors.Is(err, cudameasure.ErrNoDevice), errors.Is(err, cudameasure.ErrNoPretend), errors.Is(err, cudameasure.ErrNoPython), errors.Is(err, cudameasure.ErrNothing):
+	case errors.Is(err, cudameasure.ErrNoDevice), errors.Is(err, cudameasure.ErrNoPretend),
+		errors.Is(err, cudameasure.ErrNoPython), errors.Is(err, cudameasure.ErrNothing):
 		var run *cudameasure.RunError
 		if errors.As(err, &run) {
 			return run.Why(), nil
@@ -164,7 +173,8 @@ func (a *Account) ran(ctx context.Context, run func(context.Context, spec.Case) 
 	case err != nil:
 		return "", err
 	}
-	if missing := new(origin.Uncaptured); a.On == recording.OnPretend && errors.As(a.Err, &missing) && cudameasure.WhyNot(&a.Case, m) == "" {
+	if missing := new(origin.Uncaptured); a.On == recording.OnPretend && errors.As(a.Err, &missing) &&
+		cudameasure.WhyNot(&a.Case, m) == "" {
 		a.Result = suite.JudgeRecording(ctx, a.Case, &m.Recording) // it is predicted from a recording, and this is one
 		a.Outcome = a.Verdict.Outcome
 	}

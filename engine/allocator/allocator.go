@@ -47,8 +47,10 @@ type Snapshot struct{ Segments []trace.Segment }
 
 // Config says how an allocator begins. The zero value is PyTorch's default on a device of unlimited memory.
 type Config struct {
-	Limit       units.Bytes                 // what all segments together may take: the device's memory less the context; 0 is no limit
-	Total       units.Bytes                 // the device's memory: what per_process_memory_fraction is a fraction of; 0 stands for Limit
+	// what all segments together may take: the device's memory less the context; 0 is no limit
+	Limit units.Bytes
+	// the device's memory: what per_process_memory_fraction is a fraction of; 0 stands for Limit
+	Total       units.Bytes
 	Settings    Settings                    // the zero value is the default
 	Heap        []trace.Segment             // what is there already
 	SegmentAddr func(size units.Bytes) Addr // where the device puts a new segment; nil is at rising addresses

@@ -129,7 +129,8 @@ func (a *caching) Malloc(n units.Bytes, stream int) (Addr, error) {
 	if id == none {
 		if id = a.grow(p, size, s); id == none {
 			a.stats.OOMs++
-			return 0, &OOMError{Requested: n, Segment: a.set.segmentSize(size), Limit: min(a.limit, a.allowed), Stats: a.stats}
+			return 0, &OOMError{Requested: n, Segment: a.set.segmentSize(size), Limit: min(a.limit, a.allowed),
+				Stats: a.stats}
 		}
 	}
 	return a.hand(p, id, size, n), nil
@@ -224,7 +225,8 @@ func (a *caching) hand(p *pool, id blockID, size, requested units.Bytes) Addr {
 	expandable := a.segments[b.segment].expandable
 	split := b.prev != none || b.next != none
 	if a.splittable(p, b.size, size) {
-		rest := a.newBlock(block{addr: b.addr + uint64(size), size: b.size - size, segment: b.segment, stream: b.stream})
+		rest := a.newBlock(block{addr: b.addr + uint64(size), size: b.size - size, segment: b.segment,
+			stream: b.stream})
 		b = &a.blocks[id]
 		b.size = size
 		a.link(id, rest, b.next)

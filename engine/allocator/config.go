@@ -18,10 +18,11 @@ type Settings struct {
 	MaxSplitSize        units.Bytes // 0 is no limit
 	MaxNonSplitRounding units.Bytes // 0 stands for LargeSegment
 	LargeSegment        units.Bytes
-	RoundupDivisions    [16]int64 // roundup_power2_divisions, one an interval from 1 MiB to 64 GiB; 0 and 1 round to 512 bytes
-	GCThreshold         float64   // 0 is off
-	Expandable          bool
-	MemoryFraction      float64 // of the device's memory; 1 is no limit
+	// roundup_power2_divisions, one an interval from 1 MiB to 64 GiB; 0 and 1 round to 512 bytes
+	RoundupDivisions [16]int64
+	GCThreshold      float64 // 0 is off
+	Expandable       bool
+	MemoryFraction   float64 // of the device's memory; 1 is no limit
 }
 
 // DefaultSettings is what holds without PYTORCH_CUDA_ALLOC_CONF.
@@ -33,7 +34,8 @@ func DefaultSettings() Settings {
 func (s Settings) Check() error {
 	switch {
 	case s.Backend != "native":
-		return fmt.Errorf("got the allocator backend %q, want native: the driver's own pool is not simulated", s.Backend)
+		return fmt.Errorf("got the allocator backend %q, want native: the driver's own pool is not simulated",
+			s.Backend)
 	case s.LargeSegment <= minLargeAlloc || s.LargeSegment%units.MiB != 0:
 		return fmt.Errorf("got a large segment size of %s, want whole MiB above %s", s.LargeSegment, minLargeAlloc)
 	case s.MaxSplitSize != 0 && s.MaxSplitSize < s.LargeSegment:
@@ -140,7 +142,8 @@ var settingTable = []setting{
 	{"release_lock_on_cudamalloc", platform.Version{Major: 2, Minor: 2}, skipBoolean},
 	{"release_lock_on_hipmalloc", platform.Version{Major: 2, Minor: 2}, skipBoolean},
 	{"roundup_power2_divisions", platform.Version{}, func(r *confReader, s *Settings) error { return r.divisions(&s.RoundupDivisions) }},
-	{"throw_on_cudamalloc_oom", platform.Version{Major: 2, Minor: 12}, skipBoolean}, // refuses sooner what would fail later
+	// refuses sooner what would fail later
+	{"throw_on_cudamalloc_oom", platform.Version{Major: 2, Minor: 12}, skipBoolean},
 }
 
 // ParseSettings reads PYTORCH_CUDA_ALLOC_CONF as a release of torch does; the zero version stands for the newest.
@@ -169,10 +172,12 @@ func ParseSettings(conf string, torch platform.Version) (Settings, error) {
 // setting reads one key with its value and the comma after it.
 func (r *confReader) setting(s *Settings, torch platform.Version) error {
 	key := r.tokens[r.at]
-	i, ok := slices.BinarySearchFunc(settingTable, key, func(row setting, key string) int { return strings.Compare(row.key, key) })
+	i, ok := slices.BinarySearchFunc(settingTable, key,
+		func(row setting, key string) int { return strings.Compare(row.key, key) })
 	if !ok {
 		if name, value, ok := strings.Cut(key, "="); ok {
-			return fmt.Errorf("got the key %q, want one of PyTorch's: a value stands behind a colon, as in %s:%s", key, name, value)
+			return fmt.Errorf("got the key %q, want one of PyTorch's: a value stands behind a colon, as in %s:%s", key,
+				name, value)
 		}
 		return fmt.Errorf("got the key %q, want one of PyTorch's", key)
 	}

@@ -115,7 +115,8 @@ func (a *caching) mapPages(p *pool, id blockID, size units.Bytes) bool {
 	}
 	a.dropUnmapped(p, id)
 	if mapped < b.size {
-		rest := a.newBlock(block{addr: b.addr + uint64(mapped), size: b.size - mapped, segment: b.segment, stream: b.stream, unmapped: true})
+		rest := a.newBlock(block{addr: b.addr + uint64(mapped), size: b.size - mapped, segment: b.segment,
+			stream: b.stream, unmapped: true})
 		b = &a.blocks[id]
 		b.size = mapped
 		a.link(id, rest, b.next)

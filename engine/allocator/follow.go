@@ -72,7 +72,8 @@ func (a *caching) mapAt(e *trace.Event) bool {
 		if b.addr <= e.Addr && e.Addr+uint64(e.Bytes) <= a.end(id) {
 			if before := units.Bytes(e.Addr - b.addr); before > 0 {
 				a.dropUnmapped(p, id)
-				rest := a.newBlock(block{addr: e.Addr, size: b.size - before, segment: b.segment, stream: b.stream, unmapped: true})
+				rest := a.newBlock(block{addr: e.Addr, size: b.size - before, segment: b.segment, stream: b.stream,
+					unmapped: true})
 				a.blocks[id].size = before
 				a.link(id, rest, a.blocks[id].next)
 				a.addUnmapped(p, id)

@@ -15,7 +15,8 @@ func (a *caching) load(heap []trace.Segment) error {
 		s := &heap[i]
 		if s.Private != "" && !slices.Contains(a.owners, s.Private) {
 			a.owners = append(a.owners, s.Private)
-			a.private = append(a.private, pool{small: s.Small, free: make([]freeList, len(a.streams)), unmapped: make([][]blockID, len(a.streams))})
+			a.private = append(a.private, pool{small: s.Small, free: make([]freeList, len(a.streams)),
+				unmapped: make([][]blockID, len(a.streams))})
 		}
 		if err := a.loadSegment(s); err != nil {
 			return fmt.Errorf("heap: segment %#x: %w", s.Addr, err)
@@ -34,7 +35,8 @@ func (a *caching) loadSegment(s *trace.Segment) error {
 	stream := a.stream(s.Stream)
 	seg, last := a.openRange(s, stream)
 	if seg < 0 {
-		seg = a.addSegment(segment{addr: s.Addr, size: s.Size, head: none, stream: stream, small: s.Small, private: s.Private, expandable: s.Expandable})
+		seg = a.addSegment(segment{addr: s.Addr, size: s.Size, head: none, stream: stream, small: s.Small,
+			private: s.Private, expandable: s.Expandable})
 	}
 	p := a.poolOf(&a.segments[seg])
 	if last != none {
@@ -139,10 +141,13 @@ func (a *caching) Snapshot() Snapshot {
 			}
 			if open < 0 {
 				open = len(out)
-				out = append(out, trace.Segment{Addr: b.addr, Stream: a.streams[s.stream], Small: s.small, Private: s.private, Expandable: s.expandable})
+				out = append(out, trace.Segment{Addr: b.addr, Stream: a.streams[s.stream], Small: s.small,
+					Private: s.private, Expandable: s.expandable})
 			}
 			out[open].Size += b.size
-			out[open].Blocks = append(out[open].Blocks, trace.Block{Addr: b.addr, Size: b.size, Requested: b.requested, State: b.state, Storage: trace.NoStorage})
+			out[open].Blocks = append(out[open].Blocks,
+				trace.Block{Addr: b.addr, Size: b.size, Requested: b.requested, State: b.state,
+					Storage: trace.NoStorage})
 		}
 	}
 	slices.SortFunc(out, func(x, y trace.Segment) int { return cmp.Compare(x.Addr, y.Addr) })

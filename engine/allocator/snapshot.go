@@ -98,7 +98,8 @@ func Rewind(rec *trace.Recording) (conflicts int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	return rec.Rewind(trace.Geometry{Round: set.round, Unsplit: smallSize, MaxSplit: set.MaxSplitSize, Page: set.LargeSegment}), nil
+	return rec.Rewind(trace.Geometry{Round: set.round, Unsplit: smallSize, MaxSplit: set.MaxSplitSize,
+		Page: set.LargeSegment}), nil
 }
 
 // ReplayRecording replays the recording of one device. It rewinds the recording.
@@ -136,7 +137,8 @@ func newPlayback(rec *trace.Recording, conflicts int) (*playback, error) {
 	}
 	tr := rec.Trace
 	p := &playback{guide: &guide{}, addrs: make([]Addr, tr.Storages())}
-	p.d = &DeviceReplay{Device: rec.Device, Events: len(tr.Events), Skipped: rec.Skipped + conflicts, Recording: tr, Settings: set}
+	p.d = &DeviceReplay{Device: rec.Device, Events: len(tr.Events), Skipped: rec.Skipped + conflicts, Recording: tr,
+		Settings: set}
 	if p.simulated, err = newCaching(Config{Settings: set, Heap: tr.Heap, SegmentAddr: p.guide.segment}); err != nil {
 		return nil, err
 	}

@@ -144,7 +144,8 @@ func ReplayUpper(tr *trace.Trace, a Allocator) (*Upper, error) {
 	r.most = make([]units.Bytes, len(r.storages))
 	for _, u := range tr.Upper {
 		if u.Storage < 0 || int(u.Storage) >= len(r.most) {
-			return nil, fmt.Errorf("estimate of storage %d: got no such storage, want one from 0 to %d", u.Storage, len(r.most)-1)
+			return nil, fmt.Errorf("estimate of storage %d: got no such storage, want one from 0 to %d", u.Storage,
+				len(r.most)-1)
 		}
 		r.most[u.Storage] = u.Bytes
 	}
@@ -187,7 +188,8 @@ func enter(spans *[]Span, event, pass int, phase trace.Phase, st *Stats) {
 }
 
 func (p *Peaks) begin(st *Stats) {
-	*p = Peaks{Peak{st.Requested, Before}, Peak{st.Allocated, Before}, Peak{st.Active, Before}, Peak{st.Reserved, Before}}
+	*p = Peaks{Peak{st.Requested, Before}, Peak{st.Allocated, Before}, Peak{st.Active, Before},
+		Peak{st.Reserved, Before}}
 }
 
 func (p *Peaks) raise(st *Stats, event int) {
@@ -208,8 +210,10 @@ type replayer struct {
 	tr       *trace.Trace
 	a        Allocator
 	storages []Storage
-	most     []units.Bytes // what an allocation of estimated size takes at the upper bound, 0 where none is; nil to take the estimates
-	twoStep  bool          // the trace says when frees were completed
+	// what an allocation of estimated size takes at the upper bound, 0 where none is; nil to take
+	// the estimates
+	most    []units.Bytes
+	twoStep bool // the trace says when frees were completed
 }
 
 func newReplayer(tr *trace.Trace, a Allocator) *replayer {

@@ -23,18 +23,22 @@ type Unusable uint8
 
 // The reasons, in the order they are looked for.
 const (
-	Usable          Unusable = iota // nothing stands against it
-	ForPrivatePool                  // it belongs to a captured graph or to a MemPool
-	ForSmall                        // its segment serves allocations of at most 1 MiB (kSmallSize)
-	ForLarge                        // its segment serves allocations above 1 MiB
-	ForOtherStream                  // it belongs to another stream
-	NotExpandable                   // its segment is expandable, and the settings say that segments no longer are
-	TooSmall                        // it is smaller than the allocation
-	TooLargeToSplit                 // max_split_size_mb: it is not split for a small request, and would waste too much on a large one
+	Usable         Unusable = iota // nothing stands against it
+	ForPrivatePool                 // it belongs to a captured graph or to a MemPool
+	ForSmall                       // its segment serves allocations of at most 1 MiB (kSmallSize)
+	ForLarge                       // its segment serves allocations above 1 MiB
+	ForOtherStream                 // it belongs to another stream
+	NotExpandable                  // its segment is expandable, and the settings say that segments no longer are
+	TooSmall                       // it is smaller than the allocation
+	// max_split_size_mb: it is not split for a small request, and would waste too much on a large
+	// one
+	TooLargeToSplit
 )
 
-var unusableNames = [...]string{"", "of a private pool", "kept for allocations of at most 1 MiB", "kept for allocations above 1 MiB",
-	"of another stream", "of an expandable segment, which the settings no longer use", "too small", "too large to be split (max_split_size_mb)"}
+var unusableNames = [...]string{"", "of a private pool", "kept for allocations of at most 1 MiB",
+	"kept for allocations above 1 MiB",
+	"of another stream", "of an expandable segment, which the settings no longer use", "too small",
+	"too large to be split (max_split_size_mb)"}
 
 // String says it in words; it is empty for a block that would have served.
 func (u Unusable) String() string {

@@ -81,7 +81,8 @@ func (d *Dispatch) castAll(args []any, to, lower tensor.DType) (out []any, err e
 
 // autocastNorm is the overload with a dtype, for those that have none.
 func (d *Dispatch) autocastNorm(b *ops.Bound, args []any) (*ops.Bound, []any) {
-	overload := map[string]string{"Scalar": "ScalarOpt_dtype", "ScalarOpt_dim": "ScalarOpt_dim_dtype"}[b.Schema.Overload]
+	overload := map[string]string{"Scalar": "ScalarOpt_dtype",
+		"ScalarOpt_dim": "ScalarOpt_dim_dtype"}[b.Schema.Overload]
 	t, ok := args[0].(*tensor.Tensor)
 	if !ok || overload == "" || !eligible(t) {
 		return b, args
@@ -107,7 +108,8 @@ func (d *Dispatch) autocastRNN(b *ops.Bound, args []any) (out []any, err error) 
 			}
 		}
 		if n > 0 {
-			if out[buffer], err = d.temporary("aten::empty.memory_format", ops.NewList(schema.Int, n), int64(tensor.Float16), nil, Accelerator, nil, nil); err != nil {
+			if out[buffer], err = d.temporary("aten::empty.memory_format", ops.NewList(schema.Int, n),
+				int64(tensor.Float16), nil, Accelerator, nil, nil); err != nil {
 				return nil, err
 			}
 		}
@@ -148,7 +150,8 @@ func widest(b *ops.Bound, args []any, lower tensor.DType) (tensor.DType, error) 
 		case t.DType == tensor.Float32:
 			w = tensor.Float32
 		default:
-			return w, fmt.Errorf("%s: got %s under autocast to %s, want float32 or %[3]s", b.Schema.Name, t.DType, lower)
+			return w, fmt.Errorf("%s: got %s under autocast to %s, want float32 or %[3]s", b.Schema.Name, t.DType,
+				lower)
 		}
 	}
 	return w, nil
@@ -173,7 +176,8 @@ func (d *Dispatch) castArg(v any, to, lower tensor.DType) (any, error) {
 		if !eligible(t) || t.DType == to {
 			return v, nil
 		}
-		cached := to == lower && t.DType == tensor.Float32 && t.RequiresGrad && t.Storage.Category == tensor.Parameter && !t.View
+		cached := to == lower && t.DType == tensor.Float32 && t.RequiresGrad &&
+			t.Storage.Category == tensor.Parameter && !t.View
 		if c := d.casts.byTensor[t]; cached && c != nil {
 			return c, nil
 		}
@@ -184,7 +188,9 @@ func (d *Dispatch) castArg(v any, to, lower tensor.DType) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.RequiresGrad = true // as the parameter does, also under no_grad: python -m oracle.part torchvision vit_b_32 t4 4 autocast script eager
+		// as the parameter does, also under no_grad: python -m oracle.part torchvision vit_b_32 t4
+		// 4 autocast script eager
+		c.RequiresGrad = true
 		if d.casts.byTensor == nil {
 			d.casts.byTensor = map[*tensor.Tensor]*tensor.Tensor{}
 		}

@@ -144,7 +144,8 @@ func (s *search) conclude(o Options) error {
 func ends(err error) bool {
 	var eval *EvalError
 	var limit *LimitError
-	return err != nil && (!errors.As(err, &eval) || errors.As(err, &limit) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded))
+	return err != nil && (!errors.As(err, &eval) || errors.As(err, &limit) || errors.Is(err, context.Canceled) ||
+		errors.Is(err, context.DeadlineExceeded))
 }
 
 // add judges a run and lines up the ways that it shows.

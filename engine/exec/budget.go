@@ -50,7 +50,8 @@ func (b *Budget) Make(bytes int) error {
 func (b *Budget) MakeItems(n int) error { return b.Make(n * itemBytes) }
 
 // constantTime are operators on containers that take the same time whatever is in them.
-var constantTime = []string{"aten::append", "aten::len", "aten::__getitem__", "aten::_set_item", "aten::pop", "aten::get", "aten::setdefault", "aten::select"}
+var constantTime = []string{"aten::append", "aten::len", "aten::__getitem__", "aten::_set_item", "aten::pop",
+	"aten::get", "aten::setdefault", "aten::select"}
 
 // looksAt counts what an operator looks at before it runs.
 func (b *Budget) looksAt(c *ops.Call) error {

@@ -51,7 +51,8 @@ func NewDispatch(t *ops.Table, o Options) *Dispatch {
 
 // Trace is the account so far, without passes.
 func (d *Dispatch) Trace() *trace.Trace {
-	return &trace.Trace{Origin: "exec", Sites: d.Sites.list, Events: d.events, Notes: d.Notes.list, Upper: d.upper, Sources: d.sources, Coverage: d.coverage, Outside: d.outside}
+	return &trace.Trace{Origin: "exec", Sites: d.Sites.list, Events: d.events, Notes: d.Notes.list, Upper: d.upper,
+		Sources: d.sources, Coverage: d.coverage, Outside: d.outside}
 }
 
 // TakeOutside says that the run holds so much of the accelerator's memory beside what the allocator gives it.

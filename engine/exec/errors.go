@@ -57,7 +57,8 @@ func (e *EvalError) userPos() program.Pos {
 }
 
 func ofPyTorch(file string) bool {
-	return strings.Contains(file, "/site-packages/torch/") || strings.Contains(file, "/dist-packages/torch/") || strings.HasPrefix(file, "torch/")
+	return strings.Contains(file, "/site-packages/torch/") || strings.Contains(file, "/dist-packages/torch/") ||
+		strings.HasPrefix(file, "torch/")
 }
 
 func (e *EvalError) Unwrap() error { return e.Cause }

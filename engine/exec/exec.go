@@ -73,13 +73,17 @@ type (
 
 // Options say how to run.
 type Options struct {
-	Inputs     []Input
-	Liveness   Liveness
-	Platform   *platform.Platform
-	DType      tensor.DType // what the model's floating parameters and buffers were converted to; tensor.Undefined: as stored
-	Passes     []trace.Pass // forward passes; none is trace.FirstAndSteady
-	HoldLocals bool         // eager, where an archive does not record Python's names: every local that might still hold a value holds it to its call's end
-	Lower      bool         // data-dependent sizes at their lower bound instead of the upper
+	Inputs   []Input
+	Liveness Liveness
+	Platform *platform.Platform
+	// what the model's floating parameters and buffers were converted to; tensor.Undefined: as
+	// stored
+	DType  tensor.DType
+	Passes []trace.Pass // forward passes; none is trace.FirstAndSteady
+	// eager, where an archive does not record Python's names: every local that might still hold a
+	// value holds it to its call's end
+	HoldLocals bool
+	Lower      bool // data-dependent sizes at their lower bound instead of the upper
 	Assume     map[string]int64
 	MaxSteps   int // nodes executed; 0 is DefaultMaxSteps
 	MaxDepth   int // nested calls; 0 is DefaultMaxDepth
@@ -123,7 +127,9 @@ type Driver interface {
 // Result is what a run makes.
 type Result struct {
 	Trace *trace.Trace
-	Calls []*workspace.Asked // what was asked of libraries on any of its ways, each call once, in the order they are first made
+	// what was asked of libraries on any of its ways, each call once, in the order they are first
+	// made
+	Calls []*workspace.Asked
 }
 
 // Run executes a program and returns its trace, also when an operator had no rule

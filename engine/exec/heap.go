@@ -95,7 +95,8 @@ func (h *Heap) release(id tensor.StorageID) {
 
 // emptyCache notes that the allocator's cache is emptied.
 func (h *Heap) emptyCache() {
-	h.events = append(h.events, trace.Event{Action: trace.EmptyCache, Storage: trace.NoStorage, Pass: h.sites.pass, Site: h.sites.now})
+	h.events = append(h.events, trace.Event{Action: trace.EmptyCache, Storage: trace.NoStorage, Pass: h.sites.pass,
+		Site: h.sites.now})
 }
 
 // grow makes a storage bigger: a birth at the new size and then a death at the old one. Every tensor on it keeps it.

@@ -26,7 +26,8 @@ func (m *Machine) inputs() ([]any, error) {
 			}
 		}
 		if at >= len(params) {
-			return nil, &InputError{Msg: fmt.Sprintf("got %d inputs, want %d: %s", len(m.o.Inputs), len(params), paramNames(params))}
+			return nil, &InputError{Msg: fmt.Sprintf("got %d inputs, want %d: %s", len(m.o.Inputs), len(params),
+				paramNames(params))}
 		}
 		if given[at] {
 			return nil, &InputError{Msg: fmt.Sprintf("got input %s twice, want it once", params[at].Name)}
@@ -38,7 +39,8 @@ func (m *Machine) inputs() ([]any, error) {
 			return nil, &InputError{Msg: fmt.Sprintf("input %s: %v", params[at].Name, err)}
 		}
 		if !Fits(v, params[at].Type) {
-			return nil, &InputError{Msg: fmt.Sprintf("input %s: got %s, want %s%s", params[at].Name, ops.TypeName(v), params[at].Type, tensorHint(in.Value, params[at].Type))}
+			return nil, &InputError{Msg: fmt.Sprintf("input %s: got %s, want %s%s", params[at].Name, ops.TypeName(v),
+				params[at].Type, tensorHint(in.Value, params[at].Type))}
 		}
 		args[at] = v
 	}
@@ -53,7 +55,8 @@ func (m *Machine) inputs() ([]any, error) {
 		}
 	}
 	if len(missing) > 0 {
-		return nil, &InputError{Missing: missing, Msg: fmt.Sprintf("got no input %s, want one each of: %s", strings.Join(missing, ", "), paramNames(params))}
+		return nil, &InputError{Missing: missing,
+			Msg: fmt.Sprintf("got no input %s, want one each of: %s", strings.Join(missing, ", "), paramNames(params))}
 	}
 	m.Sites.Leave()
 	return args, nil

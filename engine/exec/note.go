@@ -62,7 +62,8 @@ func (n *Notes) Lacks(l Lack) {
 			n.missing = map[Lack]int{}
 		}
 		n.missing[l] = i
-		n.coverage.Unsupported = append(n.coverage.Unsupported, trace.Unsupported{Op: l.Op, Reason: l.Reason, Detail: l.Detail, First: n.sites.current()})
+		n.coverage.Unsupported = append(n.coverage.Unsupported,
+			trace.Unsupported{Op: l.Op, Reason: l.Reason, Detail: l.Detail, First: n.sites.current()})
 	}
 	n.coverage.Unsupported[i].Count++
 }

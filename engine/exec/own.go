@@ -56,7 +56,8 @@ func (h *Heap) KeepOwn(args []any, kw ops.Kw, result any) {
 // state is what a tensor is made of.
 func (o *own) state(t *tensor.Tensor) ownState {
 	switch id := t.Storage.ID; {
-	case t.Storage.Category == tensor.Parameter, t.Storage.Category == tensor.Buffer, t.Storage.Category == tensor.Constant:
+	case t.Storage.Category == tensor.Parameter, t.Storage.Category == tensor.Buffer,
+		t.Storage.Category == tensor.Constant:
 		return ofOwn
 	case id < 0 || int(id) >= len(o.of):
 		return ofInputs

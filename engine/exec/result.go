@@ -46,7 +46,8 @@ func (d *Dispatch) results(c *ops.Call, metas []tensor.Meta, made []*tensor.Tens
 		}
 		for range n {
 			if next >= len(metas) {
-				return nil, fmt.Errorf("internal error: %s: got %d results, want %d", c.Schema.Key(), len(metas), len(c.Results))
+				return nil, fmt.Errorf("internal error: %s: got %d results, want %d", c.Schema.Key(), len(metas),
+					len(c.Results))
 			}
 			var t *tensor.Tensor
 			var err error

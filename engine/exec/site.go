@@ -28,7 +28,8 @@ func (s *Sites) Enter(op, module string, pos program.Pos) trace.SiteID {
 
 func (s *Sites) enter(op, module string, pos program.Pos, cat tensor.Category) trace.SiteID {
 	s.now = trace.SiteID(len(s.list))
-	s.list = append(s.list, trace.Site{Op: op, Module: module, File: pos.File, Line: pos.Line, Phase: s.phase, Category: cat})
+	s.list = append(s.list, trace.Site{Op: op, Module: module, File: pos.File, Line: pos.Line, Phase: s.phase,
+		Category: cat})
 	return s.now
 }
 

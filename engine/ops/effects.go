@@ -6,15 +6,17 @@ import (
 
 // Effects is what the schemas of a name's overloads say together, as a pass over a graph needs it that knows no types.
 type Effects struct {
-	Known     bool
-	Views     uint32 // bit i: a result may alias argument i
-	Writes    uint32 // bit i: argument i may be written
-	Lists     bool   // every result of every overload is a list of tensors
-	Tensors   bool   // every result of every overload is a tensor
-	Kept      bool   // overloads whose first argument is a tensor give tensors, and there is one: aten::slice, not aten::size
-	Parts     bool   // they give lists of tensors: aten::split, which cuts strings too
-	NeverNil  bool   // no result is optional
-	Immutable bool   // every result of every overload is a number, string, bool or None
+	Known   bool
+	Views   uint32 // bit i: a result may alias argument i
+	Writes  uint32 // bit i: argument i may be written
+	Lists   bool   // every result of every overload is a list of tensors
+	Tensors bool   // every result of every overload is a tensor
+	// overloads whose first argument is a tensor give tensors, and there is one: aten::slice, not
+	// aten::size
+	Kept      bool
+	Parts     bool // they give lists of tensors: aten::split, which cuts strings too
+	NeverNil  bool // no result is optional
+	Immutable bool // every result of every overload is a number, string, bool or None
 }
 
 // Effects joins the overloads of name that take n arguments, those with an out argument left out.
@@ -41,13 +43,15 @@ func (t *Table) Effects(name string, n int) Effects {
 			t := b.Schema.Returns[i].Type
 			if first := b.Schema.Args; len(first) > 0 && first[0].Type.Kind == schema.Tensor {
 				parts := t.Kind == schema.List && t.Elems[0].Kind == schema.Tensor
-				kept, split, other = kept || t.Kind == schema.Tensor, split || parts, other || t.Kind != schema.Tensor && !parts
+				kept, split, other = kept || t.Kind == schema.Tensor, split || parts, other ||
+					t.Kind != schema.Tensor && !parts
 			}
 			e.Lists = e.Lists && t.Kind == schema.List && t.Elems[0].Kind == schema.Tensor
 			switch t.Kind {
 			case schema.Tensor:
 				e.Immutable = false
-			case schema.Int, schema.Float, schema.Bool, schema.Str, schema.Number, schema.Complex, schema.Device, schema.None, schema.ScalarType, schema.Layout:
+			case schema.Int, schema.Float, schema.Bool, schema.Str, schema.Number, schema.Complex, schema.Device,
+				schema.None, schema.ScalarType, schema.Layout:
 				e.Tensors = false
 			case schema.Optional, schema.Any, schema.Var:
 				e.NeverNil, e.Tensors, e.Immutable = false, false, false

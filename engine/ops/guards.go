@@ -165,8 +165,10 @@ func MakesTensor(b *Bound, args []any) bool {
 
 // moving are the operators on containers that only move members about: a member that is not known
 // stays so. Where it goes must be known.
-var moving = []string{"aten::append", "aten::extend", "aten::add_", "aten::add", "aten::len", "aten::list", "aten::dict", "aten::copy", "aten::clear", "aten::reverse",
-	"aten::insert", "aten::__getitem__", "aten::_set_item", "aten::pop", "aten::popitem", "aten::keys", "aten::values", "aten::items", "aten::slice", "aten::select",
+var moving = []string{"aten::append", "aten::extend", "aten::add_", "aten::add", "aten::len", "aten::list",
+	"aten::dict", "aten::copy", "aten::clear", "aten::reverse",
+	"aten::insert", "aten::__getitem__", "aten::_set_item", "aten::pop", "aten::popitem", "aten::keys", "aten::values",
+	"aten::items", "aten::slice", "aten::select",
 	"aten::get", "aten::setdefault", "aten::update", "aten::Delete", "aten::mul", "aten::mul_"}
 
 // positions are the arguments of those that say where, or how often.
@@ -182,7 +184,8 @@ func Guard(c *Call) (result Unbacked, lost, guarded bool) {
 	for i, v := range c.Args {
 		switch v := v.(type) {
 		case Unbacked:
-			found = found || !c.onContainer() || looks || i < len(c.Schema.Args) && slices.Contains(positions, c.Schema.Args[i].Name)
+			found = found || !c.onContainer() || looks || i < len(c.Schema.Args) &&
+				slices.Contains(positions, c.Schema.Args[i].Name)
 		case *List:
 			inside = inside || whole && slices.ContainsFunc(v.Items, func(v any) bool { return !IsKnown(v) })
 		case *Dict:

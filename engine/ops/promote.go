@@ -106,7 +106,8 @@ func ResultType(values ...any) tensor.DType {
 			case v.Wrapped:
 				wrapped = PromoteTypes(wrapped, wrappedDType(v.DType))
 			case v.Storage != nil && v.Storage.Category == tensor.Constant && v.DType == tensor.Float64:
-				wrapped = PromoteTypes(wrapped, ScalarDType(0.0)) // a constant of the code's is a number: traced `x * 1.5`
+				// a constant of the code's is a number: traced `x * 1.5`
+				wrapped = PromoteTypes(wrapped, ScalarDType(0.0))
 			default:
 				zero = PromoteTypes(zero, v.DType)
 			}

@@ -311,7 +311,8 @@ func fitList(v any, t *schema.Type, convert bool) (any, bool) {
 	elem := t.Elems[0]
 	switch l := v.(type) {
 	case *List:
-		if len(l.Items) == 0 && l.Elem != schema.Any && elem.Kind != schema.Var && elem.Kind != schema.Any && elem.Kind != schema.Optional && l.Elem != elem.Kind && !convert {
+		if len(l.Items) == 0 && l.Elem != schema.Any && elem.Kind != schema.Var && elem.Kind != schema.Any &&
+			elem.Kind != schema.Optional && l.Elem != elem.Kind && !convert {
 			return nil, false
 		}
 		if elem.Kind == schema.Optional && !convert && l.Elem == elem.Elems[0].Kind {

@@ -159,7 +159,8 @@ func NewTable(groups ...[]Rule) (*Table, error) {
 		for i := range g {
 			rule := &g[i]
 			if kinds := count(rule.Out != nil, rule.Body != nil, rule.Host != nil); kinds != 1 {
-				errs = append(errs, fmt.Errorf("ops: %s: got %d of Out, Body and Host, want one", schema.KeyOf(rule.Schema), kinds))
+				errs = append(errs, fmt.Errorf("ops: %s: got %d of Out, Body and Host, want one",
+					schema.KeyOf(rule.Schema), kinds))
 			}
 			key := schema.KeyOf(rule.Schema)
 			for of := range rule.overloads {

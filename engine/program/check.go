@@ -389,12 +389,14 @@ func (c *checker) node(n *Node) {
 	case "prim::If":
 		for i, b := range n.Blocks {
 			if len(b.Params) != 0 || len(b.Outs) != len(n.Outs) {
-				c.errorf("%s: block %d: got %d parameters and %d results, want 0 and %d", where, i, len(b.Params), len(b.Outs), len(n.Outs))
+				c.errorf("%s: block %d: got %d parameters and %d results, want 0 and %d", where, i, len(b.Params),
+					len(b.Outs), len(n.Outs))
 			}
 		}
 	case "prim::Loop":
 		carried := len(n.Args) - 2
-		if len(n.Blocks) == 1 && (len(n.Blocks[0].Params) != carried+1 || len(n.Blocks[0].Outs) != carried+1 || len(n.Outs) != carried) {
+		if len(n.Blocks) == 1 && (len(n.Blocks[0].Params) != carried+1 || len(n.Blocks[0].Outs) != carried+1 ||
+			len(n.Outs) != carried) {
 			c.errorf("%s: got %d parameters, %d results of the block and %d of the loop, want %d, %d and %d", where,
 				len(n.Blocks[0].Params), len(n.Blocks[0].Outs), len(n.Outs), carried+1, carried+1, carried)
 		}

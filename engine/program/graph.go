@@ -125,7 +125,9 @@ type NodeFlags uint8
 const (
 	InReturn NodeFlags = 1 << iota // printed inside a return statement
 	Nested                         // an inner expression of its statement: its result has no printed name
-	Builtin                        // of a function that scripting puts in the place of an operator on a number and a tensor (1 - x)
+	// of a function that scripting puts in the place of an operator on a number and a tensor (1 -
+	// x)
+	Builtin
 )
 
 // Upgrade says that an operator means what it did in an older release, by the name of PyTorch's

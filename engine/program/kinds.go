@@ -21,18 +21,21 @@ const (
 	BufferEmpty = "inductor::empty_strided"      // a new storage, described by Recorded
 	BufferView  = "inductor::reinterpret_tensor" // Args[0], seen as Recorded; a view without a dtype keeps it
 	BufferAlias = "inductor::alias"              // Args[0], under another name
-	BufferMove  = "inductor::move"               // what Args[0] names, which then names nothing: a buffer that is used again
-	BufferFree  = "inductor::free"               // Args[0] names nothing any more
-	FusedKernel = "inductor::kernel"             // a kernel that inductor made, on Args; it takes no memory
-	Proxied     = "inductor::proxy_executor"     // the operator Text without its arguments, which no C function stands for
+	// what Args[0] names, which then names nothing: a buffer that is used again
+	BufferMove  = "inductor::move"
+	BufferFree  = "inductor::free"   // Args[0] names nothing any more
+	FusedKernel = "inductor::kernel" // a kernel that inductor made, on Args; it takes no memory
+	// the operator Text without its arguments, which no C function stands for
+	Proxied = "inductor::proxy_executor"
 
 	BufferDeclare = "inductor::declare" // a name that names nothing yet
 	BufferAssign  = "inductor::assign"  // Args[0] ends what it names, and takes over what Args[1] names
-	ValueRead     = "inductor::item"    // the one value of the tensor Args[0], which is the symbol Text where that is given
-	SizeRead      = "inductor::size"    // the symbol Text is the size of the tensor Args[0] in the dimension Args[1]
-	Choice        = "inductor::if"      // Blocks[0] where the value Args[0] is the number Args[1], else Blocks[1]
-	RoundsOf      = "inductor::while"   // Blocks[0] again and again, until a LeaveLoop in it
-	LeaveLoop     = "inductor::break"   // where the value Args[0] is nought: Blocks[0], and out of the loop
+	// the one value of the tensor Args[0], which is the symbol Text where that is given
+	ValueRead = "inductor::item"
+	SizeRead  = "inductor::size"  // the symbol Text is the size of the tensor Args[0] in the dimension Args[1]
+	Choice    = "inductor::if"    // Blocks[0] where the value Args[0] is the number Args[1], else Blocks[1]
+	RoundsOf  = "inductor::while" // Blocks[0] again and again, until a LeaveLoop in it
+	LeaveLoop = "inductor::break" // where the value Args[0] is nought: Blocks[0], and out of the loop
 )
 
 // shape is what a node kind must have.

@@ -4,7 +4,9 @@ package program
 type Objects struct {
 	Root    *Object  // the module that Entry is a method of; nil where there is none
 	Classes []*Class // sorted by name
-	Funcs   []*Func  // free functions, sorted by name; those that another function holds (see prim::fork) are not among them
+	// free functions, sorted by name; those that another function holds (see prim::fork) are not
+	// among them
+	Funcs []*Func
 }
 
 // Object is an instance of a class: a module, or any other object the archive holds. Exec copies

@@ -68,7 +68,8 @@ const (
 	RecordsNothing Records = iota // one function without the user's frames and names (a frozen archive)
 	RecordsSource                 // functions as the user wrote them, with their source text (a scripted archive)
 	RecordsStacks                 // the Python stack of each operation (a traced archive)
-	RecordsModules                // the calls of modules that each operation is in, and its frames (an exported program)
+	// the calls of modules that each operation is in, and its frames (an exported program)
+	RecordsModules
 )
 
 func (t Records) String() string { return [...]string{"nothing", "source", "stacks", "modules"}[t] }

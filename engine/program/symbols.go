@@ -33,7 +33,8 @@ type TensorMeta struct {
 
 // Bind gives the sizes their values.
 func (t *TensorMeta) Bind(symbols map[string]int64) (tensor.Meta, error) {
-	m := tensor.Meta{DType: t.DType, Device: t.Device, Sizes: make([]int64, len(t.Sizes)), Strides: make([]int64, len(t.Strides))}
+	m := tensor.Meta{DType: t.DType, Device: t.Device, Sizes: make([]int64, len(t.Sizes)),
+		Strides: make([]int64, len(t.Strides))}
 	var err error
 	for i := range t.Sizes {
 		if m.Sizes[i], err = t.Sizes[i].Eval(symbols); err != nil {
@@ -79,7 +80,8 @@ func (p *Program) BindSymbols(given [][]int64) (map[string]int64, error) {
 		case !known:
 			b.errorf("got no input that gives the size %s, want %s", s.Name, s.span())
 		case v < s.Min || v > s.Max:
-			b.errorf("%s: got %d, want %s: the range of %s that the program was exported for", b.from[s.Name], v, s.span(), s.Name)
+			b.errorf("%s: got %d, want %s: the range of %s that the program was exported for", b.from[s.Name], v,
+				s.span(), s.Name)
 		}
 	}
 	return b.values, errors.Join(b.errs...)

@@ -36,7 +36,8 @@ type Type struct {
 	Class *Class  // ClassType: where the archive has it
 }
 
-var typeNames = [...]string{"Any", "Tensor", "int", "float", "complex", "bool", "str", "NoneType", "number", "Device", "Generator", "Stream",
+var typeNames = [...]string{"Any", "Tensor", "int", "float", "complex", "bool", "str", "NoneType", "number", "Device",
+	"Generator", "Stream",
 	"List", "Tuple", "Dict", "Optional", "Union", "Future", ""}
 
 // String prints the type as TorchScript writes it.

@@ -4,11 +4,14 @@ import "strings"
 
 // Where is the place of a node in the Python that it was made from, as far as the artifact records.
 type Where struct {
-	SourceRange             // what the user wrote
-	Stack       *Stack      // Python's when the node was recorded; nodes of one stack share it; nil where it is not known
-	Call        *ModuleCall // the innermost call of a module that it is in, where the node itself reports; nodes of one call share it; else nil
-	Stmt        int32       // the statement of its function that it belongs to, from 0
-	Line        int32       // of the function's Record
+	SourceRange // what the user wrote
+	// Python's when the node was recorded; nodes of one stack share it; nil where it is not known
+	Stack *Stack
+	// the innermost call of a module that it is in, where the node itself reports; nodes of one
+	// call share it; else nil
+	Call *ModuleCall
+	Stmt int32 // the statement of its function that it belongs to, from 0
+	Line int32 // of the function's Record
 }
 
 // SourceText is the text of a function as the user wrote it.

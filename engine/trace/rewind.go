@@ -76,7 +76,8 @@ func (p *piece) end() uint64 { return p.Addr + uint64(p.Size) }
 
 // find returns the segment around an address.
 func (w *rewinder) find(addr uint64) (int, *rewound) {
-	i, exact := slices.BinarySearchFunc(w.segments, addr, func(s *rewound, addr uint64) int { return cmp.Compare(s.Addr, addr) })
+	i, exact := slices.BinarySearchFunc(w.segments, addr,
+		func(s *rewound, addr uint64) int { return cmp.Compare(s.Addr, addr) })
 	if !exact {
 		i--
 	}
@@ -88,7 +89,8 @@ func (w *rewinder) find(addr uint64) (int, *rewound) {
 
 // at returns the piece around an address.
 func (s *rewound) at(addr uint64) int {
-	i, exact := slices.BinarySearchFunc(s.pieces, addr, func(p piece, addr uint64) int { return cmp.Compare(p.Addr, addr) })
+	i, exact := slices.BinarySearchFunc(s.pieces, addr,
+		func(p piece, addr uint64) int { return cmp.Compare(p.Addr, addr) })
 	if !exact {
 		i--
 	}
@@ -222,7 +224,8 @@ func (w *rewinder) undoUnmap(e *Event) bool {
 	if s != nil || e.Bytes <= 0 || i < len(w.segments) && e.Addr+uint64(e.Bytes) > w.segments[i].Addr {
 		return false
 	}
-	n := &rewound{Segment: Segment{Addr: e.Addr, Size: e.Bytes, Stream: e.Stream, Small: e.Bytes == smallBuffer, Expandable: e.Action == SegmentUnmap}}
+	n := &rewound{Segment: Segment{Addr: e.Addr, Size: e.Bytes, Stream: e.Stream, Small: e.Bytes == smallBuffer,
+		Expandable: e.Action == SegmentUnmap}}
 	n.pieces = []piece{{Block: Block{Addr: e.Addr, Size: e.Bytes, Storage: NoStorage}}}
 	if n.Expandable {
 		n.Small = e.Bytes%w.g.Page != 0
@@ -247,7 +250,8 @@ func (w *rewinder) undoUnmap(e *Event) bool {
 
 // joins says whether another run follows directly in the same expandable segment.
 func (s *rewound) joins(t *rewound) bool {
-	return s.Expandable && t.Expandable && s.Stream == t.Stream && s.Private == t.Private && s.Addr+uint64(s.Size) == t.Addr
+	return s.Expandable && t.Expandable && s.Stream == t.Stream && s.Private == t.Private &&
+		s.Addr+uint64(s.Size) == t.Addr
 }
 
 // heap is what is left, with unsplit remainders given back to their blocks.

@@ -97,7 +97,8 @@ func (s *snapshotReader) device(n int) *Recording {
 		s.devices = append(s.devices, nil)
 	}
 	if s.devices[n] == nil {
-		s.devices[n] = &Recording{Device: n, Trace: &Trace{Origin: fmt.Sprintf("snapshot, device %d", n), Passes: []Pass{{"recorded"}}}, Settings: s.conf}
+		s.devices[n] = &Recording{Device: n, Trace: &Trace{Origin: fmt.Sprintf("snapshot, device %d", n),
+			Passes: []Pass{{"recorded"}}}, Settings: s.conf}
 	}
 	return s.devices[n]
 }
@@ -136,7 +137,8 @@ func (s *snapshotReader) segment(v any) error {
 	seg := Segment{Addr: f.addr("address"), Size: f.bytes("total_size"), Stream: int(f.int("stream"))}
 	seg.Small = d.Lookup("segment_type") == "small"
 	seg.Expandable, _ = d.Lookup("is_expandable").(bool)
-	if id, ok := d.Lookup("segment_pool_id").(pickle.Tuple); ok && len(id) == 2 && (id[0] != int64(0) || id[1] != int64(0)) {
+	if id, ok := d.Lookup("segment_pool_id").(pickle.Tuple); ok && len(id) == 2 &&
+		(id[0] != int64(0) || id[1] != int64(0)) {
 		seg.Private = fmt.Sprintf("%v.%v", id[0], id[1])
 	}
 	if f.err == nil && (device < 0 || device > maxDevice) {
@@ -161,7 +163,8 @@ func (s *snapshotReader) segment(v any) error {
 		switch state {
 		case "active_allocated":
 			b.State = ActiveAllocated
-		case "active_pending_free", "active_awaiting_free": // the string in the library, and the one in its documentation
+		// the string in the library, and the one in its documentation
+		case "active_pending_free", "active_awaiting_free":
 			b.State = ActiveAwaitingFree
 		case "inactive":
 		default:

@@ -134,7 +134,8 @@ func (p *printer) word(s string) {
 	case s == "":
 		p.raw("-")
 	case s == "-" || strings.ContainsFunc(s, func(r rune) bool {
-		return r <= ' ' || r == '"' || r == '#' || r == '=' || r == 0x7f || r == '\ufffd' || r > 0x7f && !strconv.IsPrint(r)
+		return r <= ' ' || r == '"' || r == '#' || r == '=' || r == 0x7f || r == '\ufffd' || r > 0x7f &&
+			!strconv.IsPrint(r)
 	}):
 		p.buf = strconv.AppendQuote(p.buf, s)
 	default:
@@ -233,7 +234,8 @@ func (p *printer) segment(s *Segment) {
 		p.words("block", b.Size.Compact(), b.State.String())
 		if b.Storage != NoStorage {
 			p.letters(b.Storage)
-			p.birth[b.Storage] = birth{Event{Storage: b.Storage, Bytes: b.Requested, Addr: b.Addr, Stream: s.Stream, Site: NoSite}, true}
+			p.birth[b.Storage] = birth{Event{Storage: b.Storage, Bytes: b.Requested, Addr: b.Addr, Stream: s.Stream,
+				Site: NoSite}, true}
 		}
 		if b.Requested != 0 {
 			p.key("requested")

@@ -28,8 +28,9 @@ type Trace struct {
 	Upper    []Estimate // allocations whose size is an estimate, by storage
 	Sources  []Source   // allocations whose size somebody answered for, by storage
 	Coverage Coverage
-	Outside  units.Bytes // device memory that the run holds beside the allocator's: the weights of an AOTInductor package
-
+	// device memory that the run holds beside the allocator's: the weights of an AOTInductor
+	// package
+	Outside units.Bytes
 }
 
 // Pass is a stretch of a run that repeats in kind: a forward pass, an iteration of a training loop.
@@ -98,7 +99,8 @@ const (
 	Mark       // a named moment: the name is the site's Op
 )
 
-var actionNames = [...]string{"alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map", "segment_unmap", "oom",
+var actionNames = [...]string{"alloc", "free_requested", "free_completed", "segment_alloc", "segment_free",
+	"segment_map", "segment_unmap", "oom",
 	"empty_cache", "snapshot", "mark"}
 
 func (a Action) String() string {
@@ -208,11 +210,13 @@ func (s BlockState) String() string {
 
 // Coverage says how much of a program exec understood. Each count holds the next.
 type Coverage struct {
-	Nodes         int           // executed
-	TensorOutputs int           // tensors that operators returned, also operators without a rule, as far as is known how many
-	KnownDType    int           // of these, with a known dtype
-	Sized         int           // of these, of a size that follows from the operator's arguments: not where tensor data decides
-	Unsupported   []Unsupported // in the order met
+	Nodes int // executed
+	// tensors that operators returned, also operators without a rule, as far as is known how many
+	TensorOutputs int
+	KnownDType    int // of these, with a known dtype
+	// of these, of a size that follows from the operator's arguments: not where tensor data decides
+	Sized       int
+	Unsupported []Unsupported // in the order met
 }
 
 // Unsupported is something that is missing from an account, and why.
@@ -229,19 +233,23 @@ type Reason uint8
 
 // The reasons.
 const (
-	NoRule           Reason = iota // the operator has no rule
-	ReadsData                      // the operator makes a tensor, or changes a container, of a number that depends on tensor data
-	OpenLoop                       // how often a loop runs depends on tensor data, and each round may hold more
-	ManyBranches                   // branches on tensor data go more ways than are tried; Detail is how many were
-	RefusedAtMost                  // the model refuses sizes at the upper bound; Detail is its error
-	RefusedWay                     // one way of a branch on tensor data is refused by an operator; Detail is its error
-	CustomClass                    // the operator is a method of a class written in C++
-	CutShort                       // the recording ends where memory ran out; Detail is the pass
-	FailedState                    // the operator is the __setstate__ of an archived object; Detail is its error
-	NotUnderAutocast               // the live module runs other operators under autocast than this one, which was traced without it
+	NoRule Reason = iota // the operator has no rule
+	// the operator makes a tensor, or changes a container, of a number that depends on tensor data
+	ReadsData
+	OpenLoop      // how often a loop runs depends on tensor data, and each round may hold more
+	ManyBranches  // branches on tensor data go more ways than are tried; Detail is how many were
+	RefusedAtMost // the model refuses sizes at the upper bound; Detail is its error
+	RefusedWay    // one way of a branch on tensor data is refused by an operator; Detail is its error
+	CustomClass   // the operator is a method of a class written in C++
+	CutShort      // the recording ends where memory ran out; Detail is the pass
+	FailedState   // the operator is the __setstate__ of an archived object; Detail is its error
+	// the live module runs other operators under autocast than this one, which was traced without
+	// it
+	NotUnderAutocast
 )
 
-var reasonNames = [...]string{"no-rule", "reads-data", "open-loop", "many-branches", "refused-at-most", "refused-way", "custom-class", "cut-short", "failed-state", "not-under-autocast"}
+var reasonNames = [...]string{"no-rule", "reads-data", "open-loop", "many-branches", "refused-at-most", "refused-way",
+	"custom-class", "cut-short", "failed-state", "not-under-autocast"}
 
 func (r Reason) String() string {
 	if int(r) < len(reasonNames) {

@@ -65,14 +65,17 @@ func (v *validator) segment(s *Segment) {
 			v.check(b.Storage == NoStorage, "heap: block %#x: got storage %d", b.Addr, b.Storage)
 			continue
 		}
-		v.check(v.state[b.Storage] == unborn, "heap: block %#x: got storage %s in two blocks", b.Addr, storageName(b.Storage))
-		v.check(b.State != Inactive, "heap: block %#x: got storage %s in an inactive block", b.Addr, storageName(b.Storage))
+		v.check(v.state[b.Storage] == unborn, "heap: block %#x: got storage %s in two blocks", b.Addr,
+			storageName(b.Storage))
+		v.check(b.State != Inactive, "heap: block %#x: got storage %s in an inactive block", b.Addr,
+			storageName(b.Storage))
 		v.state[b.Storage] = allocated
 		if b.State == ActiveAwaitingFree {
 			v.state[b.Storage] = awaiting
 		}
 	}
-	v.check(at == s.Addr+uint64(s.Size), "heap: segment %#x: got blocks up to %#x, want %#x", s.Addr, at, s.Addr+uint64(s.Size))
+	v.check(at == s.Addr+uint64(s.Size), "heap: segment %#x: got blocks up to %#x, want %#x", s.Addr, at,
+		s.Addr+uint64(s.Size))
 }
 
 func (v *validator) event(i int, e *Event) {
@@ -97,7 +100,7 @@ func (v *validator) event(i int, e *Event) {
 		return
 	}
 	have := &v.state[e.Storage]
-	v.check(*have == from[0], "event %d: %s: got storage %s %s, want it %s", i, e.Action, storageName(e.Storage), storageStateNames[*have],
-		storageStateNames[from[0]])
+	v.check(*have == from[0], "event %d: %s: got storage %s %s, want it %s", i, e.Action, storageName(e.Storage),
+		storageStateNames[*have], storageStateNames[from[0]])
 	*have = to
 }

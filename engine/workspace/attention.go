@@ -24,7 +24,8 @@ func FlashAttention(p *platform.Platform, q, k *tensor.Meta, dropout bool) []Req
 	}
 	const source = "native/transformers/cuda/flash_attn/flash_api.cpp num_splits_heuristic"
 	rows := n * b * h * lq
-	return []Request{{Bytes: units.Bytes(4 * rows), Source: source}, {Bytes: units.Bytes(4 * rows * flashHead(d)), Source: source}}
+	return []Request{{Bytes: units.Bytes(4 * rows), Source: source},
+		{Bytes: units.Bytes(4 * rows * flashHead(d)), Source: source}}
 }
 
 // flashHead is the head size of the kernel that takes heads of d: 32, 64, 96, 128, 192 or 256.
@@ -75,7 +76,8 @@ func FlashAttentionBackward(q *tensor.Meta) []Request {
 	}
 	b, h, rows, d := q.Sizes[0], q.Sizes[1], divCeil(q.Sizes[2], 128)*128, divCeil(q.Sizes[3], 32)*32
 	const source = "native/transformers/cuda/flash_attn/flash_api.cpp mha_bwd"
-	return []Request{{Bytes: units.Bytes(4 * b * h * rows), Source: source}, {Bytes: units.Bytes(4 * b * h * rows * d), Source: source}}
+	return []Request{{Bytes: units.Bytes(4 * b * h * rows), Source: source},
+		{Bytes: units.Bytes(4 * b * h * rows * d), Source: source}}
 }
 
 // EfficientAttention is the accumulator in float32 that half precision needs for heads of more than

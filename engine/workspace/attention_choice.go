@@ -31,7 +31,8 @@ func (a *Attention) Backend(p *platform.Platform) (platform.SDPABackend, error) 
 		}
 	}
 	return platform.SDPAMath, fmt.Errorf("got query %v, key %v and value %v of %s, which none of %s takes on compute capability %s: PyTorch refuses to run it (torch.nn.attention.sdpa_kernel)",
-		a.Query.Sizes, a.Key.Sizes, a.Value.Sizes, a.Query.DType, strings.Join(p.Attention.Names(), ", "), p.Device.ComputeCapability)
+		a.Query.Sizes, a.Key.Sizes, a.Value.Sizes, a.Query.DType, strings.Join(p.Attention.Names(),
+			", "), p.Device.ComputeCapability)
 }
 
 // Takes says whether a backend may be chosen and its checks pass.
@@ -87,7 +88,8 @@ func (a *Attention) grid() bool { return a.Query.Sizes[0] <= 65535 && a.Query.Si
 
 func (a *Attention) flash(p *platform.Platform) bool {
 	cap := p.Device.ComputeCapability
-	if !a.fourDims() || !a.heads(p, a.Grouped) || !halfType(a.Query.DType) || a.Mask != nil || seenIn215(p) && !a.grid() {
+	if !a.fourDims() || !a.heads(p, a.Grouped) || !halfType(a.Query.DType) || a.Mask != nil || seenIn215(p) &&
+		!a.grid() {
 		return false
 	}
 	d := a.Query.Sizes[3]
@@ -98,7 +100,8 @@ func (a *Attention) flash(p *platform.Platform) bool {
 func (a *Attention) efficient(p *platform.Platform) bool {
 	cap := p.Device.ComputeCapability
 	d := a.Query.DType
-	if !a.fourDims() || !a.heads(p, a.Grouped && p.Release().EfficientGQA) || a.Query.Sizes[3] != a.Key.Sizes[3] || cap.SM() < 50 || cap.SM() > 121 {
+	if !a.fourDims() || !a.heads(p, a.Grouped && p.Release().EfficientGQA) || a.Query.Sizes[3] != a.Key.Sizes[3] ||
+		cap.SM() < 50 || cap.SM() > 121 {
 		return false
 	}
 	align := int64(1)
@@ -130,7 +133,8 @@ func (a *Attention) cudnn(p *platform.Platform) bool {
 	if slices.ContainsFunc([]int64{q.Sizes[3], a.Value.Sizes[3]}, func(d int64) bool { return d%8 != 0 || d > limit }) {
 		return false
 	}
-	if k.Sizes[2] == 1 || a.Dropout > 0 && (q.Sizes[2] == 1 || seenIn215(p)) || q.Sizes[2] == 1 && p.CuDNNAttentionRefusesDecode() {
+	if k.Sizes[2] == 1 || a.Dropout > 0 && (q.Sizes[2] == 1 || seenIn215(p)) || q.Sizes[2] == 1 &&
+		p.CuDNNAttentionRefusesDecode() {
 		return false
 	}
 	return !p.Release().Torch.AtLeast(2, 13) || a.grid()

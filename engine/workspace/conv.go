@@ -10,8 +10,9 @@ import (
 
 // Convolution is a convolution, or a gradient of one, with its parameters given for each spatial dimension.
 type Convolution struct {
-	Input, Weight                            *tensor.Meta
-	Grad                                     *tensor.Meta // of a weight's gradient: the result's gradient, and Weight is what is made
+	Input, Weight *tensor.Meta
+	// of a weight's gradient: the result's gradient, and Weight is what is made
+	Grad                                     *tensor.Meta
 	Stride, Padding, Dilation, OutputPadding []int64
 	Transposed                               bool
 	Groups                                   int64
@@ -61,7 +62,9 @@ func (v *Convolution) Requests(p *platform.Platform, out []int64, by ConvOperato
 		return append(before, v.copies(tensor.Contiguous, "native/cuda/DepthwiseConv2d.cu")...)
 	case ConvCuDNN:
 		copies := v.copies(v.Format(), "native/cudnn/ConvShared.cpp")
-		if by != AnyConv && v.Transposed { // both after the result, the weight's first: aten::convolution copies the input before it calls this
+		// both after the result, the weight's first: aten::convolution copies the input before it
+		// calls this
+		if by != AnyConv && v.Transposed {
 			slices.Reverse(copies)
 			for i := range copies {
 				copies[i].Before = false
@@ -100,12 +103,14 @@ func (v *Convolution) Backend(p *platform.Platform, out []int64) ConvBackend {
 	switch {
 	case v.Input.Numel() == 0:
 		return ConvEmpty
-	case v.isDepthwise() && (v.Input.Numel() > math.MaxInt32 || v.Weight.Numel() > math.MaxInt32): // PyTorch's own kernels count in 32 bits
+	// PyTorch's own kernels count in 32 bits
+	case v.isDepthwise() && (v.Input.Numel() > math.MaxInt32 || v.Weight.Numel() > math.MaxInt32):
 		if !v.CuDNNOff && p.DepthwiseBeyondInt32(v.Format() != tensor.Contiguous) {
 			return ConvCuDNN
 		}
 		return ConvDepthwise
-	case v.isDepthwise() && v.Format() != tensor.Contiguous && v.Input.DType == tensor.BFloat16 && !v.CuDNNOff: // whatever the device
+	// whatever the device
+	case v.isDepthwise() && v.Format() != tensor.Contiguous && v.Input.DType == tensor.BFloat16 && !v.CuDNNOff:
 		return ConvCuDNN
 	case v.isDepthwise():
 		if (v.Format() != tensor.Contiguous || v.depthwiseOfCuDNN()) && v.usesCuDNN(p, out) {
@@ -121,13 +126,15 @@ func (v *Convolution) Backend(p *platform.Platform, out []int64) ConvBackend {
 // isDepthwise is ConvParams::is_depthwise.
 func (v *Convolution) isDepthwise() bool {
 	n := v.Input.Sizes[1]
-	return !v.Transposed && (len(v.Input.Sizes) == 4 || len(v.Input.Sizes) == 5) && n == v.Groups && n > 1 && v.Weight.Sizes[0]%n == 0
+	return !v.Transposed && (len(v.Input.Sizes) == 4 || len(v.Input.Sizes) == 5) && n == v.Groups && n > 1 &&
+		v.Weight.Sizes[0]%n == 0
 }
 
 // depthwiseOfCuDNN is check_cudnn_depthwise_workload_with_filter: half only, square filters of 1, 3
 // or 5; all that step by 1, and of those that step by 2 what was found faster.
 func (v *Convolution) depthwiseOfCuDNN() bool {
-	if v.Input.DType != tensor.Float16 || len(v.Input.Sizes) != 4 || v.Dilation[0] != 1 || v.Dilation[1] != 1 || v.Stride[0] != v.Stride[1] && v.Input.Sizes[2] != 1 {
+	if v.Input.DType != tensor.Float16 || len(v.Input.Sizes) != 4 || v.Dilation[0] != 1 || v.Dilation[1] != 1 ||
+		v.Stride[0] != v.Stride[1] && v.Input.Sizes[2] != 1 {
 		return false
 	}
 	batch, ch, width, filter := v.Input.Sizes[0], v.Input.Sizes[1], v.Input.Sizes[3], v.Weight.Sizes[3]
@@ -184,7 +191,8 @@ func (v *Convolution) As2d() *Convolution {
 	}
 	u := *v
 	u.Input, u.Weight = flat(v.Input), flat(v.Weight)
-	u.Stride, u.Padding, u.Dilation, u.OutputPadding = []int64{1, v.Stride[0]}, []int64{0, v.Padding[0]}, []int64{1, v.Dilation[0]}, []int64{0, v.OutputPadding[0]}
+	u.Stride, u.Padding, u.Dilation, u.OutputPadding = []int64{1, v.Stride[0]}, []int64{0, v.Padding[0]}, []int64{1,
+		v.Dilation[0]}, []int64{0, v.OutputPadding[0]}
 	return &u
 }
 
@@ -207,7 +215,8 @@ func (v *Convolution) NativeGradients(p *platform.Platform, grad *tensor.Meta, w
 	if !OnDevice(v.Input) || v.Input.Numel() == 0 {
 		return nil
 	}
-	const own2d, own3d, slow = "native/cuda/DepthwiseConv2d.cu", "native/cuda/DepthwiseConv3d.cu", "native/cuda/ConvolutionMM2d.cu"
+	const own2d, own3d, slow = "native/cuda/DepthwiseConv2d.cu", "native/cuda/DepthwiseConv3d.cu",
+		"native/cuda/ConvolutionMM2d.cu"
 	switch depthwise := v.Backend(p, grad.Sizes) == ConvDepthwise; {
 	case depthwise && len(v.Input.Sizes) == 5:
 		return Contiguous(own3d, grad, v.Input, v.Weight)

@@ -34,7 +34,8 @@ func ofCall(c *profile.Call) (*Convolution, []int64, error) {
 		return nil, nil, err
 	}
 	f := tensor.Contiguous
-	if !slices.Equal(c.InputStrides, tensor.FormatStrides(c.Input, f)) || !slices.Equal(c.WeightStrides, tensor.FormatStrides(c.Weight, f)) {
+	if !slices.Equal(c.InputStrides, tensor.FormatStrides(c.Input, f)) ||
+		!slices.Equal(c.WeightStrides, tensor.FormatStrides(c.Weight, f)) {
 		f = tensor.ChannelsLast
 		if len(c.Input) == 5 {
 			f = tensor.ChannelsLast3d
@@ -44,14 +45,16 @@ func ofCall(c *profile.Call) (*Convolution, []int64, error) {
 	for i := range c.Stride {
 		n := c.Input[i+2] + 2*c.Padding[i] - c.Dilation[i]*(c.Weight[i+2]-1) - 1
 		if c.Stride[i] < 1 || n < 0 {
-			return nil, nil, fmt.Errorf("got a window of %v with stride %v on an input of %v, want one that fits", c.Weight[2:], c.Stride, c.Input)
+			return nil, nil, fmt.Errorf("got a window of %v with stride %v on an input of %v, want one that fits",
+				c.Weight[2:], c.Stride, c.Input)
 		}
 		y = append(y, n/c.Stride[i]+1)
 	}
 	var metas [3]*tensor.Meta
 	for i, sizes := range [][]int64{c.Input, c.Weight, y} {
 		if n, err := tensor.Product(sizes); err != nil || n > hugeOperand {
-			return nil, nil, errors.Join(err, fmt.Errorf("got an operand of sizes %v, want fewer than %d elements", sizes, int64(hugeOperand)))
+			return nil, nil, errors.Join(err, fmt.Errorf("got an operand of sizes %v, want fewer than %d elements",
+				sizes, int64(hugeOperand)))
 		}
 		metas[i] = &tensor.Meta{DType: dtype, Sizes: sizes, Strides: tensor.FormatStrides(sizes, f), Device: "cuda"}
 	}

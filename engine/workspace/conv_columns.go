@@ -26,7 +26,8 @@ func (v *Convolution) Columns(p *platform.Platform, out []int64) []Request {
 		if v.Input.Sizes[0] > 1 { // a slice of the channels of several samples is not contiguous
 			part = []Request{CopyOf(group.Input, "native/Convolution.cpp subtensor")}
 		}
-		result := Request{Bytes: units.Bytes(tensor.Numel(outGroup) * v.Input.DType.ItemSize()), Source: "native/Convolution.cpp _convolution"}
+		result := Request{Bytes: units.Bytes(tensor.Numel(outGroup) * v.Input.DType.ItemSize()),
+			Source: "native/Convolution.cpp _convolution"}
 		whole = slices.Concat(whole, part, group.products(p, outGroup, result))
 		if part != nil {
 			whole = append(whole, DropPast(1))
@@ -55,7 +56,8 @@ func (v *Convolution) group(out []int64) (one *Convolution, sizes []int64) {
 func (v *Convolution) products(p *platform.Platform, out []int64, result Request) []Request {
 	all := []Request{result}
 	n := v.Input.DType.ItemSize()
-	if first := v.Input.NBytes(); v.Transposed && len(out) == 5 && first < units.Bytes(tensor.Numel(out)*n) { // made like the input, then resized
+	// made like the input, then resized
+	if first := v.Input.NBytes(); v.Transposed && len(out) == 5 && first < units.Bytes(tensor.Numel(out)*n) {
 		held := 1
 		if result.Result > 0 {
 			held = 0
@@ -65,7 +67,8 @@ func (v *Convolution) products(p *platform.Platform, out []int64, result Request
 	patches := v.patches(out)
 	times := v.Input.Sizes[0]
 	if v.Transposed && v.Bias {
-		patches = append(patches, Request{Bytes: units.Bytes(tensor.Numel(out[2:]) * n), Source: columnsSource}) // ones, by which the bias is multiplied
+		// ones, by which the bias is multiplied
+		patches = append(patches, Request{Bytes: units.Bytes(tensor.Numel(out[2:]) * n), Source: columnsSource})
 		times *= 2
 	}
 	return slices.Concat(all, patches, InTurn(CuBLAS(p), times), slices.Repeat([]Request{Drop(1)}, len(patches)))
@@ -75,7 +78,8 @@ func (v *Convolution) products(p *platform.Platform, out []int64, result Request
 // padding reads the input itself, in two dimensions.
 func (v *Convolution) patches(out []int64) []Request {
 	plain := func(ns []int64, n int64) bool { return !slices.ContainsFunc(ns, func(m int64) bool { return m != n }) }
-	if len(out) == 4 && !v.Transposed && plain(v.Weight.Sizes[2:], 1) && plain(v.Stride, 1) && plain(v.Dilation, 1) && plain(v.Padding, 0) {
+	if len(out) == 4 && !v.Transposed && plain(v.Weight.Sizes[2:], 1) && plain(v.Stride, 1) && plain(v.Dilation, 1) &&
+		plain(v.Padding, 0) {
 		return nil
 	}
 	places := tensor.Numel(out[2:])

@@ -18,7 +18,8 @@ import (
 // CuDNN is what cuDNN's kernel takes.
 func (a *Attention) CuDNN(p *platform.Platform) Request {
 	q, hopper := a.Query, p.Device.ComputeCapability.Major == 9
-	r := Request{Source: fmt.Sprintf("cuDNN 9.19 to 9.26 for %s, asked with a driver that has no device", platform.DeviceClass(p.Device))}
+	r := Request{Source: fmt.Sprintf("cuDNN 9.19 to 9.26 for %s, asked with a driver that has no device",
+		platform.DeviceClass(p.Device))}
 	switch {
 	case q.Sizes[2] == 1 && hopper:
 		r.Bytes = a.splitBytes(a.splits(p.Device.SMs))
@@ -26,7 +27,8 @@ func (a *Attention) CuDNN(p *platform.Platform) Request {
 		r.Bytes = 256
 	}
 	if !attentionAsked(p) || q.Sizes[2] == 1 && !hopper || a.Dropout > 0 {
-		r.Note, r.Source = note.WorkspaceEstimate, "the workspace of cuDNN's attention is by formula: cuDNN answers only with a driver"
+		r.Note, r.Source = note.WorkspaceEstimate,
+			"the workspace of cuDNN's attention is by formula: cuDNN answers only with a driver"
 		r.Upper = max(r.Bytes, 512)
 		if q.Sizes[2] == 1 {
 			r.Upper = max(r.Bytes, a.splitBytes(mostSplits))
@@ -38,7 +40,8 @@ func (a *Attention) CuDNN(p *platform.Platform) Request {
 // attentionAsked says that the release and the device were asked.
 func attentionAsked(p *platform.Platform) bool {
 	v, c := p.CuDNN, p.Device.ComputeCapability
-	return v.AtLeast(9, 19) && v.Compare(platform.Version{Major: 9, Minor: 27}) < 0 && c.Minor == 0 && (c.Major == 9 || c.Major == 10)
+	return v.AtLeast(9, 19) && v.Compare(platform.Version{Major: 9, Minor: 27}) < 0 && c.Minor == 0 &&
+		(c.Major == 9 || c.Major == 10)
 }
 
 const mostSplits = 64

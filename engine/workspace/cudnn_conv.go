@@ -18,7 +18,8 @@ func (v *Convolution) CuDNN(p *platform.Platform, out []int64, fused bool) []Req
 	n := convBytes{int64(v.Input.NBytes()), int64(v.Weight.NBytes()), tensor.Numel(out) * v.Input.DType.ItemSize()}
 	likely := v.byRule(p, n, out)
 	r := Request{
-		Bytes: units.Bytes(likely), Upper: units.Bytes(max(likely, v.upperByRule(p, n, out))), Note: note.WorkspaceEstimate,
+		Bytes: units.Bytes(likely), Upper: units.Bytes(max(likely, v.upperByRule(p, n, out))),
+		Note:   note.WorkspaceEstimate,
 		Source: "a cuDNN convolution's workspace is by formula: no workspace profile has it",
 	}
 	by, call := p.Answerer(), v.Call(p, out)
@@ -34,13 +35,16 @@ func (v *Convolution) CuDNN(p *platform.Platform, out []int64, fused bool) []Req
 	default:
 		r.Asked = &Asked{Call: call}
 		if a, ok = p.Workspace.Lookup(by, call); ok {
-			r = Request{Bytes: a.Bytes, Source: fmt.Sprintf("%s, engine %d", answererText(by), a.Engine), Asked: &Asked{call, by, a.Engine}}
+			r = Request{Bytes: a.Bytes, Source: fmt.Sprintf("%s, engine %d", answererText(by), a.Engine),
+				Asked: &Asked{call, by, a.Engine}}
 		} else if !p.AnswersDeviceless() {
 			var other profile.Answerer
 			if a, other, ok = p.Workspace.StandIn(by, call); ok {
 				r = Request{
-					Bytes: a.Bytes, Upper: max(r.Upper, a.Bytes), Note: note.WorkspaceStandIn, Asked: &Asked{call, other, a.Engine},
-					Source: fmt.Sprintf("%s answered in the place of %s, which does not answer without a device", answererText(other), by.Version),
+					Bytes: a.Bytes, Upper: max(r.Upper, a.Bytes), Note: note.WorkspaceStandIn,
+					Asked: &Asked{call, other, a.Engine},
+					Source: fmt.Sprintf("%s answered in the place of %s, which does not answer without a device",
+						answererText(other), by.Version),
 				}
 			}
 		}
@@ -92,8 +96,9 @@ func benchmark(r Request, call *profile.Call, most, upper units.Bytes) []Request
 func (v *Convolution) Call(p *platform.Platform, out []int64) *profile.Call {
 	f := v.Format()
 	k := &profile.Call{
-		Op: "conv", Direction: "forward", DType: v.Input.DType.String(), Groups: v.Groups, Deterministic: p.Deterministic,
-		AllowTF32: p.TF32CuDNN, Benchmark: p.Benchmark,
+		Op: "conv", Direction: "forward", DType: v.Input.DType.String(), Groups: v.Groups,
+		Deterministic: p.Deterministic,
+		AllowTF32:     p.TF32CuDNN, Benchmark: p.Benchmark,
 		Input: v.Input.Sizes, Weight: v.Weight.Sizes, Padding: v.Padding, Stride: v.Stride, Dilation: v.Dilation,
 	}
 	switch {

@@ -61,9 +61,11 @@ func (a *Attention) EfficientBackward(p *platform.Platform, grad *tensor.Meta) [
 	const source = "native/transformers/cuda/attention_backward.cu delta"
 	delta := Request{Bytes: units.Bytes(4 * b * h * m), Source: source}
 	var out []Request
-	turned := tensor.Meta{DType: grad.DType, Sizes: []int64{b, m, h, value}, Strides: []int64{grad.Strides[0], grad.Strides[2], grad.Strides[1], grad.Strides[3]}}
+	turned := tensor.Meta{DType: grad.DType, Sizes: []int64{b, m, h, value},
+		Strides: []int64{grad.Strides[0], grad.Strides[2], grad.Strides[1], grad.Strides[3]}}
 	if !turned.IsContiguous() {
-		out = append(out, Request{Bytes: units.Bytes(b * m * h * value * grad.DType.ItemSize()), Before: true, Source: "native/transformers/cuda/attention_backward.cu grad_out"})
+		out = append(out, Request{Bytes: units.Bytes(b * m * h * value * grad.DType.ItemSize()), Before: true,
+			Source: "native/transformers/cuda/attention_backward.cu grad_out"})
 	}
 	product := Request{Bytes: units.Bytes(4 * b * h * m * value), Source: source}
 	switch {
@@ -74,8 +76,10 @@ func (a *Attention) EfficientBackward(p *platform.Platform, grad *tensor.Meta) [
 	default: // the output times its gradient, the sum, and the sum in the other layout
 		out = append(out, product, delta, delta, DropPast(1), DropPast(1))
 	}
-	room := divCeil(m, kernel.rows) * divCeil(head, kernel.columns) * (kernel.rows*kernel.columns + 4) // of the query's gradient: GradQTempStorage
-	if half && kernel.most > kernel.rows {                                                             // those of key and value do not stay in registers
+	// of the query's gradient: GradQTempStorage
+	room := divCeil(m, kernel.rows) * divCeil(head, kernel.columns) * (kernel.rows*kernel.columns + 4)
+	// those of key and value do not stay in registers
+	if half && kernel.most > kernel.rows {
 		splits := divCeil(k.Sizes[2], kernel.columns)
 		if b*h >= 256 {
 			splits = 1
@@ -83,7 +87,8 @@ func (a *Attention) EfficientBackward(p *platform.Platform, grad *tensor.Meta) [
 		splits = max(min(splits, 200/max(b*h, 1)), 1)
 		room += splits * kernel.columns * (divCeil(head, kernel.rows) + divCeil(value, kernel.rows)) * kernel.rows
 	}
-	sums := Request{Bytes: units.Bytes(4 * b * h * divCeil(room, 4) * 4), Source: "native/transformers/cuda/mem_eff_attention/kernel_backward.h workspace_size"}
+	sums := Request{Bytes: units.Bytes(4 * b * h * divCeil(room, 4) * 4),
+		Source: "native/transformers/cuda/mem_eff_attention/kernel_backward.h workspace_size"}
 	if !p.Device.ComputeCapability.AtLeast(7, 5) { // no release that was asked runs there
 		sums.Upper, sums.Note = sums.Bytes, note.WorkspaceEstimate
 	}

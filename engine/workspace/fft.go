@@ -15,5 +15,6 @@ func CuFFT(x *tensor.Meta, complexToReal bool) []Request {
 	if complexToReal {
 		out = append(out, CopyOf(x, "native/cuda/SpectralOps.cpp _fft_c2r_cufft"))
 	}
-	return append(out, Request{Upper: 2 * x.NBytes(), Source: "cuFFT's work area is not known: taken as none", Note: note.WorkspaceEstimate})
+	return append(out, Request{Upper: 2 * x.NBytes(), Source: "cuFFT's work area is not known: taken as none",
+		Note: note.WorkspaceEstimate})
 }

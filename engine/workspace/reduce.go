@@ -51,11 +51,13 @@ func Reduction(p *platform.Platform, x *tensor.Meta, dims []int, acc Accumulator
 	if !OnDevice(x) || d.SMs == 0 {
 		return nil
 	}
-	buffer, semaphores := shapeReduction(x, dims).staging(acc.bytes(x.DType), x.DType.ItemSize(), int64(d.SMs), threadsPerSM(d.ComputeCapability))
+	buffer, semaphores := shapeReduction(x, dims).staging(acc.bytes(x.DType), x.DType.ItemSize(), int64(d.SMs),
+		threadsPerSM(d.ComputeCapability))
 	if buffer == 0 {
 		return nil
 	}
-	return []Request{{Bytes: units.Bytes(buffer), Source: reduceSource}, {Bytes: units.Bytes(semaphores), Source: reduceSource}}
+	return []Request{{Bytes: units.Bytes(buffer), Source: reduceSource},
+		{Bytes: units.Bytes(semaphores), Source: reduceSource}}
 }
 
 // reduceShape is a reduction as TensorIterator sees it: reduced dimensions first, each group in the

@@ -21,15 +21,17 @@ import (
 // drops. The results are made after the requests that come Before them, or where Result says.
 type Request struct {
 	Bytes, Upper units.Bytes // Upper where Bytes is an estimate, else 0
-	Keep         string      // "": freed when the operator returns; else it stays, once a key (a library handle and stream)
-	Trial        string      // not "": taken once a key, freed at once, and the cache emptied (cuDNN's benchmark)
-	Before       bool        // asked for before the results exist
-	Drops        int         // how many of the requests before it that still live are given back first, the latest first
-	Past         int         // how many of the latest requests stay while those before them are given back
-	Result       int         // nothing is asked for: the operator's result of that number, from 1, is made here
-	Source       string      // where the figure comes from
-	Note         note.ID     // of the note this figure deserves, or ""
-	Asked        *Asked      // the library call behind it; nil where PyTorch's own code decides
+	// "": freed when the operator returns; else it stays, once a key (a library handle and stream)
+	Keep   string
+	Trial  string // not "": taken once a key, freed at once, and the cache emptied (cuDNN's benchmark)
+	Before bool   // asked for before the results exist
+	// how many of the requests before it that still live are given back first, the latest first
+	Drops  int
+	Past   int     // how many of the latest requests stay while those before them are given back
+	Result int     // nothing is asked for: the operator's result of that number, from 1, is made here
+	Source string  // where the figure comes from
+	Note   note.ID // of the note this figure deserves, or ""
+	Asked  *Asked  // the library call behind it; nil where PyTorch's own code decides
 }
 
 // Asked is a library call that decides on its own how much it takes, and who answered for it.

@@ -37,7 +37,8 @@ func (l RecurrentLayers) CuDNN() []Request {
 		for _, w := range l.Weights {
 			bytes += w.NBytes()
 		}
-		out = append(out, Request{Bytes: bytes, Source: "native/cudnn/RNN.cpp weight_buf: the weights are not one chunk of memory"})
+		out = append(out,
+			Request{Bytes: bytes, Source: "native/cudnn/RNN.cpp weight_buf: the weights are not one chunk of memory"})
 	}
 	rows := tensor.Numel(x.Sizes[:len(x.Sizes)-1])
 	return append(out, Request{

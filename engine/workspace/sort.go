@@ -29,7 +29,8 @@ func Sort(p *platform.Platform, x *tensor.Meta, dim int) []Request {
 	}
 	var out []Request
 	if x.Strides[dim] != 1 {
-		out = append(out, CopyOf(x, source), CopyOf(x, source), Request{Bytes: units.Bytes(8 * n), Source: source}) // and results as it lies
+		// and results as it lies
+		out = append(out, CopyOf(x, source), CopyOf(x, source), Request{Bytes: units.Bytes(8 * n), Source: source})
 	}
 	key := x.DType.ItemSize()
 	rows, all := n/length, Request{Bytes: units.Bytes(8 * n), Source: source}
@@ -42,8 +43,8 @@ func Sort(p *platform.Platform, x *tensor.Meta, dim int) []Request {
 		if p.Device.ComputeCapability.Major >= 9 {
 			bySlice.value = 4
 		}
-		return append(out, all, all, Request{Bytes: units.Bytes(key * n), Source: source}, cubRequest(p, radixSort{n: n, key: key}.bytes(p), source), Drop(2),
-			cubRequest(p, bySlice.bytes(p), source))
+		return append(out, all, all, Request{Bytes: units.Bytes(key * n), Source: source},
+			cubRequest(p, radixSort{n: n, key: key}.bytes(p), source), Drop(2), cubRequest(p, bySlice.bytes(p), source))
 	}
 	return append(out, all, cubRequest(p, cubStorage(key*n, 8*n), source))
 }
@@ -67,7 +68,8 @@ func TopK(p *platform.Platform, x *tensor.Meta, dim int, k int64) []Request {
 		blocks := rows * divCeil(length, items)
 		item := x.DType.ItemSize()
 		sums := cubRequest(p, 5*cubPart-1, source)
-		parts := []Request{made(rows * item), made(8 * rows), made(2 * max(item, 4) * rows), made(512 * blocks), made(1024 * rows), made(4 * blocks), made(4 * blocks)}
+		parts := []Request{made(rows * item), made(8 * rows), made(2 * max(item, 4) * rows), made(512 * blocks),
+			made(1024 * rows), made(4 * blocks), made(4 * blocks)}
 		out = append(append(out, parts...), sums, Drop(1), sums, Drop(1+len(parts)))
 	}
 	if k > 4096 {
@@ -106,7 +108,9 @@ func severalBlocks(rows, length int64) bool {
 // sort's double buffers.
 func SortedIndices(n int64, source string) []Request {
 	v := Request{Bytes: units.Bytes(8 * n), Source: source, Note: note.WorkspaceEstimate}
-	return append(slices.Repeat([]Request{v}, 4), Request{Bytes: units.Bytes(16 * n), Upper: units.Bytes(16*n + 1<<20), Source: source, Note: note.WorkspaceEstimate})
+	return append(slices.Repeat([]Request{v}, 4),
+		Request{Bytes: units.Bytes(16 * n), Upper: units.Bytes(16*n + 1<<20), Source: source,
+			Note: note.WorkspaceEstimate})
 }
 
 // EmbeddingBackward is the sort of the indices, which few of them do without

@@ -40,7 +40,8 @@ func DeformConv2d(p *platform.Platform, x, weight *tensor.Meta, out []int64) []R
 	const source = "torchvision/csrc/ops/cuda/deform_conv2d_kernel.cu"
 	result := Request{Bytes: units.Bytes(tensor.Numel(out) * x.DType.ItemSize()), Source: source}
 	product := append(CuBLAS(p), Drop(len(CuBLAS(p))))
-	return Before(append([]Request{result, result, {Bytes: units.Bytes(columns * x.DType.ItemSize()), Source: source}}, product...)...)
+	return Before(append([]Request{result, result, {Bytes: units.Bytes(columns * x.DType.ItemSize()), Source: source}},
+		product...)...)
 }
 
 // Upsample are the contiguous copies of result, of sizes out, and input, that a kernel makes of

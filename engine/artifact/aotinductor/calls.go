@@ -12,8 +12,10 @@ import (
 
 // quiet are calls that neither make nor end a tensor.
 var quiet = map[string]bool{
-	"AOTI_TORCH_CHECK": true, "AOTI_TORCH_WARN": true, "__check_inputs_outputs": true, "assert_size_stride": true, "assert_alignment": true, "assert_numel": true,
-	"inputs.clear": true, "aoti_torch_get_data_ptr": true, "stream_guard": true, "AOTICudaStreamGuard": true, "cpp_fused": true,
+	"AOTI_TORCH_CHECK": true, "AOTI_TORCH_WARN": true, "__check_inputs_outputs": true, "assert_size_stride": true,
+	"assert_alignment": true, "assert_numel": true,
+	"inputs.clear": true, "aoti_torch_get_data_ptr": true, "stream_guard": true, "AOTICudaStreamGuard": true,
+	"cpp_fused": true,
 }
 
 // call reads a call that is a separate statement.
@@ -73,7 +75,8 @@ func (r *cppReader) tensor(x *term) (a program.Arg, ok bool, err error) {
 	case strings.HasSuffix(x.text, ".get") && len(x.args) == 0:
 		a, ok = r.names[strings.TrimSuffix(x.text, ".get")]
 		return a, ok, nil
-	case (x.text == "wrap_with_raii_handle_if_needed" || x.text == "RAIIAtenTensorHandle" || x.text == "temporary_reference" || x.text == "std::move") && len(x.args) == 1:
+	case (x.text == "wrap_with_raii_handle_if_needed" || x.text == "RAIIAtenTensorHandle" ||
+		x.text == "temporary_reference" || x.text == "std::move") && len(x.args) == 1:
 		return r.wrapped(x)
 	case x.text == "reinterpret_tensor_wrapper" && len(x.args) == 5:
 		of, ok, err := r.tensor(x.args[0])
@@ -243,8 +246,9 @@ func (r *cppReader) deleted(x *term) error {
 }
 
 var (
-	version  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`_v\d+$`) })
-	overload = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`_[A-Z]\w*$`) }) // pow_Tensor_Scalar is pow.Tensor_Scalar
+	version = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`_v\d+$`) })
+	// pow_Tensor_Scalar is pow.Tensor_Scalar
+	overload = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`_[A-Z]\w*$`) })
 )
 
 // operator reads a call of an operator of PyTorch's: its arguments as C has them.
@@ -252,7 +256,8 @@ func (r *cppReader) operator(x *term, name string, args []*term, outs []string) 
 	if name == "proxy_executor_call_function" {
 		return r.proxied(x)
 	}
-	if s := shims()[strings.TrimPrefix(strings.TrimPrefix(name, "cuda_"), "cpu_")]; s != nil && s.count() == len(x.args) {
+	if s := shims()[strings.TrimPrefix(strings.TrimPrefix(name, "cuda_"), "cpu_")]; s != nil &&
+		s.count() == len(x.args) {
 		return r.known(x, s)
 	}
 	return r.inferred(x, name, args, outs)
@@ -278,7 +283,8 @@ func (r *cppReader) inferred(x *term, name string, args []*term, outs []string) 
 		if err != nil {
 			return err
 		}
-		if count >= 0 && i+1 < len(args) && args[i+1].kind == intTerm && args[i+1].n == int64(count) { // a list's length, or a device's number
+		// a list's length, or a device's number
+		if count >= 0 && i+1 < len(args) && args[i+1].kind == intTerm && args[i+1].n == int64(count) {
 			i++
 		}
 		list = append(list, a)
@@ -345,7 +351,8 @@ func (r *cppReader) argument(x *term) (a program.Arg, count int, err error) {
 	case x.kind == nameTerm && x.text == "cached_torch_layout_strided":
 		return program.Arg{Const: int64(0)}, alone, nil
 	case x.kind == nameTerm && memoryFormats[strings.TrimPrefix(x.text, "cached_torch_memory_format_")] > 0:
-		return program.Arg{Const: memoryFormats[strings.TrimPrefix(x.text, "cached_torch_memory_format_")] - 1}, alone, nil
+		return program.Arg{Const: memoryFormats[strings.TrimPrefix(x.text, "cached_torch_memory_format_")] - 1}, alone,
+			nil
 	}
 	if f, ok := x.unbounded(); ok {
 		return program.Arg{Const: f}, alone, nil

@@ -35,7 +35,8 @@ type input struct {
 // Conditions of blocks that are not run, or that hold what is known to be true.
 const (
 	checksInputs = "_check_aoti_runtime_check_inputs_env" // AOTI_RUNTIME_CHECK_INPUTS: asserts alone
-	aligns       = "reinterpret_cast"                     // copies an input that is not aligned to 16 bytes, as PyTorch's allocator makes none
+	// copies an input that is not aligned to 16 bytes, as PyTorch's allocator makes none
+	aligns = "reinterpret_cast"
 )
 
 func (r *cppReader) run(list []statement) error {
@@ -57,7 +58,8 @@ func (r *cppReader) statement(s *statement) error {
 	case s.cond != nil && s.cond.text == checksInputs:
 		return r.asserts(s.block)
 	case s.cond != nil && s.cond.text == aligns:
-		return only(s.block, "AOTI_TORCH_WARN", "AOTI_TORCH_ERROR_CODE_CHECK", "aoti_torch_clone_preserve_strides", "std::move", "RAIIAtenTensorHandle")
+		return only(s.block, "AOTI_TORCH_WARN", "AOTI_TORCH_ERROR_CODE_CHECK", "aoti_torch_clone_preserve_strides",
+			"std::move", "RAIIAtenTensorHandle")
 	case s.cond != nil:
 		return r.control(s)
 	case s.right == nil:
@@ -148,14 +150,16 @@ func (r *cppReader) assignment(s *statement) error {
 		return nil
 	case x.kind == nameTerm && len(s.left) == 1 && numberTypes[first]: // int64_t u0_raw;
 		return nil
-	case first == "RAIIAtenTensorHandle" && x.kind == callTerm && len(x.args) == 1 && x.args[0].kind == nameTerm: // RAIIAtenTensorHandle buf0(buf0_handle)
+	// RAIIAtenTensorHandle buf0(buf0_handle)
+	case first == "RAIIAtenTensorHandle" && x.kind == callTerm && len(x.args) == 1 && x.args[0].kind == nameTerm:
 		a, ok := r.handles[x.args[0].text]
 		if !ok {
 			return fail(s.where, "got %s, want a handle that was made", x.args[0])
 		}
 		r.bind(x.text, a)
 		return nil
-	case strings.HasSuffix(first, "Guard"), first == "stream_guard", first == "CUdeviceptr", x.kind == callTerm && x.text == "steal_from_raw_handles_to_raii_handles":
+	case strings.HasSuffix(first, "Guard"), first == "stream_guard", first == "CUdeviceptr", x.kind == callTerm &&
+		x.text == "steal_from_raw_handles_to_raii_handles":
 		return nil
 	case x.kind == callTerm && x.text == "constants_.at" && len(x.args) == 1 && x.args[0].kind == intTerm:
 		n := x.args[0].n
@@ -164,7 +168,8 @@ func (r *cppReader) assignment(s *statement) error {
 		}
 		r.names[name] = program.Arg{Const: r.states[n]}
 		return nil
-	case x.text == "std::move" && len(x.args) == 1 && len(s.left) == 1 && x.args[0].kind == nameTerm: // of a name that is declared
+	// of a name that is declared
+	case x.text == "std::move" && len(x.args) == 1 && len(s.left) == 1 && x.args[0].kind == nameTerm:
 		return r.assign(name, x.args[0].text, s.where)
 	case x.text == "std::move" && len(x.args) == 1:
 		return r.moved(name, x.args[0], s.where)
@@ -179,7 +184,8 @@ func (r *cppReader) assignment(s *statement) error {
 		}
 		r.size(name, a, x.args[0].n, s.where)
 		return nil
-	case len(s.left) == 1 && r.numbers[name] != nil && x.kind != callTerm: // a kernel's xnumel, as it is for the next one
+	// a kernel's xnumel, as it is for the next one
+	case len(s.left) == 1 && r.numbers[name] != nil && x.kind != callTerm:
 		r.numbers[name] = x
 		return nil
 	case first == "int64_t" || first == "double" || first == "int32_t" || first == "float" || first == "bool":
@@ -191,7 +197,9 @@ func (r *cppReader) assignment(s *statement) error {
 			return err
 		}
 		if !ok {
-			r.numbers[name] = x // arg0_1_size, the kernels, or an optional number, device or dtype that a call is given by address
+			// arg0_1_size, the kernels, or an optional number, device or dtype that a call is given
+			// by address
+			r.numbers[name] = x
 			return nil
 		}
 		r.keep(name, a)

@@ -7,7 +7,8 @@ import (
 )
 
 // numberTypes are those of numbers that are declared before they are read.
-var numberTypes = map[string]bool{"int64_t": true, "int32_t": true, "double": true, "float": true, "bool": true, "auto": true, "int16_t": true, "int8_t": true, "uint8_t": true}
+var numberTypes = map[string]bool{"int64_t": true, "int32_t": true, "double": true, "float": true, "bool": true,
+	"auto": true, "int16_t": true, "int8_t": true, "uint8_t": true}
 
 // control reads if (buf1_scalar == 0) {…} else {…}, if (!(u0 <= 8L)) { throw …; } and while (1) {…
 // if (!buf1_scalar) break; …}.
@@ -45,7 +46,8 @@ func (r *cppReader) tested(s *statement) (*program.Value, int64, error) {
 			return n.Outs[0], x.args[1].n, nil
 		}
 	}
-	return nil, 0, fail(s.where, "got a block that runs if %s, want a comparison of a value that was read with a number", s.cond)
+	return nil, 0, fail(s.where,
+		"got a block that runs if %s, want a comparison of a value that was read with a number", s.cond)
 }
 
 // again reads a loop.
@@ -61,8 +63,10 @@ func (r *cppReader) again(s *statement) error {
 				continue
 			}
 			x := inner.test
-			if x == nil || x.kind != signTerm || x.text != "!" || len(x.args) != 1 || r.reads[x.args[0].text] == nil || len(r.reads[x.args[0].text].Outs) != 1 {
-				return fail(inner.where, "got a loop that is left if %s, want a value that was read to be nought", inner.cond)
+			if x == nil || x.kind != signTerm || x.text != "!" || len(x.args) != 1 || r.reads[x.args[0].text] == nil ||
+				len(r.reads[x.args[0].text].Outs) != 1 {
+				return fail(inner.where, "got a loop that is left if %s, want a value that was read to be nought",
+					inner.cond)
 			}
 			if err := r.leaves(r.reads[x.args[0].text].Outs[0], before, inner.where); err != nil {
 				return err
@@ -74,5 +78,6 @@ func (r *cppReader) again(s *statement) error {
 
 // breaks says whether a statement leaves a loop.
 func breaks(s *statement) bool {
-	return s.cond != nil && len(s.block) == 1 && s.block[0].right != nil && s.block[0].right.kind == nameTerm && s.block[0].right.text == "break" && s.other == nil
+	return s.cond != nil && len(s.block) == 1 && s.block[0].right != nil && s.block[0].right.kind == nameTerm &&
+		s.block[0].right.text == "break" && s.other == nil
 }

@@ -32,7 +32,9 @@ type graph struct {
 }
 
 func newGraph() *graph {
-	g := &graph{reads: map[string]*program.Node{}, least: map[string]int64{}, most: map[string]int64{}, names: map[string]program.Arg{}, numbers: map[string]*term{}, arrays: map[string]*term{}, made: map[*program.Value]*program.Node{}, none: map[*program.Value]bool{}}
+	g := &graph{reads: map[string]*program.Node{}, least: map[string]int64{}, most: map[string]int64{},
+		names: map[string]program.Arg{}, numbers: map[string]*term{}, arrays: map[string]*term{},
+		made: map[*program.Value]*program.Node{}, none: map[*program.Value]bool{}}
 	g.now = &g.body
 	return g
 }
@@ -44,7 +46,8 @@ func (g *graph) value(name string) *program.Value {
 
 // node appends a node, with what it was made of as the place.
 func (g *graph) node(op string, where place) *program.Node {
-	n := &program.Node{Operation: &program.Operation{Op: op, Where: program.Where{Line: where.line, Stmt: int32(g.nodes)}}}
+	n := &program.Node{Operation: &program.Operation{Op: op,
+		Where: program.Where{Line: where.line, Stmt: int32(g.nodes)}}}
 	g.nodes++
 	g.now.Nodes = append(g.now.Nodes, n)
 	return n
@@ -178,7 +181,8 @@ func copied(n *program.Node, origin string) string {
 
 // libraries are operators that inductor leaves to them.
 var libraries = map[string]bool{
-	"aten::convolution": true, "aten::convolution_backward": true, "aten::mm": true, "aten::addmm": true, "aten::bmm": true, "aten::baddbmm": true,
+	"aten::convolution": true, "aten::convolution_backward": true, "aten::mm": true, "aten::addmm": true,
+	"aten::bmm": true, "aten::baddbmm": true,
 }
 
 // note reads "Topologically Sorted Source Nodes: [linear, gelu], Original ATen: [aten.addmm,

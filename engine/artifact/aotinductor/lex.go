@@ -190,7 +190,8 @@ func (x *lexer) number() {
 	end := x.pos
 	for end < len(x.text) {
 		c := x.text[end]
-		exponent := (c == '+' || c == '-') && (x.text[end-1] == 'e' || x.text[end-1] == 'E') && !strings.HasPrefix(x.text[x.pos:], "0x")
+		exponent := (c == '+' || c == '-') && (x.text[end-1] == 'e' || x.text[end-1] == 'E') &&
+			!strings.HasPrefix(x.text[x.pos:], "0x")
 		if !letter(c) && !digit(c) && c != '.' && !exponent {
 			break
 		}

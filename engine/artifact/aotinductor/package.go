@@ -105,7 +105,8 @@ func wrapperOf(f fs.FS, model string) (string, error) {
 	}
 	switch {
 	case model != "" && !slices.Contains(folders, model):
-		return "", fmt.Errorf("got no model %s in the package, want one of %s", short(model), strings.Join(folders, ", "))
+		return "", fmt.Errorf("got no model %s in the package, want one of %s", short(model),
+			strings.Join(folders, ", "))
 	case len(loaded) == 1:
 		return loaded[0], nil
 	case model != "":
@@ -176,7 +177,8 @@ func decodePackage(text, record string, with beside) (*program.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &cppReader{graph: newGraph(), own: with.own, declared: map[string]bool{}, handles: map[string]program.Arg{}, results: map[int]program.Arg{}}
+	r := &cppReader{graph: newGraph(), own: with.own, declared: map[string]bool{}, handles: map[string]program.Arg{},
+		results: map[int]program.Arg{}}
 	r.places = with.lines
 	if r.states, err = constants(head); err != nil {
 		return nil, err
@@ -266,7 +268,8 @@ func limit(head, begin string) (int64, bool) {
 
 // The kinds of constants (torch/csrc/inductor/aoti_runtime/model_base.h ConstantType).
 var constantKinds = map[string]tensor.Category{
-	"Unknown": tensor.Parameter, "Parameter": tensor.Parameter, "Buffer": tensor.Buffer, "TensorConstant": tensor.Constant, "FoldedConstant": tensor.Constant,
+	"Unknown": tensor.Parameter, "Parameter": tensor.Parameter, "Buffer": tensor.Buffer,
+	"TensorConstant": tensor.Constant, "FoldedConstant": tensor.Constant,
 }
 
 // maxConstants bounds a model: the largest published has 100,000.
@@ -292,7 +295,8 @@ func constants(head string) ([]*program.State, error) {
 			return nil, fmt.Errorf("got constant %s after %d, want them in order", short(number), len(out)-1)
 		}
 		if n == len(out) {
-			out = append(out, &program.State{Class: tensor.Parameter, Storage: n, Meta: tensor.Meta{DType: tensor.Undefined, Device: "cuda"}})
+			out = append(out, &program.State{Class: tensor.Parameter, Storage: n,
+				Meta: tensor.Meta{DType: tensor.Undefined, Device: "cuda"}})
 		}
 		if err := constant(out[n], field, strings.TrimSuffix(value, ";")); err != nil {
 			return nil, fmt.Errorf("constant %d: %w", n, err)
@@ -305,13 +309,15 @@ func constants(head string) ([]*program.State, error) {
 		}
 		seen[s.Name] = true
 		if len(s.Meta.Sizes) != len(s.Meta.Strides) {
-			return nil, fmt.Errorf("constant %s: got %d sizes and %d strides", s.Name, len(s.Meta.Sizes), len(s.Meta.Strides))
+			return nil, fmt.Errorf("constant %s: got %d sizes and %d strides", s.Name, len(s.Meta.Sizes),
+				len(s.Meta.Strides))
 		}
 		if err := s.Meta.Check(); err != nil {
 			return nil, fmt.Errorf("constant %s: %w", s.Name, err)
 		}
 		if s.NBytes < int64(s.Meta.StorageBytes()) {
-			return nil, fmt.Errorf("constant %s: got %d bytes, want the %d of its tensor", s.Name, s.NBytes, int64(s.Meta.StorageBytes()))
+			return nil, fmt.Errorf("constant %s: got %d bytes, want the %d of its tensor", s.Name, s.NBytes,
+				int64(s.Meta.StorageBytes()))
 		}
 	}
 	return out, nil

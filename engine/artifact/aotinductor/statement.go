@@ -60,7 +60,8 @@ func (p *parser) statement() (*statement, error) {
 		var err error
 		s.block, err = p.statements()
 		return s, err
-	case t.kind == nameToken && (t.text == "if" || t.text == "while" || t.text == "for" || t.text == "switch" || t.text == "do" || t.text == "try"):
+	case t.kind == nameToken && (t.text == "if" || t.text == "while" || t.text == "for" || t.text == "switch" ||
+		t.text == "do" || t.text == "try"):
 		return p.control(s)
 	case t.kind == nameToken && t.text == "else":
 		return nil, fail(t.where, "got else, want it behind an if")
@@ -180,7 +181,8 @@ func (p *parser) left(s *statement) error {
 	}
 	// no =: a call, or a declaration, whose type goes before the name
 	p.pos = begin
-	for p.toks[p.pos].kind == nameToken && (p.toks[p.pos+1].kind == nameToken || p.toks[p.pos+1].text == "*" && p.toks[p.pos].text != "return") {
+	for p.toks[p.pos].kind == nameToken && (p.toks[p.pos+1].kind == nameToken || p.toks[p.pos+1].text == "*" &&
+		p.toks[p.pos].text != "return") {
 		if !skipped[p.toks[p.pos].text] {
 			s.left = append(s.left, p.toks[p.pos])
 		}
@@ -195,7 +197,8 @@ func (p *parser) left(s *statement) error {
 func declared(toks []token) []token {
 	var out []token
 	for _, t := range toks {
-		if t.kind == nameToken && !skipped[t.text] || t.kind == numberToken || t.kind == signToken && (t.text == "[" || t.text == "]") {
+		if t.kind == nameToken && !skipped[t.text] || t.kind == numberToken || t.kind == signToken &&
+			(t.text == "[" || t.text == "]") {
 			out = append(out, t)
 		}
 	}

@@ -78,7 +78,8 @@ func short(s string) string {
 }
 
 // ranks of operators between two terms, the weakest first. A question mark is none: no size is written with one.
-var ranks = [...][]string{{"||"}, {"&&"}, {"==", "!=", "<", ">", "<=", ">="}, {"|", "&", "^"}, {"<<", ">>"}, {"+", "-"}, {"*", "/", "%"}}
+var ranks = [...][]string{{"||"}, {"&&"}, {"==", "!=", "<", ">", "<=", ">="}, {"|", "&", "^"}, {"<<", ">>"}, {"+", "-"},
+	{"*", "/", "%"}}
 
 // term reads an expression.
 func (p *parser) term() (*term, error) { return p.rank(0) }
@@ -162,7 +163,8 @@ func (p *parser) unary() (*term, error) {
 }
 
 // templates are what is followed by types in <…>.
-var templates = map[string]bool{"std::array": true, "static_cast": true, "reinterpret_cast": true, "std::vector": true, "std::optional": true,
+var templates = map[string]bool{"std::array": true, "static_cast": true, "reinterpret_cast": true, "std::vector": true,
+	"std::optional":       true,
 	"std::numeric_limits": true, "c10::complex": true}
 
 func (p *parser) atom() (*term, error) {
@@ -379,4 +381,5 @@ func (t *term) unbounded() (f float64, ok bool) {
 }
 
 // memoryFormats are c10::MemoryFormat's numbers, each one more.
-var memoryFormats = map[string]int64{"contiguous_format": 1, "preserve_format": 2, "channels_last": 3, "channels_last_3d": 4}
+var memoryFormats = map[string]int64{"contiguous_format": 1, "preserve_format": 2, "channels_last": 3,
+	"channels_last_3d": 4}

@@ -200,7 +200,8 @@ func readDocument(data []byte) (*document, error) {
 	}
 	switch {
 	case d.major > newestSchema:
-		return nil, fmt.Errorf("got schema version %d.%d, want %d.x or older: a newer torch wrote this", d.major, d.minor, newestSchema)
+		return nil, fmt.Errorf("got schema version %d.%d, want %d.x or older: a newer torch wrote this", d.major,
+			d.minor, newestSchema)
 	case d.major != 0 && d.major < oldestSchema:
 		return nil, fmt.Errorf("got schema version %d.%d, want %d.x to %d.x: an old torch wrote this; export the model again", d.major, d.minor, oldestSchema, newestSchema)
 	case err != nil:

@@ -87,7 +87,8 @@ func (a *archive) model() (string, error) {
 	case len(names) == 0:
 		return "", errors.New("got no models/*.json, want a program")
 	}
-	return "", fmt.Errorf("got the programs %s in one package, want one of them saved by itself (torch.export.save)", strings.Join(names, ", "))
+	return "", fmt.Errorf("got the programs %s in one package, want one of them saved by itself (torch.export.save)",
+		strings.Join(names, ", "))
 }
 
 // payload is a weight as the archive says of it.
@@ -133,7 +134,8 @@ func (a *archive) configs(ps *payloads, name string) (err error) {
 		return err
 	}
 	for _, folder := range []string{"data/weights/", "data/constants/"} {
-		config := folder + name + map[string]string{"data/weights/": "_weights", "data/constants/": "_constants"}[folder] + "_config.json"
+		config := folder + name + map[string]string{"data/weights/": "_weights",
+			"data/constants/": "_constants"}[folder] + "_config.json"
 		data, err := fs.ReadFile(a.fs, config)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue

@@ -12,8 +12,9 @@ import (
 
 // lower makes a program of a document.
 func lower(d *document, record string, weights *payloads) (*program.Program, error) {
-	l := &lowerer{document: d, places: newPlaces(), sizes: map[string]sizeOrError{}, states: states{payloads: weights, byName: map[string]*program.State{}, storages: map[string]int{}, subclasses: map[*program.State][]part{}},
-		examples: map[string]int64{}}
+	l := &lowerer{document: d, places: newPlaces(), sizes: map[string]sizeOrError{},
+		states: states{payloads: weights, byName: map[string]*program.State{}, storages: map[string]int{},
+			subclasses: map[*program.State][]part{}}, examples: map[string]int64{}}
 	if err := d.refused(); err != nil {
 		return nil, err
 	}
@@ -22,7 +23,9 @@ func lower(d *document, record string, weights *payloads) (*program.Program, err
 	if err != nil {
 		return nil, err
 	}
-	p := &program.Program{Format: "torchexport", Producer: fmt.Sprintf("torch %s, export schema %d.%d", d.torch, d.major, d.minor), Records: program.RecordsModules, Modules: l.list}
+	p := &program.Program{Format: "torchexport",
+		Producer: fmt.Sprintf("torch %s, export schema %d.%d", d.torch, d.major,
+			d.minor), Records: program.RecordsModules, Modules: l.list}
 	p.States = l.loadOrder()
 	if p.Symbols, err = l.symbols(); err != nil {
 		return nil, err
@@ -72,7 +75,8 @@ type scope struct {
 }
 
 func newScope(g *graph, outer *scope) *scope {
-	s := &scope{names: make(map[string]program.Arg, len(g.nodes)+len(g.inputs)), tensors: make(map[string]*tensorMeta, len(g.tensors)), outer: outer}
+	s := &scope{names: make(map[string]program.Arg, len(g.nodes)+len(g.inputs)),
+		tensors: make(map[string]*tensorMeta, len(g.tensors)), outer: outer}
 	for i := range g.tensors {
 		s.tensors[g.tensors[i].name] = &g.tensors[i].meta
 	}
@@ -121,7 +125,8 @@ func (l *lowerer) entry(f *program.Func) (*program.Graph, error) {
 	if f.Output != nil && f.Output.Leaves() != len(result.Items) {
 		return nil, fmt.Errorf("got %d results, want the %d leaves of out_spec", len(result.Items), f.Output.Leaves())
 	}
-	out.Body.Nodes = append(out.Body.Nodes, &program.Node{Operation: &program.Operation{Op: "prim::Return", Where: program.Where{Stmt: int32(l.numbers)}}, Args: []program.Arg{result}})
+	out.Body.Nodes = append(out.Body.Nodes, &program.Node{Operation: &program.Operation{Op: "prim::Return",
+		Where: program.Where{Stmt: int32(l.numbers)}}, Args: []program.Arg{result}})
 	out.NumValues = l.values
 	return out, nil
 }
@@ -216,7 +221,8 @@ func (l *lowerer) results(b *program.Block, s *scope) (program.Arg, error) {
 		}
 		v := l.value("copy__"+o.arg.text, tensorType)
 		to.Name, from.Name = "self", "src"
-		n := &program.Node{Operation: &program.Operation{Op: "aten::copy_", Meta: &program.NodeMeta{Key: "aten::copy_"}}, Args: []program.Arg{to, from}, Outs: []*program.Value{v}}
+		n := &program.Node{Operation: &program.Operation{Op: "aten::copy_",
+			Meta: &program.NodeMeta{Key: "aten::copy_"}}, Args: []program.Arg{to, from}, Outs: []*program.Value{v}}
 		n.Where.Stmt = l.number()
 		b.Nodes = append(b.Nodes, n)
 		copied[o.arg.text] = program.Arg{Value: v}
@@ -248,7 +254,9 @@ func (l *lowerer) symbols() ([]program.Symbol, error) {
 	byName := map[string]program.Symbol{}
 	for _, c := range l.document.symbols {
 		s := program.Symbol{Name: c.name, Min: 0, Max: maxSize}
-		if c.min != nil && *c.min > 2 { // of 2 and less nothing is compared with an input (torch/_export/utils.py _check_input_constraints_for_graph)
+		// of 2 and less nothing is compared with an input (torch/_export/utils.py
+		// _check_input_constraints_for_graph)
+		if c.min != nil && *c.min > 2 {
 			s.Min = *c.min
 		}
 		if c.max != nil {
@@ -298,7 +306,8 @@ func (l *lowerer) meta(m *tensorMeta) (*program.TensorMeta, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &program.TensorMeta{DType: d, Device: m.device, Sizes: make([]program.Size, len(m.sizes)), Strides: make([]program.Size, len(m.strides))}
+	out := &program.TensorMeta{DType: d, Device: m.device, Sizes: make([]program.Size, len(m.sizes)),
+		Strides: make([]program.Size, len(m.strides))}
 	for i := range m.sizes {
 		if out.Sizes[i], err = l.size(&m.sizes[i]); err != nil {
 			return nil, err

@@ -48,9 +48,12 @@ type unread struct{}
 
 // dtypesOfStorages are the classes that torch.save names.
 var dtypesOfStorages = map[string]tensor.DType{
-	"FloatStorage": tensor.Float32, "DoubleStorage": tensor.Float64, "HalfStorage": tensor.Float16, "BFloat16Storage": tensor.BFloat16, "LongStorage": tensor.Int64,
-	"IntStorage": tensor.Int32, "ShortStorage": tensor.Int16, "CharStorage": tensor.Int8, "ByteStorage": tensor.Uint8, "BoolStorage": tensor.Bool,
-	"ComplexFloatStorage": tensor.Complex64, "ComplexDoubleStorage": tensor.Complex128, "UntypedStorage": tensor.Undefined,
+	"FloatStorage": tensor.Float32, "DoubleStorage": tensor.Float64, "HalfStorage": tensor.Float16,
+	"BFloat16Storage": tensor.BFloat16, "LongStorage": tensor.Int64,
+	"IntStorage": tensor.Int32, "ShortStorage": tensor.Int16, "CharStorage": tensor.Int8, "ByteStorage": tensor.Uint8,
+	"BoolStorage":         tensor.Bool,
+	"ComplexFloatStorage": tensor.Complex64, "ComplexDoubleStorage": tensor.Complex128,
+	"UntypedStorage": tensor.Undefined,
 }
 
 // readSaved reads what a record of torch.save holds; nil where it was stripped to nothing, or is of another form.
@@ -125,7 +128,8 @@ func (s *savedFile) reduce(fn any, args []any) (any, error) {
 	switch g {
 	case global{"collections", "OrderedDict"}:
 		return &pickle.Dict{}, nil
-	case global{"torch._utils", "_rebuild_tensor"}, global{"torch._utils", "_rebuild_tensor_v2"}, global{"torch._utils", "_rebuild_tensor_v3"}:
+	case global{"torch._utils", "_rebuild_tensor"}, global{"torch._utils", "_rebuild_tensor_v2"},
+		global{"torch._utils", "_rebuild_tensor_v3"}:
 		return rebuilt(args)
 	case global{"torch._utils", "_rebuild_parameter"}, global{"torch._utils", "_rebuild_parameter_with_state"}:
 		if len(args) > 0 {
@@ -271,7 +275,8 @@ func (l *states) unwrap(name string, t *savedTensor, class tensor.Category, reco
 			if l.byName[name+":"+prefix+in.attr] != nil { // a name that is written twice
 				continue
 			}
-			st := &program.State{Name: name + ":" + prefix + in.attr, Class: class, Meta: in.meta, NBytes: in.bytes, Record: record, Storage: l.storageNumber(in.storage)}
+			st := &program.State{Name: name + ":" + prefix + in.attr, Class: class, Meta: in.meta, NBytes: in.bytes,
+				Record: record, Storage: l.storageNumber(in.storage)}
 			l.byName[st.Name] = st
 			l.order = append(l.order, st)
 			out = append(out, part{prefix + in.attr, st})
@@ -293,7 +298,8 @@ func (l *lowerer) takeApart(n *program.Node) {
 		if n.Op == "export::access_subclass_inner_tensor" && i == 0 && len(n.Args) == 2 {
 			attr, _ := n.Args[1].Const.(string)
 			if at := slices.IndexFunc(parts, func(p part) bool { return p.attr == attr }); at >= 0 {
-				n.Op, n.Meta.Key, n.Args = "aten::alias", "aten::alias", []program.Arg{{Name: "self", Const: parts[at].state}}
+				n.Op, n.Meta.Key, n.Args = "aten::alias", "aten::alias",
+					[]program.Arg{{Name: "self", Const: parts[at].state}}
 				return
 			}
 		}

@@ -14,10 +14,11 @@ const maxSize = math.MaxInt64
 
 // dtypes are the numbers of torch/_export/serde/schema.py's ScalarType, which are its own.
 var dtypes = map[int64]tensor.DType{
-	1: tensor.Uint8, 2: tensor.Int8, 3: tensor.Int16, 4: tensor.Int32, 5: tensor.Int64, 6: tensor.Float16, 7: tensor.Float32, 8: tensor.Float64,
-	9: tensor.ComplexHalf, 10: tensor.Complex64, 11: tensor.Complex128, 12: tensor.Bool, 13: tensor.BFloat16, 28: tensor.Uint16,
-	29: tensor.Float8E4M3FN, 30: tensor.Float8E5M2, 31: tensor.Float8E4M3UZ, 32: tensor.Float8E5M2UZ, 33: tensor.Float8E8M0FNU,
-	34: tensor.Uint32, 35: tensor.Uint64,
+	1: tensor.Uint8, 2: tensor.Int8, 3: tensor.Int16, 4: tensor.Int32, 5: tensor.Int64, 6: tensor.Float16,
+	7: tensor.Float32, 8: tensor.Float64,
+	9: tensor.ComplexHalf, 10: tensor.Complex64, 11: tensor.Complex128, 12: tensor.Bool, 13: tensor.BFloat16,
+	28: tensor.Uint16, 29: tensor.Float8E4M3FN, 30: tensor.Float8E5M2, 31: tensor.Float8E4M3UZ, 32: tensor.Float8E5M2UZ,
+	33: tensor.Float8E8M0FNU, 34: tensor.Uint32, 35: tensor.Uint64,
 }
 
 func dtypeOf(n int64) (tensor.DType, error) {
@@ -50,7 +51,8 @@ func (l *lowerer) state(spec *inputSpec, recorded *tensorMeta) (*program.State, 
 	if m == nil {
 		return nil, fmt.Errorf("%s: got no description of it, want its sizes", spec.target)
 	}
-	st := &program.State{Name: spec.target, Class: map[specKind]tensor.Category{parameterSpec: tensor.Parameter, bufferSpec: tensor.Buffer, constantSpec: tensor.Constant}[spec.kind]}
+	st := &program.State{Name: spec.target, Class: map[specKind]tensor.Category{parameterSpec: tensor.Parameter,
+		bufferSpec: tensor.Buffer, constantSpec: tensor.Constant}[spec.kind]}
 	st.OfCode = spec.kind == constantSpec
 	var err error
 	if p != nil && p.saved != nil && p.saved.inner != nil {
@@ -104,7 +106,8 @@ func fixed(m *tensorMeta) (tensor.Meta, error) {
 	if err != nil {
 		return tensor.Meta{}, err
 	}
-	out := tensor.Meta{DType: d, Device: m.device, RequiresGrad: m.grad, Sizes: make([]int64, len(m.sizes)), Strides: make([]int64, len(m.strides))}
+	out := tensor.Meta{DType: d, Device: m.device, RequiresGrad: m.grad, Sizes: make([]int64, len(m.sizes)),
+		Strides: make([]int64, len(m.strides))}
 	for i := range m.sizes {
 		out.Sizes[i], err = m.sizes[i].fixed(err)
 	}

@@ -210,7 +210,8 @@ func (p *srepr) apply(name string, args []term) (term, error) {
 		return term{text: args[0].at(product), binds: product, over: args[1].at(atom)}, nil
 	case (name == "ToFloat" || name == "Identity") && len(args) == 1:
 		return args[0], nil
-	case (name == "TruncToInt" || name == "FloorToInt" || name == "RoundToInt") && len(args) == 1 && (name != "RoundToInt" || args[0].over == ""):
+	case (name == "TruncToInt" || name == "FloorToInt" || name == "RoundToInt") && len(args) == 1 &&
+		(name != "RoundToInt" || args[0].over == ""):
 		if a := args[0]; a.over != "" { // sizes are not negative: to cut is to round down
 			return term{text: a.text + "//" + a.over, binds: product}, nil
 		}
@@ -221,7 +222,8 @@ func (p *srepr) apply(name string, args []term) (term, error) {
 		}
 		return args[0], nil
 	}
-	return term{}, fmt.Errorf("size %q: got %s of %d arguments, want a function of sizes that is known", short(p.text), name, len(args))
+	return term{}, fmt.Errorf("size %q: got %s of %d arguments, want a function of sizes that is known", short(p.text),
+		name, len(args))
 }
 
 func addition(args []term) term {
@@ -256,7 +258,8 @@ func multiplication(args []term) term {
 		if a.over != "" {
 			by = append(by, a.over)
 		}
-		if digits, negative := strings.CutPrefix(a.text, "-"); negative && text == "" && sign == "" && strings.Trim(digits, "0123456789") == "" {
+		if digits, negative := strings.CutPrefix(a.text, "-"); negative && text == "" && sign == "" &&
+			strings.Trim(digits, "0123456789") == "" {
 			sign = "-"
 			if digits == "1" && a.over == "" {
 				continue
@@ -294,7 +297,8 @@ const maxPower = 8
 func (p *srepr) power(base, exponent term) (term, error) {
 	n, err := strconv.Atoi(exponent.text)
 	if err != nil || n == 0 || n > maxPower || n < -maxPower {
-		return term{}, fmt.Errorf("size %q: got the power %s, want one of 1 to %d", short(p.text), exponent.text, maxPower)
+		return term{}, fmt.Errorf("size %q: got the power %s, want one of 1 to %d", short(p.text), exponent.text,
+			maxPower)
 	}
 	if base.over != "" {
 		return term{}, fmt.Errorf("size %q: got the power of a quotient", short(p.text))

@@ -19,7 +19,8 @@ type places struct {
 }
 
 func newPlaces() *places {
-	return &places{stacks: map[string]*program.Stack{}, frames: map[program.Frame]*program.Frame{}, calls: map[string]*program.ModuleCall{}, modules: map[string]*program.Module{}}
+	return &places{stacks: map[string]*program.Stack{}, frames: map[program.Frame]*program.Frame{},
+		calls: map[string]*program.ModuleCall{}, modules: map[string]*program.Module{}}
 }
 
 func (p *places) where(n *node) program.Where {

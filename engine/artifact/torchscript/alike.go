@@ -54,7 +54,8 @@ func (d *decoder) lowered(b *body, fn *program.Func) *program.Graph {
 	}
 	t, at := b.text()
 	a, ok := d.alike[t]
-	if !ok || !slices.EqualFunc(a.fn.Params, fn.Params, func(p, q program.Param) bool { return p.Name == q.Name && p.Type == q.Type }) {
+	if !ok || !slices.EqualFunc(a.fn.Params, fn.Params,
+		func(p, q program.Param) bool { return p.Name == q.Name && p.Type == q.Type }) {
 		return nil
 	}
 	from, _, _ := a.def.Unread()
@@ -92,7 +93,8 @@ func (t *debugTable) same(at python.Span, other *debugTable, there python.Span) 
 
 // after is the number of the first record behind an offset.
 func (t *debugTable) after(pos python.Pos) int {
-	i, _ := slices.BinarySearchFunc(t.records, int32(pos)+1, func(r debugRecord, offset int32) int { return int(r.offset) - int(offset) })
+	i, _ := slices.BinarySearchFunc(t.records, int32(pos)+1,
+		func(r debugRecord, offset int32) int { return int(r.offset) - int(offset) })
 	return i
 }
 

@@ -65,7 +65,9 @@ func (l *lowerer) callMethod(x *python.Call, fn *python.Attr, flags program.Node
 }
 
 // callPath lowers calls of qualified names: operators, functions and classes of the archive.
-func (l *lowerer) callPath(x *python.Call, fn *python.Attr, flags program.NodeFlags) (n *program.Node, t *program.Type, v program.Arg) {
+func (l *lowerer) callPath(
+	x *python.Call, fn *python.Attr, flags program.NodeFlags,
+) (n *program.Node, t *program.Type, v program.Arg) {
 	path := l.file.Text(fn.Span)
 	if op, ok := l.opName(path); ok {
 		return l.operator(x, op, flags)
@@ -97,7 +99,9 @@ func (l *lowerer) callPath(x *python.Call, fn *python.Attr, flags program.NodeFl
 }
 
 // operator lowers torch.f(...) and ops.ns.f(...).
-func (l *lowerer) operator(x *python.Call, op string, flags program.NodeFlags) (n *program.Node, t *program.Type, v program.Arg) {
+func (l *lowerer) operator(
+	x *python.Call, op string, flags program.NodeFlags,
+) (n *program.Node, t *program.Type, v program.Arg) {
 	switch op {
 	case "aten::device":
 		if lit, ok, err := l.d.foldDevice(&l.file.File, x); err == nil && ok {
@@ -135,7 +139,8 @@ func builtinOp(name string) string {
 		return "aten::sorted"
 	case "complex":
 		return "aten::Complex"
-	case "len", "all", "any", "divmod", "sum", "list", "dict", "ord", "chr", "bin", "pow", "round", "hex", "oct", "hash":
+	case "len", "all", "any", "divmod", "sum", "list", "dict", "ord", "chr", "bin", "pow", "round", "hex", "oct",
+		"hash":
 		return "aten::" + name
 	case "min", "max", "abs", "id":
 		return "prim::" + name
@@ -144,11 +149,14 @@ func builtinOp(name string) string {
 }
 
 // builtin lowers calls of plain names that are not the function's own.
-func (l *lowerer) builtin(x *python.Call, name string, flags program.NodeFlags) (n *program.Node, t *program.Type, v program.Arg) {
+func (l *lowerer) builtin(
+	x *python.Call, name string, flags program.NodeFlags,
+) (n *program.Node, t *program.Type, v program.Arg) {
 	if op := builtinOp(name); op != "" {
 		return l.nodeArgs(op, x.Start, flags, l.arguments(x)), nil, v
 	}
-	want := map[string]int{"annotate": 2, "unchecked_cast": 2, "uninitialized": 1, "isinstance": 2, "getattr": 2, "fork": 1}[name]
+	want := map[string]int{"annotate": 2, "unchecked_cast": 2, "uninitialized": 1, "isinstance": 2, "getattr": 2,
+		"fork": 1}[name]
 	if want == 0 {
 		l.failf(x.Start, "got a call of undefined name %s", name)
 	}

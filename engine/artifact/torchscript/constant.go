@@ -243,7 +243,8 @@ func (d *decoder) tableConstant(f *python.File, x *python.Attr) (any, error) {
 		return nil, f.Errorf(x.Start, "got CONSTANTS.%s, want CONSTANTS.c and a number", x.Name)
 	}
 	if n < 0 || n >= len(d.consts) {
-		return nil, f.Errorf(x.Start, "got CONSTANTS.%s, want one of the %d entries of constants.pkl", x.Name, len(d.consts))
+		return nil, f.Errorf(x.Start, "got CONSTANTS.%s, want one of the %d entries of constants.pkl", x.Name,
+			len(d.consts))
 	}
 	return d.consts[n], nil
 }

@@ -83,7 +83,8 @@ func (d *decoder) where(f *sourceFile, pos python.Pos) (program.Where, error) {
 	if from == nil || err != nil {
 		return program.Where{}, err
 	}
-	return program.Where{SourceRange: program.SourceRange{Text: from.text, Start: r.start, End: r.end}, Stack: from.stack}, nil
+	return program.Where{SourceRange: program.SourceRange{Text: from.text, Start: r.start, End: r.end},
+		Stack: from.stack}, nil
 }
 
 // origin is a source of a file's records.

@@ -153,7 +153,9 @@ func (l *lowerer) subscript(x *python.Subscript, name string, flags program.Node
 
 // container lowers a list or tuple. Without names in it, and unless it is a list that is assigned
 // to a name, it is a literal; each reading of a literal list makes a new list.
-func (l *lowerer) container(x python.Expr, op string, elems []python.Expr, flags program.NodeFlags) (*program.Node, any) {
+func (l *lowerer) container(
+	x python.Expr, op string, elems []python.Expr, flags program.NodeFlags,
+) (*program.Node, any) {
 	nested := flags&program.Nested != 0
 	if _, isList := x.(*python.List); !isList || nested {
 		v, ok, err := l.d.fold(&l.file.File, x)

@@ -382,12 +382,15 @@ func (l *lowerer) node(op string, at python.Pos, flags program.NodeFlags, args .
 	return l.nodeArgs(op, at, flags, a)
 }
 
-func (l *lowerer) nodeOuts(op string, at python.Pos, outs []*program.Value, flags program.NodeFlags, args ...program.Arg) {
+func (l *lowerer) nodeOuts(
+	op string, at python.Pos, outs []*program.Value, flags program.NodeFlags, args ...program.Arg,
+) {
 	l.node(op, at, flags, args...).Outs = outs
 }
 
 func (l *lowerer) nodeArgs(op string, at python.Pos, flags program.NodeFlags, args []program.Arg) *program.Node {
-	of := &program.Operation{Op: op, Where: program.Where{Line: l.line, Stmt: l.stmt - 1}, Flags: flags | l.in, Means: upgrade(op, l.d.version)}
+	of := &program.Operation{Op: op, Where: program.Where{Line: l.line, Stmt: l.stmt - 1}, Flags: flags | l.in,
+		Means: upgrade(op, l.d.version)}
 	n := &program.Node{Operation: of, Args: args}
 	l.locate(n, at)
 	l.nodes.push(n)

@@ -250,7 +250,8 @@ func (u *unpickler) reduce(fn any, args []any) (any, error) {
 		if len(args) != 1 {
 			return nil, fmt.Errorf("got %d arguments for a list, want 1", len(args))
 		}
-		return u.tagged(args[0], &program.Type{Kind: program.ListType, Elems: []*program.Type{{Kind: program.TypeKind(fn)}}})
+		return u.tagged(args[0], &program.Type{Kind: program.ListType,
+			Elems: []*program.Type{{Kind: program.TypeKind(fn)}}})
 	case classRef:
 		if c := u.d.classes[string(fn)]; c != nil && c.Kind == program.EnumClass && len(args) == 1 {
 			for _, a := range c.Attrs {

@@ -22,25 +22,32 @@ const untyped = storageType(tensor.Undefined)
 
 // storageTypes are the storage classes of torch (AT_FORALL_SCALAR_TYPES_WITH_COMPLEX_AND_QINTS, c10/core/ScalarType.h).
 var storageTypes = map[string]storageType{
-	"ByteStorage": storageType(tensor.Uint8), "CharStorage": storageType(tensor.Int8), "ShortStorage": storageType(tensor.Int16),
-	"IntStorage": storageType(tensor.Int32), "LongStorage": storageType(tensor.Int64), "HalfStorage": storageType(tensor.Float16),
-	"FloatStorage": storageType(tensor.Float32), "DoubleStorage": storageType(tensor.Float64), "BoolStorage": storageType(tensor.Bool),
+	"ByteStorage": storageType(tensor.Uint8), "CharStorage": storageType(tensor.Int8),
+	"ShortStorage": storageType(tensor.Int16),
+	"IntStorage":   storageType(tensor.Int32), "LongStorage": storageType(tensor.Int64),
+	"HalfStorage":  storageType(tensor.Float16),
+	"FloatStorage": storageType(tensor.Float32), "DoubleStorage": storageType(tensor.Float64),
+	"BoolStorage":     storageType(tensor.Bool),
 	"BFloat16Storage": storageType(tensor.BFloat16), "ComplexHalfStorage": storageType(tensor.ComplexHalf),
 	"ComplexFloatStorage": storageType(tensor.Complex64), "ComplexDoubleStorage": storageType(tensor.Complex128),
-	"QInt8Storage": storageType(tensor.QInt8), "QUInt8Storage": storageType(tensor.QUint8), "QInt32Storage": storageType(tensor.QInt32),
+	"QInt8Storage": storageType(tensor.QInt8), "QUInt8Storage": storageType(tensor.QUint8),
+	"QInt32Storage":   storageType(tensor.QInt32),
 	"QUInt4x2Storage": storageType(tensor.QUint4x2), "QUInt2x4Storage": storageType(tensor.QUint2x4),
-	"UInt16Storage": storageType(tensor.Uint16), "UInt32Storage": storageType(tensor.Uint32), "UInt64Storage": storageType(tensor.Uint64),
+	"UInt16Storage": storageType(tensor.Uint16), "UInt32Storage": storageType(tensor.Uint32),
+	"UInt64Storage":      storageType(tensor.Uint64),
 	"Float8_e5m2Storage": storageType(tensor.Float8E5M2), "Float8_e4m3fnStorage": storageType(tensor.Float8E4M3FN),
-	"Float8_e5m2fnuzStorage": storageType(tensor.Float8E5M2UZ), "Float8_e4m3fnuzStorage": storageType(tensor.Float8E4M3UZ),
-	"Float8_e8m0fnuStorage": storageType(tensor.Float8E8M0FNU),
-	"UntypedStorage":        untyped,
+	"Float8_e5m2fnuzStorage": storageType(tensor.Float8E5M2UZ),
+	"Float8_e4m3fnuzStorage": storageType(tensor.Float8E4M3UZ),
+	"Float8_e8m0fnuStorage":  storageType(tensor.Float8E8M0FNU),
+	"UntypedStorage":         untyped,
 }
 
 // quantScheme is a c10::QScheme, numbered as in c10/core/QScheme.h.
 type quantScheme int64
 
 var quantSchemes = map[string]quantScheme{
-	"per_tensor_affine": 0, "per_channel_affine": 1, "per_tensor_symmetric": 2, "per_channel_symmetric": 3, "per_channel_affine_float_qparams": 4,
+	"per_tensor_affine": 0, "per_channel_affine": 1, "per_tensor_symmetric": 2, "per_channel_symmetric": 3,
+	"per_channel_affine_float_qparams": 4,
 }
 
 // storage is one record of elements.

@@ -21,7 +21,8 @@ func isLibrary(record string, body *program.Block) bool {
 
 // isPyTorchFile knows PyTorch's files as installed or checked out.
 func isPyTorchFile(file string) bool {
-	return strings.Contains(file, "-packages/torch/") || strings.Contains(file, "/torch/nn/modules/") || strings.HasSuffix(file, "/torch/nn/functional.py")
+	return strings.Contains(file, "-packages/torch/") || strings.Contains(file, "/torch/nn/modules/") ||
+		strings.HasSuffix(file, "/torch/nn/functional.py")
 }
 
 // firstFile is the file that the first node with a source of somebody's names.

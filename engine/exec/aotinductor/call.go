@@ -37,7 +37,8 @@ func (w *walker) operator(n *program.Node) error {
 			return fmt.Errorf("%s: %s: %w", n.Key(), c.bound.Schema.Args[i].Name, err)
 		}
 		if args[i] != nil && !c.bound.Takes(i, args[i]) {
-			return fmt.Errorf("%s: got %s as %s, want %s", n.Key(), ops.TypeName(args[i]), c.bound.Schema.Args[i].Name, c.bound.Schema.Args[i].Type)
+			return fmt.Errorf("%s: got %s as %s, want %s", n.Key(), ops.TypeName(args[i]), c.bound.Schema.Args[i].Name,
+				c.bound.Schema.Args[i].Type)
 		}
 	}
 	v, err := w.Apply(c.bound, args)
@@ -75,17 +76,20 @@ func (w *walker) prepare(n *program.Node) (*call, error) {
 			continue
 		}
 		if next >= len(c.args) {
-			return nil, fmt.Errorf("got more arguments than the %d of %s: the package is of another PyTorch", len(c.args), b.Schema.Key())
+			return nil, fmt.Errorf("got more arguments than the %d of %s: the package is of another PyTorch",
+				len(c.args), b.Schema.Key())
 		}
 		c.args[next] = a
-		if isNone(a) && counted(b.Schema.Args[next].Type) && i+1 < len(n.Args) && isZero(&n.Args[i+1]) { // nullptr and the length 0
+		// nullptr and the length 0
+		if isNone(a) && counted(b.Schema.Args[next].Type) && i+1 < len(n.Args) && isZero(&n.Args[i+1]) {
 			i++
 		}
 		next++
 	}
 	for i := range c.args {
 		if p := &b.Schema.Args[i]; c.args[i] == nil && !p.HasDefault {
-			return nil, fmt.Errorf("got no argument %s of %s: the package is of another PyTorch", p.Name, b.Schema.Key())
+			return nil, fmt.Errorf("got no argument %s of %s: the package is of another PyTorch", p.Name,
+				b.Schema.Key())
 		}
 	}
 	return c, nil
@@ -252,7 +256,8 @@ func (w *walker) same(n *program.Node, i int, t *tensor.Tensor) error {
 		return err
 	}
 	if t.StorageBytes() != want.StorageBytes() {
-		return fmt.Errorf("%s: got result %d of %d bytes, the package says %d: another PyTorch wrote it", n.Key(), i, int64(t.StorageBytes()), int64(want.StorageBytes()))
+		return fmt.Errorf("%s: got result %d of %d bytes, the package says %d: another PyTorch wrote it", n.Key(), i,
+			int64(t.StorageBytes()), int64(want.StorageBytes()))
 	}
 	return nil
 }

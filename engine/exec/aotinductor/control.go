@@ -173,7 +173,8 @@ func (w *walker) choose(n *program.Node) (bool, error) {
 	switch v := value.(type) {
 	case ops.Unbacked:
 		w.place(n)
-		equal = w.Choose(w.branch(&n.Args[0], is)) == (is != 0) // of nought, the way that is reported is that of all other values
+		// of nought, the way that is reported is that of all other values
+		equal = w.Choose(w.branch(&n.Args[0], is)) == (is != 0)
 		w.Sites.Leave()
 	case bool:
 		equal = v == (is != 0)

@@ -34,8 +34,8 @@ func New(p *program.Program) exec.Start {
 			return nil, err
 		}
 		m.PythonContainers()
-		w := &walker{Machine: m, prog: p, graph: g, regs: make([]any, g.NumValues), sites: map[*program.Node]trace.SiteID{},
-			weights: map[*program.State]*tensor.Tensor{}, reads: readsOf(p, g)}
+		w := &walker{Machine: m, prog: p, graph: g, regs: make([]any, g.NumValues),
+			sites: map[*program.Node]trace.SiteID{}, weights: map[*program.State]*tensor.Tensor{}, reads: readsOf(p, g)}
 		return w, nil
 	}
 }
@@ -70,7 +70,8 @@ func (w *walker) Load() {
 	var block units.Bytes
 	for _, s := range w.prog.States {
 		meta := s.Meta
-		w.weights[s] = w.TensorOn(&tensor.Storage{ID: -1, NBytes: units.Bytes(s.NBytes), Device: meta.Device, Category: s.Class}, meta)
+		w.weights[s] = w.TensorOn(&tensor.Storage{ID: -1, NBytes: units.Bytes(s.NBytes), Device: meta.Device,
+			Category: s.Class}, meta)
 		if meta.Device == exec.Accelerator {
 			block += units.Bytes((s.NBytes + alignment - 1) / alignment * alignment)
 		}
@@ -149,7 +150,8 @@ func (w *walker) bind(args []any) error {
 			return &exec.InputError{Msg: fmt.Sprintf("input %s: got no tensor, want %s", p.Name, p.Meta)}
 		}
 		if t.DType != p.Meta.DType {
-			return &exec.InputError{Msg: fmt.Sprintf("input %s: got %s, want %s: compiled code takes one dtype", p.Name, t.DType, p.Meta.DType)}
+			return &exec.InputError{Msg: fmt.Sprintf("input %s: got %s, want %s: compiled code takes one dtype", p.Name,
+				t.DType, p.Meta.DType)}
 		}
 		given[i] = t.Sizes
 	}
@@ -168,7 +170,8 @@ func (w *walker) bind(args []any) error {
 }
 
 // places are what nodes are reported as whose kind is no name of PyTorch's.
-var places = map[string]string{program.Choice: "torch.cond", program.RoundsOf: "while_loop", program.LeaveLoop: "while_loop", program.ValueRead: "aten::item", program.SizeRead: "aten::size"}
+var places = map[string]string{program.Choice: "torch.cond", program.RoundsOf: "while_loop",
+	program.LeaveLoop: "while_loop", program.ValueRead: "aten::item", program.SizeRead: "aten::size"}
 
 // place makes a node's place the current one: the operators that it was made of, and the line of the wrapper.
 func (w *walker) place(n *program.Node) {
@@ -305,7 +308,8 @@ func (w *walker) view(n *program.Node) error {
 	}
 	meta.Device = of.Device
 	if end := meta.StorageBytes(); end > of.Storage.NBytes || meta.StorageOffset < 0 {
-		return fmt.Errorf("got a view up to byte %d from element %d on, want it within the %d bytes of %s", int64(end), meta.StorageOffset, int64(of.Storage.NBytes), nameOf(&n.Args[0]))
+		return fmt.Errorf("got a view up to byte %d from element %d on, want it within the %d bytes of %s", int64(end),
+			meta.StorageOffset, int64(of.Storage.NBytes), nameOf(&n.Args[0]))
 	}
 	t := w.TensorOn(of.Storage, meta)
 	w.Hold(t)

@@ -21,7 +21,8 @@ func (w *walker) associated(in *inst) (any, error) {
 	for i := 1; i < len(in.node.Args); i++ {
 		a.others = append(a.others, w.members(&in.node.Args[i])...)
 	}
-	if want := len(in.blocks[0].src.Params); len(xs) == 0 || 2*len(xs)+len(a.others) != want || len(in.blocks[0].src.Outs) != len(xs) {
+	if want := len(in.blocks[0].src.Params); len(xs) == 0 || 2*len(xs)+len(a.others) != want ||
+		len(in.blocks[0].src.Outs) != len(xs) {
 		return nil, fmt.Errorf("%s: got %d tensors to go over and %d others, want a graph of two of each, the others, and as many results", in.node.Op, len(xs), len(a.others))
 	}
 	items, err := a.scan(xs)
@@ -131,7 +132,8 @@ func (a *associator) withFirst(elems, even []any) ([]any, error) {
 			out[i] = first
 			continue
 		}
-		if out[i], err = a.do("aten::cat", &ops.List{Elem: schema.Tensor, Items: []any{first, even[i]}}, int64(0)); err != nil {
+		if out[i], err = a.do("aten::cat", &ops.List{Elem: schema.Tensor, Items: []any{first, even[i]}},
+			int64(0)); err != nil {
 			return nil, err
 		}
 		a.Drop(first)

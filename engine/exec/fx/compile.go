@@ -93,9 +93,10 @@ func (w *walker) differs() string {
 		return w.seen.Differs
 	case w.Platform().Autocast != "" && w.seen.Autocast != "":
 		return "under autocast: " + w.seen.Autocast
-	case to != tensor.Undefined && w.seen.Converted != "" && slices.ContainsFunc(w.prog.States, func(s *program.State) bool {
-		return s.Class != tensor.Constant && s.Meta.DType.Floating() && s.Meta.DType != to
-	}):
+	case to != tensor.Undefined && w.seen.Converted != "" &&
+		slices.ContainsFunc(w.prog.States, func(s *program.State) bool {
+			return s.Class != tensor.Constant && s.Meta.DType.Floating() && s.Meta.DType != to
+		}):
 		return "in " + to.String() + ": " + w.seen.Converted
 	}
 	return ""

@@ -31,7 +31,9 @@ type Seen struct {
 	// Contiguous says that the live model may call contiguous() on what attention gives, which is
 	// in no program where it had nothing to copy.
 	Contiguous bool
-	Modules    []string // that hold tensors, parents first, as they are moved to a device; none where the program's own order states it
+	// that hold tensors, parents first, as they are moved to a device; none where the program's own
+	// order states it
+	Modules []string
 }
 
 // Watch is NewSeen with what reports after a run the live ranges by which values were released.
@@ -72,7 +74,8 @@ func start(p *program.Program, seen *Seen, each func(Mismatch)) exec.Start {
 			return nil, err
 		}
 		m.PythonContainers()
-		w := &walker{Machine: m, prog: p, graph: g, seen: seen, each: each, regs: make([]any, g.NumValues), set: make([]bool, g.NumValues), host: exec.FromHost(p)}
+		w := &walker{Machine: m, prog: p, graph: g, seen: seen, each: each, regs: make([]any, g.NumValues),
+			set: make([]bool, g.NumValues), host: exec.FromHost(p)}
 		return w, nil
 	}
 }
@@ -88,8 +91,10 @@ type walker struct {
 	set   []bool
 	now   *inst
 
-	hidden    map[int]int64 // the level of vmap that hides a value's first dimension; nil where there is no vmap
-	combining bool          // the graph of an associative scan runs, which was recorded for one of the elements that it runs for
+	hidden map[int]int64 // the level of vmap that hides a value's first dimension; nil where there is no vmap
+	// the graph of an associative scan runs, which was recorded for one of the elements that it
+	// runs for
+	combining bool
 
 	ranges         []lifetime.Range
 	inReleaseOrder bool // they are in the order in which Python released values
@@ -336,7 +341,8 @@ func (w *walker) fail(err error) error {
 	e = &exec.EvalError{Msg: err.Error(), Op: n.Op, Pos: n.Where.Pos(), Cause: err}
 	if n.Where.Stack != nil {
 		for _, f := range n.Where.Stack.Frames {
-			entry := exec.StackEntry{Func: f.Function, Record: f.File, Line: f.Line, Pos: program.Pos{File: f.File, Line: f.Line}}
+			entry := exec.StackEntry{Func: f.Function, Record: f.File, Line: f.Line,
+				Pos: program.Pos{File: f.File, Line: f.Line}}
 			e.Stack = append(e.Stack, entry)
 		}
 	} else {

@@ -18,13 +18,15 @@ func isHigherOrder(op string) bool { return strings.HasPrefix(op, program.Higher
 
 // graphsOf is how many graphs the operators have that are known.
 var graphsOf = map[string]int{
-	"wrap": 1, "wrap_with_set_grad_enabled": 1, "strict_mode": 1, "hints_wrapper": 1, "invoke_subgraph": 1, "wrap_with_autocast": 1, "cond": 2, "while_loop": 2, "map_impl": 1, "scan": 1,
+	"wrap": 1, "wrap_with_set_grad_enabled": 1, "strict_mode": 1, "hints_wrapper": 1, "invoke_subgraph": 1,
+	"wrap_with_autocast": 1, "cond": 2, "while_loop": 2, "map_impl": 1, "scan": 1,
 	"associative_scan": 1,
 }
 
 // Runs says whether an operator is one that runs graphs and is known, or stands around what torch.vmap vectorises.
 func Runs(op string) bool {
-	return isHigherOrder(op) && graphsOf[strings.TrimPrefix(op, program.HigherOrder)] > 0 || strings.HasPrefix(op, predispatch)
+	return isHigherOrder(op) && graphsOf[strings.TrimPrefix(op, program.HigherOrder)] > 0 ||
+		strings.HasPrefix(op, predispatch)
 }
 
 // higher runs an operator that runs graphs.

@@ -65,7 +65,8 @@ func (w *walker) leaves(args []any) ([]any, error) {
 		for i, in := range f.Inputs {
 			got := take(nil, args[i], in.Tree)
 			if want := in.Tree.Leaves(); len(got) != want {
-				return nil, &exec.InputError{Msg: fmt.Sprintf("input %s: got %d values, want the %d of %s", in.Name, len(got), want, in.Tree)}
+				return nil, &exec.InputError{Msg: fmt.Sprintf("input %s: got %d values, want the %d of %s", in.Name,
+					len(got), want, in.Tree)}
 			}
 			leaves = append(leaves, got...)
 		}
@@ -83,7 +84,8 @@ func (w *walker) leaves(args []any) ([]any, error) {
 			given[i] = []int64{v}
 		}
 		if p.Meta != nil && given[i] == nil {
-			return nil, &exec.InputError{Msg: fmt.Sprintf("input %s: got %s, want a tensor %s", p.Name, ops.TypeName(v), p.Meta)}
+			return nil, &exec.InputError{Msg: fmt.Sprintf("input %s: got %s, want a tensor %s", p.Name, ops.TypeName(v),
+				p.Meta)}
 		}
 	}
 	if w.symbols == nil {

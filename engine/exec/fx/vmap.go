@@ -36,7 +36,8 @@ func (w *walker) vmap(in *inst) (any, error) {
 		return nil, nil
 	case "_add_batch_dim": // (tensor, dimension, level)
 		if len(args) != 3 || args[0].Value == nil {
-			return nil, fmt.Errorf("%s: got %d arguments, want a tensor, a dimension and a level", in.node.Op, len(args))
+			return nil, fmt.Errorf("%s: got %d arguments, want a tensor, a dimension and a level", in.node.Op,
+				len(args))
 		}
 		if w.hidden[args[0].Value.ID] != 0 || number(2) <= 0 { // a vmap in another's
 			return w.unknown(in)
@@ -48,7 +49,8 @@ func (w *walker) vmap(in *inst) (any, error) {
 		return w.do("aten::movedim.int", w.arg(&args[0]), number(1), int64(0))
 	case "_remove_batch_dim": // (tensor, level, size, dimension)
 		if len(args) != 4 || args[0].Value == nil {
-			return nil, fmt.Errorf("%s: got %d arguments, want a tensor, a level, a size and a dimension", in.node.Op, len(args))
+			return nil, fmt.Errorf("%s: got %d arguments, want a tensor, a level, a size and a dimension", in.node.Op,
+				len(args))
 		}
 		if w.hidden[args[0].Value.ID] != number(1) {
 			return w.unknown(in)
@@ -82,7 +84,8 @@ func (w *walker) vectorised(in *inst) bool {
 		switch {
 		case l == 0:
 			others = others || ok
-		case !ok || level != 0 && l != level || first != nil && (t.DType != first.DType || len(t.Sizes) != len(first.Sizes)):
+		case !ok || level != 0 && l != level || first != nil &&
+			(t.DType != first.DType || len(t.Sizes) != len(first.Sizes)):
 			same = false
 		default:
 			level, first = l, t

@@ -24,7 +24,8 @@ func Calls(g *program.Graph, most bool) []Range {
 	c := &calls{graph: g, most: most, around: make([]*call, g.NumValues), out: Generated(g)}
 	c.read()
 	for i := range c.out {
-		if r := &c.out[i]; c.made[r.Value.ID] >= 0 { // the caller of the program holds its parameters, and a block's values go in it
+		// the caller of the program holds its parameters, and a block's values go in it
+		if r := &c.out[i]; c.made[r.Value.ID] >= 0 {
 			c.extend(r)
 		}
 	}
@@ -35,7 +36,8 @@ func Calls(g *program.Graph, most bool) []Range {
 // order is that of release: of values that go together those of inner calls first, and of one
 // call's first what it passed on, then its locals.
 func (c *calls) order(a, b Range) int {
-	return cmp.Or(cmp.Compare(a.To, b.To), cmp.Compare(c.depth(&b), c.depth(&a)), cmp.Compare(local[a.Why], local[b.Why]))
+	return cmp.Or(cmp.Compare(a.To, b.To), cmp.Compare(c.depth(&b), c.depth(&a)),
+		cmp.Compare(local[a.Why], local[b.Why]))
 }
 
 // local sorts values of one call that go together: what it passed on, then its locals.
@@ -191,7 +193,8 @@ func (c *calls) targets() {
 	for _, k := range c.at {
 		for ; k.outer != nil; k = k.outer {
 			names, _, assigned := strings.Cut(k.outer.texts[k.first-k.outer.first], " = ")
-			if n := strings.Count(names, ",") + 1; assigned && !strings.ContainsAny(names, "([") && n > max(len(k.used), 1) {
+			if n := strings.Count(names, ",") + 1; assigned && !strings.ContainsAny(names, "([") &&
+				n > max(len(k.used), 1) {
 				k.more = true
 			}
 		}

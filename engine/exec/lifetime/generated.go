@@ -7,7 +7,8 @@ import "github.com/memspec/memspec/engine/program"
 // after the last node that uses it, itself or in its blocks. Of those that go after one node its
 // arguments go first, in their order, then results that nothing uses.
 func Generated(g *program.Graph) []Range {
-	l := &generated{made: make([]birth, g.NumValues), last: make([]int, g.NumValues), out: make([]Range, 0, g.NumValues)}
+	l := &generated{made: make([]birth, g.NumValues), last: make([]int, g.NumValues),
+		out: make([]Range, 0, g.NumValues)}
 	for i := range l.last {
 		l.last[i] = none
 	}

@@ -60,7 +60,8 @@ const (
 	Recorded             // Python was seen to release it then, as the program was exported
 )
 
-var whyNames = [...]string{"last use", "no use", "bound to a local", "temporary", "parameter of a call", "local bound anew", "local to the end of its call",
+var whyNames = [...]string{"last use", "no use", "bound to a local", "temporary", "parameter of a call",
+	"local bound anew", "local to the end of its call",
 	"in a container to the end of its call", "number", "held to the end, as no death is known", "seen at export"}
 
 func (w Why) String() string { return whyNames[w] }
@@ -166,7 +167,8 @@ func (c *checker) held(r *Range, ends []int) {
 		}
 	case AtEntry:
 		if r.To >= 0 && r.Arg >= len(c.nodes[r.To].Blocks) {
-			c.errorf("value %d: got an end at block %d of node %d, which has %d", id, r.Arg, r.To, len(c.nodes[r.To].Blocks))
+			c.errorf("value %d: got an end at block %d of node %d, which has %d", id, r.Arg, r.To,
+				len(c.nodes[r.To].Blocks))
 		}
 	case After, BlockOut, Escapes:
 		if r.To >= 0 {

@@ -28,8 +28,8 @@ func contradictions(h *recording.Header, c *spec.Case) []string {
 	case len(inputs) > 0 && !sameInputs(h.Inputs, c.Inputs):
 		d.add("inputs", strings.Join(h.Inputs, "; "), strings.Join(inputs, "; "))
 	case len(inputs) == 0 && len(c.Dims) > 0 && c.Captured() == "":
-		d.parts = append(d.parts, fmt.Sprintf("inputs %s, the case has %s and no inputs: that names them", orNone(strings.Join(h.Inputs, "; ")),
-			dimTexts(c.Dims)))
+		d.parts = append(d.parts, fmt.Sprintf("inputs %s, the case has %s and no inputs: that names them",
+			orNone(strings.Join(h.Inputs, "; ")), dimTexts(c.Dims)))
 	}
 	if c.Artifact != "" && c.Source != "" && !sameSource(h.Source, c.Source) {
 		d.add("source", h.Source, c.Source)
@@ -41,8 +41,8 @@ func contradictions(h *recording.Header, c *spec.Case) []string {
 	}
 	d.ofCase("attention", p.Attention != 0, namesText(h.Flags.Attention), namesText(p.Attention.Names()))
 	d.ofCase("cublas_workspace", p.CublasWorkspace != "" || c.FromFile(), cublasOf(h), p.CublasConfig())
-	d.ofCase("cudnn", h.CuDNN != "" && !sameCuDNN(p.CuDNN, h.CuDNN) && (c.FromFile() || p.CuDNN != platform.DefaultCuDNN(p.Torch)),
-		h.CuDNN, p.CuDNN.String())
+	d.ofCase("cudnn", h.CuDNN != "" && !sameCuDNN(p.CuDNN, h.CuDNN) &&
+		(c.FromFile() || p.CuDNN != platform.DefaultCuDNN(p.Torch)), h.CuDNN, p.CuDNN.String())
 	for _, f := range []struct {
 		key, name string
 		got, want bool

@@ -24,16 +24,19 @@ func elsewhere(h *recording.Header, c *spec.Case) *note.Note {
 		return &note.Note{ID: note.OtherDevice, Undecided: true,
 			Subject: "a memory snapshot does not record on which device it was made; allow: [other-device] states that it was the case's"}
 	}
-	if c.Platform.IsNone() && h.Where != recording.OnCPU { // its budgets are on what the model itself allocates, which the run did too
-		return &note.Note{ID: note.OtherDevice, Subject: fmt.Sprintf("the run was recorded on %s with torch %s: what libraries took there counts",
-			h.Device.Name, h.Torch)}
+	// its budgets are on what the model itself allocates, which the run did too
+	if c.Platform.IsNone() && h.Where != recording.OnCPU {
+		return &note.Note{ID: note.OtherDevice,
+			Subject: fmt.Sprintf("the run was recorded on %s with torch %s: what libraries took there counts",
+				h.Device.Name, h.Torch)}
 	}
 	differ := otherwise(h, c)
 	if len(differ) == 0 {
 		return nil
 	}
 	return &note.Note{ID: note.OtherDevice, Undecided: true,
-		Subject: fmt.Sprintf("%s; to record it for the case: %s", strings.Join(differ, "; "), origin.RecordCommand(h.Made, c))}
+		Subject: fmt.Sprintf("%s; to record it for the case: %s", strings.Join(differ, "; "),
+			origin.RecordCommand(h.Made, c))}
 }
 
 // otherwise says why a recording is no evidence for a case: none where it is.
@@ -47,13 +50,14 @@ func otherwise(h *recording.Header, c *spec.Case) []string {
 		out = append(out, fmt.Sprintf("the run was recorded on %s (compute capability %s), the case is on %s (%s)",
 			h.Device.Name, got, d.Name, d.ComputeCapability))
 	} else if !sameClass(d, h) {
-		out = append(out, fmt.Sprintf("the run was recorded on %s (%s), the case is on %s (%s)", h.Device.Name, chipText(h.Device.SMs, h.Device.Total),
-			d.Name, chipText(d.SMs, &d.Memory)))
+		out = append(out, fmt.Sprintf("the run was recorded on %s (%s), the case is on %s (%s)", h.Device.Name,
+			chipText(h.Device.SMs, h.Device.Total), d.Name, chipText(d.SMs, &d.Memory)))
 	}
 	switch {
 	case !sameRelease(want, h.Torch):
-		out = append(out, fmt.Sprintf("the run was recorded with torch %s, the case says %s (torch: %s states the recording's)",
-			h.Torch, want, release(h.Torch)))
+		out = append(out,
+			fmt.Sprintf("the run was recorded with torch %s, the case says %s (torch: %s states the recording's)",
+				h.Torch, want, release(h.Torch)))
 	case !want.Covers(h.Torch):
 		out = append(out, fmt.Sprintf("the run was recorded with torch %s, the case says %s", h.Torch, want))
 	}
@@ -61,8 +65,10 @@ func otherwise(h *recording.Header, c *spec.Case) []string {
 		return out
 	}
 	total := h.Device.Total
-	if slices.Contains(h.Device.Asked, recording.AskedMemory) && (total == nil || !d.Is(h.Device.ComputeCapability, *total)) {
-		out = append(out, "the run queried the memory of its device, "+totalText(total)+", and the case's has "+d.Memory.String())
+	if slices.Contains(h.Device.Asked, recording.AskedMemory) &&
+		(total == nil || !d.Is(h.Device.ComputeCapability, *total)) {
+		out = append(out,
+			"the run queried the memory of its device, "+totalText(total)+", and the case's has "+d.Memory.String())
 	}
 	if slices.Contains(h.Device.Asked, recording.AskedName) && !named(d, h.Device.Name) {
 		out = append(out, "the run queried the name of its device, "+h.Device.Name+", and the case is on "+d.Name)
@@ -123,5 +129,6 @@ func On(h *recording.Header) (device.Device, error) {
 			return d, nil
 		}
 	}
-	return device.Device{}, fmt.Errorf("it was recorded on %q, which is no device of memspec devices, want --device", h.Device.Name)
+	return device.Device{}, fmt.Errorf("it was recorded on %q, which is no device of memspec devices, want --device",
+		h.Device.Name)
 }

@@ -27,7 +27,8 @@ func Trace(rec *artifact.Recorded, c *spec.Case) (*trace.Trace, error) {
 		tr.Sites = slices.Clone(tr.Sites)
 		for _, n := range valueNotes(h) {
 			tr.Sites = append(tr.Sites, trace.Site{File: n.File, Line: n.Line})
-			tr.Notes = append(tr.Notes, trace.Note{Note: note.Note{ID: note.ID(n.ID), Subject: n.Text}, Site: trace.SiteID(len(tr.Sites) - 1)})
+			tr.Notes = append(tr.Notes, trace.Note{Note: note.Note{ID: note.ID(n.ID), Subject: n.Text},
+				Site: trace.SiteID(len(tr.Sites) - 1)})
 		}
 	}
 	if h := rec.Header; h != nil && h.OOM != nil { // what the run does not record, should it fit this device
@@ -35,7 +36,8 @@ func Trace(rec *artifact.Recorded, c *spec.Case) (*trace.Trace, error) {
 	}
 	for _, dim := range c.Varies {
 		if !differs(rec.Header, dim) {
-			tr.Notes = append(tr.Notes, trace.Note{Note: note.Note{ID: note.FixedLengths, Subject: dim}, Site: trace.NoSite})
+			tr.Notes = append(tr.Notes, trace.Note{Note: note.Note{ID: note.FixedLengths, Subject: dim},
+				Site: trace.NoSite})
 		}
 	}
 	if n := elsewhere(rec.Header, c); n != nil {

@@ -30,8 +30,8 @@ func valueNotes(h *recording.Header) []recording.Note {
 	switch {
 	case failed != nil:
 		said.ID = string(note.ValueOpen)
-		said.Text = fmt.Sprintf("%s: with the values %q the run fails (%s), and no end is known of what it takes", linesText(v.Lines, "may decide what is taken"),
-			failed.Values, failed.Failed)
+		said.Text = fmt.Sprintf("%s: with the values %q the run fails (%s), and no end is known of what it takes",
+			linesText(v.Lines, "may decide what is taken"), failed.Values, failed.Failed)
 	case len(v.Lines) > mostValueLines:
 		said.ID = string(note.ValueOpen)
 		said.Text = fmt.Sprintf("%d lines read values that no kernel computed before what is taken differs, the first %s: of more than %d no end is known",
@@ -39,7 +39,8 @@ func valueNotes(h *recording.Header) []recording.Note {
 	case slices.ContainsFunc(v.Lines, isOpen):
 		open := &v.Lines[slices.IndexFunc(v.Lines, isOpen)]
 		said.ID, said.File, said.Line = string(note.ValueOpen), open.File, open.Line
-		said.Text = fmt.Sprintf("%s reads a value that no kernel computed, which may decide what is taken: %s", lineText(open), open.Open)
+		said.Text = fmt.Sprintf("%s reads a value that no kernel computed, which may decide what is taken: %s",
+			lineText(open), open.Open)
 	default:
 		said.Text = linesText(v.Lines, "decides what is taken")
 	}
@@ -65,7 +66,8 @@ func linesText(lines []recording.ValueLine, decides string) string {
 	case 1:
 		return names[0] + " reads a value that no kernel computed, which " + decides
 	}
-	return "one of these lines reads a value that no kernel computed, which " + decides + ": " + strings.Join(names, ", ")
+	return "one of these lines reads a value that no kernel computed, which " + decides + ": " +
+		strings.Join(names, ", ")
 }
 
 func lineText(l *recording.ValueLine) string {

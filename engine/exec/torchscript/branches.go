@@ -25,7 +25,8 @@ func eagerBlock(b *block) {
 			}
 			in.drop = keep
 		}
-		if in.node.Op == "aten::reciprocal" && in.node.Flags&program.Builtin != 0 && i+1 < len(b.insts) && len(in.move) > 0 && in.move[0] {
+		if in.node.Op == "aten::reciprocal" && in.node.Flags&program.Builtin != 0 && i+1 < len(b.insts) &&
+			len(in.move) > 0 && in.move[0] {
 			in.move[0] = false
 			b.insts[i+1].drop = append(b.insts[i+1].drop, in.node.Args[0].Value.ID)
 		}

@@ -49,7 +49,8 @@ const (
 )
 
 func newCompiler(p *program.Program) *compiler {
-	m := &compiler{prog: p, made: map[recipe]*code{}, first: map[layoutOf]*code{}, stacks: stacks.New(p), fromHost: p.Records != program.RecordsSource && exec.FromHost(p)}
+	m := &compiler{prog: p, made: map[recipe]*code{}, first: map[layoutOf]*code{}, stacks: stacks.New(p),
+		fromHost: p.Records != program.RecordsSource && exec.FromHost(p)}
 	m.apply = m.layout.apply
 	return m
 }
@@ -102,7 +103,9 @@ type code struct {
 
 	fromStacks []lifetime.Range // what the stacks of a traced archive report, in the place of last uses
 	escapes    []int            // values that a caller may hold on when the function returns
-	until      []int            // by instruction: until which one the function may hold what a call left; nil where it holds nothing so
+	// by instruction: until which one the function may hold what a call left; nil where it holds
+	// nothing so
+	until []int
 }
 
 // block mirrors program.Block.

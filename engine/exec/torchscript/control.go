@@ -87,7 +87,8 @@ func (m *interp) bindArgs(f *frame, in *inst, fn *program.Func) ([]any, error) {
 			return nil, fmt.Errorf("%s: got %d arguments, want %d", fn.Name, len(n.Args), len(fn.Params))
 		}
 		v := m.arg(f, a)
-		if l, ok := v.(*ops.List); ok && len(l.Items) == 0 && l.Elem == 0 && fn.Params[at].Type != nil && fn.Params[at].Type.Kind == program.ListType {
+		if l, ok := v.(*ops.List); ok && len(l.Items) == 0 && l.Elem == 0 && fn.Params[at].Type != nil &&
+			fn.Params[at].Type.Kind == program.ListType {
 			l.Elem = exec.ElemKind(fn.Params[at].Type.Elems[0])
 			m.Touch(l)
 		}
@@ -126,7 +127,8 @@ func (m *interp) evalCreate(f *frame, in *inst) (any, error) {
 		return t, nil
 	}
 	o := &Object{Class: c, refs: 1, attrs: make([]any, len(c.Attrs)), filled: make([]bool, len(c.Attrs))}
-	if init := c.Method("__init__"); init != nil && len(n.Args) > 0 { // without arguments it is __new__: __init__ is called on its own
+	// without arguments it is __new__: __init__ is called on its own
+	if init := c.Method("__init__"); init != nil && len(n.Args) > 0 {
 		args := []any{o}
 		m.Hold(o)
 		args = append(args, m.heldArgs(f, n.Args)...)

@@ -138,7 +138,8 @@ func (m *interp) eval(f *frame, in *inst) (any, error) {
 		return nil, nil
 	case "prim::unchecked_cast", "prim::unchecked_unwrap_optional", "aten::_unwrap_optional":
 		v := m.arg(f, &n.Args[0])
-		if l, ok := v.(*ops.List); ok && len(l.Items) == 0 && l.Elem == schema.Any && len(n.Types) > 0 && n.Types[0].Kind == program.ListType {
+		if l, ok := v.(*ops.List); ok && len(l.Items) == 0 && l.Elem == schema.Any && len(n.Types) > 0 &&
+			n.Types[0].Kind == program.ListType {
 			l.Elem = exec.ElemKind(n.Types[0].Elems[0])
 			m.Touch(l)
 		}
@@ -332,7 +333,8 @@ func (m *interp) remap(d ops.Device) ops.Device {
 
 // resolve finds the overload; an instruction keeps what it resolved to for arguments of the same kinds.
 func (m *interp) resolve(in *inst, args []any, kw ops.Kw) (*ops.Bound, []any, error) {
-	if o := in.overload; o != nil && len(kw) == 0 && len(args) > 0 && len(o.kinds) == len(args) && sameKinds(o.kinds, args) {
+	if o := in.overload; o != nil && len(kw) == 0 && len(args) > 0 && len(o.kinds) == len(args) &&
+		sameKinds(o.kinds, args) {
 		return o.bound, args, nil
 	}
 	bound, full, err := m.Table().Resolve(in.node.Op, args, kw)
@@ -420,7 +422,8 @@ func (m *interp) evalSetAttr(f *frame, in *inst) (any, error) {
 	n := in.node
 	o, ok := m.arg(f, &n.Args[0]).(*Object)
 	if !ok {
-		return nil, fmt.Errorf("got %s to set attribute %s of, want an object", ops.TypeName(m.arg(f, &n.Args[0])), n.Text)
+		return nil, fmt.Errorf("got %s to set attribute %s of, want an object", ops.TypeName(m.arg(f, &n.Args[0])),
+			n.Text)
 	}
 	if !m.setAttr(o, n.Text, m.arg(f, &n.Args[1])) {
 		return nil, fmt.Errorf("got no attribute %s in %s", n.Text, o.Class.Name)

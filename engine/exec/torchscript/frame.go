@@ -106,8 +106,8 @@ func (m *interp) enter(c *code, args []any, module *Object) (any, error) {
 	m.regs, m.set = zeroed.Extend(m.regs, n), zeroed.Extend(m.set, n)
 	f := m.newFrame()
 	from := m.callerOf(c)
-	*f = frame{code: c, regs: m.regs[base : base+n : base+n], set: m.set[base : base+n : base+n], parent: m.frame, module: module,
-		from: from, sites: m.sitesOf(c, from, module)}
+	*f = frame{code: c, regs: m.regs[base : base+n : base+n], set: m.set[base : base+n : base+n], parent: m.frame,
+		module: module, from: from, sites: m.sitesOf(c, from, module)}
 	m.frame = f
 	for i, p := range c.graph.Params {
 		f.regs[p.ID], f.set[p.ID] = args[i], true

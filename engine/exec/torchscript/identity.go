@@ -50,7 +50,9 @@ func (m *interp) onIdentity(n *program.Node, args []any) (v any, done bool, err 
 	case "aten::neg":
 		if m.eager && n.Flags&program.Builtin != 0 && len(args) == 1 {
 			m.Hold(args[0])
-			return args[0], true, nil // `1 - x` is scripted as -x + 1; eager takes one operator, which allocates as the addition does
+			// `1 - x` is scripted as -x + 1; eager takes one operator, which allocates as the
+			// addition does
+			return args[0], true, nil
 		}
 	case "aten::wait":
 		m.Hold(args[0])

@@ -37,7 +37,8 @@ func (m *interp) lifetimes() []lifetime.Func {
 		codes = append(codes, m.whole)
 	}
 	slices.SortFunc(codes, func(a, b *code) int {
-		return cmp.Or(strings.Compare(a.fn.Name, b.fn.Name), strings.Compare(a.fn.Record, b.fn.Record), cmp.Compare(a.fn.Line, b.fn.Line))
+		return cmp.Or(strings.Compare(a.fn.Name, b.fn.Name), strings.Compare(a.fn.Record, b.fn.Record),
+			cmp.Compare(a.fn.Line, b.fn.Line))
 	})
 	out := make([]lifetime.Func, len(codes))
 	for i, c := range codes {
@@ -81,7 +82,8 @@ func (r *rangeReader) make(v *program.Value, node int) {
 		return
 	}
 	for _, local := range r.names.Bound(v.ID) {
-		r.out = append(r.out, lifetime.Range{Value: v, From: node, To: node, End: lifetime.Open, Why: lifetime.Bound, Local: local})
+		r.out = append(r.out, lifetime.Range{Value: v, From: node, To: node, End: lifetime.Open, Why: lifetime.Bound,
+			Local: local})
 	}
 }
 

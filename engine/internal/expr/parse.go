@@ -17,7 +17,8 @@ const (
 // Parse reads an expression. Sizes with a unit (12MiB) are bytes.
 func Parse(s string) (Expr, error) {
 	if len(s) > maxBytes {
-		return Expr{}, &Error{Text: s[:40], Msg: fmt.Sprintf("got an expression of %d bytes, want at most %d", len(s), maxBytes)}
+		return Expr{}, &Error{Text: s[:40], Msg: fmt.Sprintf("got an expression of %d bytes, want at most %d", len(s),
+			maxBytes)}
 	}
 	text := strings.Trim(s, " \t\n")
 	p := parser{text: text}

@@ -78,7 +78,8 @@ func (l *Lock) add(name, release string) bool {
 	if l.pins++; l.pins > maxPins {
 		return false
 	}
-	if name, release = normal(name), strings.TrimSpace(release); name != "" && release != "" && !slices.Contains(l.releases[name], release) {
+	if name, release = normal(name), strings.TrimSpace(release); name != "" && release != "" &&
+		!slices.Contains(l.releases[name], release) {
 		if len(l.releases[name]) == maxReleases {
 			l.pins = maxPins + 1
 			return false

@@ -51,13 +51,15 @@ func (z *Reader) findDirectory(size int64) ([]byte, int64, error) {
 		return nil, 0, ErrNotZip
 	}
 	// Without a comment, as PyTorch writes it, the end is at a known place.
-	tail, err := z.readAt(size-min(size, endRecord+locator64+endRecord64), int(min(size, endRecord+locator64+endRecord64)))
+	tail, err := z.readAt(size-min(size, endRecord+locator64+endRecord64),
+		int(min(size, endRecord+locator64+endRecord64)))
 	if err != nil {
 		return nil, 0, err
 	}
 	at := len(tail) - endRecord
 	if le.Uint32(tail[at:]) != endSignature || le.Uint16(tail[at+20:]) != 0 {
-		if tail, err = z.readAt(size-min(size, endRecord+maxComment), int(min(size, endRecord+maxComment))); err != nil {
+		if tail, err = z.readAt(size-min(size, endRecord+maxComment),
+			int(min(size, endRecord+maxComment))); err != nil {
 			return nil, 0, err
 		}
 		if at = findEnd(tail); at < 0 {
@@ -76,7 +78,8 @@ func (z *Reader) findDirectory(size int64) ([]byte, int64, error) {
 		}
 	}
 	if offset < 0 || length < 0 || offset > end || length > end-offset {
-		return nil, 0, malformed(end, "central directory: got %d bytes at offset %d, want an end by offset %d", length, offset, end)
+		return nil, 0, malformed(end, "central directory: got %d bytes at offset %d, want an end by offset %d", length,
+			offset, end)
 	}
 	if count > z.limits.Records {
 		return nil, 0, &LimitError{What: "records", Got: count, Limit: z.limits.Records}
@@ -124,7 +127,8 @@ func (z *Reader) readEnd64(end, count, length, offset int64) (int64, int64, int6
 	}
 	at := int64(le.Uint64(loc[8:]))
 	if at < 0 || at > end-locator64-endRecord64 {
-		return 0, 0, 0, malformed(end-locator64, "zip64 end record: got offset %d, want one before %d", at, end-locator64)
+		return 0, 0, 0, malformed(end-locator64, "zip64 end record: got offset %d, want one before %d", at,
+			end-locator64)
 	}
 	e, err := z.readAt(at, endRecord64)
 	if err != nil {
@@ -178,7 +182,8 @@ func (z *Reader) readDirectory(dir []byte, count int64) error {
 			return malformed(at, "got the name %q, want a relative path", rec.name)
 		}
 		if rec.packed < 0 || rec.size < 0 || rec.offset < 0 || rec.offset > z.end {
-			return malformed(at, "record %q: got offset %d and sizes %d and %d, want them before offset %d", rec.name, rec.offset, rec.packed, rec.size, z.end)
+			return malformed(at, "record %q: got offset %d and sizes %d and %d, want them before offset %d", rec.name,
+				rec.offset, rec.packed, rec.size, z.end)
 		}
 		if rec.method == stored && rec.packed != rec.size {
 			return malformed(at, "record %q: got %d bytes stored of %d", rec.name, rec.packed, rec.size)

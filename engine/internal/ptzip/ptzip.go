@@ -157,10 +157,12 @@ func (z *Reader) Size(name string) (int64, bool) {
 // torch.export before 2.8 a record is a whole file of torch.save.
 func IsWeight(name string) bool {
 	top, _, ok := strings.Cut(name, "/")
-	if base, _, _ := strings.Cut(name, "."); base == "serialized_state_dict" || base == "serialized_constants" || base == "serialized_example_inputs" {
+	if base, _, _ := strings.Cut(name, "."); base == "serialized_state_dict" || base == "serialized_constants" ||
+		base == "serialized_example_inputs" {
 		return true
 	}
-	if !ok || strings.HasSuffix(name, ".json") || strings.HasSuffix(name, ".cpp") && strings.HasPrefix(name, "data/aotinductor/") {
+	if !ok || strings.HasSuffix(name, ".json") || strings.HasSuffix(name, ".cpp") &&
+		strings.HasPrefix(name, "data/aotinductor/") {
 		return false
 	}
 	return top == "data" || top == "constants" || top == "tensors"
@@ -182,7 +184,8 @@ func (z *Reader) place() error {
 		rec.limit = limit
 		least := int64(localHeader + len(rec.name))
 		if rec.offset > limit-least || rec.packed > limit-least-rec.offset {
-			return malformed(rec.offset, "record %q of %d bytes: got space up to offset %d", rec.name, rec.packed, limit)
+			return malformed(rec.offset, "record %q of %d bytes: got space up to offset %d", rec.name, rec.packed,
+				limit)
 		}
 		limit = rec.offset
 	}

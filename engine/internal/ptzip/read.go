@@ -153,7 +153,8 @@ func (z *Reader) payload(i int32) ([]byte, error) {
 func (z *Reader) readRun(i int32) (run, error) {
 	rec := &z.records[i]
 	from, to := rec.offset, z.spanEnd(rec)
-	at, _ := slices.BinarySearchFunc(z.order, from, func(j int32, offset int64) int { return cmp.Compare(z.records[j].offset, offset) })
+	at, _ := slices.BinarySearchFunc(z.order, from,
+		func(j int32, offset int64) int { return cmp.Compare(z.records[j].offset, offset) })
 	for _, j := range z.order[at+1:] {
 		next := &z.records[j]
 		if next.offset != to || z.spanEnd(next)-from > longestRun || IsWeight(z.names[j]) || z.heldIn(next) != nil {

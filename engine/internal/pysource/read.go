@@ -89,7 +89,8 @@ func (r *reader) line(l logical) {
 
 func compound(word string) bool {
 	switch word {
-	case "if", "elif", "else", "for", "while", "with", "try", "except", "finally", "def", "class", "async", "match", "case":
+	case "if", "elif", "else", "for", "while", "with", "try", "except", "finally", "def", "class", "async", "match",
+		"case":
 		return true
 	}
 	return false
@@ -179,7 +180,8 @@ func simpleStmt(s string, start, end int) Stmt {
 			break
 		}
 		left := rest[:eq]
-		if n := len(left); n > 0 && strings.IndexByte("+-*/%@&|^", left[n-1]) >= 0 || strings.HasSuffix(left, "<<") || strings.HasSuffix(left, ">>") {
+		if n := len(left); n > 0 && strings.IndexByte("+-*/%@&|^", left[n-1]) >= 0 || strings.HasSuffix(left, "<<") ||
+			strings.HasSuffix(left, ">>") {
 			st.Augmented = true
 			left = strings.TrimRight(left, "+-*/%@&|^<>")
 		} else if c := topLevel(left, ':'); c >= 0 {

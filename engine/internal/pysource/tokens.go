@@ -118,7 +118,8 @@ func topLevel(s string, c byte) int {
 // topLevelWord is the place of a word outside of brackets and strings, -1 where there is none.
 func topLevelWord(s, word string) int {
 	return python.ScanTop(s, func(i int) bool {
-		return strings.HasPrefix(s[i:], word) && (i == 0 || !python.InName(s[i-1])) && (i+len(word) == len(s) || !python.InName(s[i+len(word)]))
+		return strings.HasPrefix(s[i:], word) && (i == 0 || !python.InName(s[i-1])) &&
+			(i+len(word) == len(s) || !python.InName(s[i+len(word)]))
 	})
 }
 

@@ -61,12 +61,14 @@ const (
 )
 
 var tokenNames = [...]string{
-	eof: "end of file", newline: "newline", indent: "indent", dedent: "dedent", name: "name", number: "number", str: "string",
-	lparen: "(", rparen: ")", lbrack: "[", rbrack: "]", lbrace: "{", rbrace: "}", comma: ",", colon: ":", dot: ".", assign: "=", arrow: "->",
-	binary: "operator", minus: "-", plus: "+", tilde: "~", star: "*",
-	kwAnd: "and", kwAs: "as", kwAssert: "assert", kwBreak: "break", kwClass: "class", kwContinue: "continue", kwDef: "def", kwDel: "del",
-	kwElif: "elif", kwElse: "else", kwFor: "for", kwIf: "if", kwImport: "import", kwIn: "in", kwIs: "is", kwNot: "not", kwOr: "or",
-	kwPass: "pass", kwRaise: "raise", kwReturn: "return", kwWhile: "while", kwWith: "with", reserved: "keyword",
+	eof: "end of file", newline: "newline", indent: "indent", dedent: "dedent", name: "name", number: "number",
+	str:    "string",
+	lparen: "(", rparen: ")", lbrack: "[", rbrack: "]", lbrace: "{", rbrace: "}", comma: ",", colon: ":", dot: ".",
+	assign: "=", arrow: "->", binary: "operator", minus: "-", plus: "+", tilde: "~", star: "*",
+	kwAnd: "and", kwAs: "as", kwAssert: "assert", kwBreak: "break", kwClass: "class", kwContinue: "continue",
+	kwDef: "def", kwDel: "del", kwElif: "elif", kwElse: "else", kwFor: "for", kwIf: "if", kwImport: "import",
+	kwIn: "in", kwIs: "is", kwNot: "not", kwOr: "or", kwPass: "pass", kwRaise: "raise", kwReturn: "return",
+	kwWhile: "while", kwWith: "with", reserved: "keyword",
 }
 
 // keyword distinguishes keywords from names.

@@ -26,7 +26,8 @@ func attentionBackward(n int) func(*ops.Call) ([]tensor.Meta, error) {
 			bias := ops.NoTensor()
 			if t := c.T("attn_bias"); t != nil {
 				bias = ops.FreshLike(t, t.Sizes...)
-				if last := len(t.Sizes) - 1; last >= 0 { // rows of multiples of 16 elements (transformers/cuda/attention_backward.cu)
+				// rows of multiples of 16 elements (transformers/cuda/attention_backward.cu)
+				if last := len(t.Sizes) - 1; last >= 0 {
 					wide := slices.Clone(t.Sizes)
 					wide[last] = (wide[last] + 15) / 16 * 16
 					bias.Strides = tensor.ContiguousStrides(wide)
@@ -50,6 +51,7 @@ func flashBackwardWorkspace(c *ops.Call) []workspace.Request {
 }
 
 func efficientBackwardWorkspace(c *ops.Call) []workspace.Request {
-	a := workspace.Attention{Query: &c.T("query").Meta, Key: &c.T("key").Meta, Value: &c.T("value").Meta, Dropout: c.Float("dropout_p")}
+	a := workspace.Attention{Query: &c.T("query").Meta, Key: &c.T("key").Meta, Value: &c.T("value").Meta,
+		Dropout: c.Float("dropout_p")}
 	return a.EfficientBackward(c.Platform(), &c.T("grad_out_").Meta)
 }

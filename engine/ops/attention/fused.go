@@ -87,7 +87,8 @@ func efficientWorkspace(c *ops.Call) []workspace.Request {
 	if !efficientRNGOnGPU(c) {
 		return parts
 	}
-	return append([]workspace.Request{workspace.Make(2), workspace.Make(3), workspace.Make(0), workspace.Make(1)}, parts...)
+	return append([]workspace.Request{workspace.Make(2), workspace.Make(3), workspace.Make(0), workspace.Make(1)},
+		parts...)
 }
 
 func cudnnWorkspace(c *ops.Call) []workspace.Request {

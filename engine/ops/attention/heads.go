@@ -25,7 +25,8 @@ func nativeMultiHead(c *ops.Call) (any, error) {
 	if c.OnFakeTensors() {
 		return fakeMultiHead(c, q)
 	}
-	if (c.Platform().Release().FusedMHAAnyHead || (e/h)%8 == 0) && !c.Bool("need_weights") && c.T("mask") == nil && q == c.T("key") && q == c.T("value") {
+	if (c.Platform().Release().FusedMHAAnyHead || (e/h)%8 == 0) && !c.Bool("need_weights") && c.T("mask") == nil &&
+		q == c.T("key") && q == c.T("value") {
 		if out := fusedMultiHead(c, q, h, e); out != nil {
 			return c.Tuple(out, nil), nil
 		}
@@ -49,7 +50,8 @@ func fakeMultiHead(c *ops.Call, q *tensor.Tensor) (any, error) {
 // fusedMultiHead goes through flash or efficient attention; nil where neither takes it.
 func fusedMultiHead(c *ops.Call, x *tensor.Tensor, h, e int64) *tensor.Tensor {
 	b, t := x.Sizes[0], x.Sizes[1]
-	head := ops.FreshLike(x, b, h, t, e/h) // as they will be except the strides, of which the choice looks at the last alone
+	// as they will be except the strides, of which the choice looks at the last alone
+	head := ops.FreshLike(x, b, h, t, e/h)
 	a, p := workspace.Attention{Query: &head, Key: &head, Value: &head}, c.Platform()
 	if p.IsNone() || !a.Takes(p, platform.SDPAFlash) && !a.Takes(p, platform.SDPAEfficient) {
 		return nil
@@ -149,8 +151,8 @@ func encoderLayer(c *ops.Call) (any, error) {
 	if first {
 		x = norm(x, "1")
 	}
-	attn := c.DoGet(0, "aten::_native_multi_head_attention", x, x, x, e, c.Arg("num_heads"), c.T("qkv_weight"), c.T("qkv_bias"),
-		c.T("proj_weight"), c.T("proj_bias"), c.Arg("mask"), false, true, c.Arg("mask_type"))
+	attn := c.DoGet(0, "aten::_native_multi_head_attention", x, x, x, e, c.Arg("num_heads"), c.T("qkv_weight"),
+		c.T("qkv_bias"), c.T("proj_weight"), c.T("proj_bias"), c.Arg("mask"), false, true, c.Arg("mask_type"))
 	c.Free(x)
 	x = c.Do("aten::add_.Tensor", attn, src)
 	c.Free(attn)
@@ -167,7 +169,8 @@ func encoderLayer(c *ops.Call) (any, error) {
 		return nil, nil
 	}
 	flat := c.Do("aten::reshape", x, ops.IntList(tensor.Numel(src.Sizes[:len(src.Sizes)-1]), e))
-	hidden := c.Do("aten::_addmm_activation", c.T("ffn_bias_1"), flat, c.Do("aten::t", c.T("ffn_weight_1")), ops.Kw{"use_gelu": c.Bool("use_gelu")})
+	hidden := c.Do("aten::_addmm_activation", c.T("ffn_bias_1"), flat, c.Do("aten::t", c.T("ffn_weight_1")),
+		ops.Kw{"use_gelu": c.Bool("use_gelu")})
 	down := c.Do("aten::addmm", c.T("ffn_bias_2"), hidden, c.Do("aten::t", c.T("ffn_weight_2")))
 	c.Free(hidden)
 	y := c.Do("aten::add_.Tensor", c.Do("aten::view", down, ops.IntList(src.Sizes...)), before)

@@ -18,9 +18,11 @@ func scaledDotProductAttention(c *ops.Call) (any, error) {
 	if q.DType != k.DType || q.DType != v.DType {
 		return nil, c.Errorf("got query of %s, key of %s and value of %s, want one dtype", q.DType, k.DType, v.DType)
 	}
-	flat := len(q.Sizes) == 3 && len(k.Sizes) == 3 && len(v.Sizes) == 3 && c.Platform().Release().Torch.AtLeast(2, 15) // seen in 2.15
+	// seen in 2.15
+	flat := len(q.Sizes) == 3 && len(k.Sizes) == 3 && len(v.Sizes) == 3 && c.Platform().Release().Torch.AtLeast(2, 15)
 	if flat {
-		q, k, v = c.Do("aten::unsqueeze", q, int64(0)), c.Do("aten::unsqueeze", k, int64(0)), c.Do("aten::unsqueeze", v, int64(0))
+		q, k, v = c.Do("aten::unsqueeze", q, int64(0)), c.Do("aten::unsqueeze", k, int64(0)), c.Do("aten::unsqueeze", v,
+			int64(0))
 	}
 	if n := len(v.Sizes) - 2; k.Sizes[len(k.Sizes)-2] != v.Sizes[n] {
 		return nil, c.Errorf("got %d keys and %d values, want as many", k.Sizes[len(k.Sizes)-2], v.Sizes[n])
@@ -32,7 +34,8 @@ func scaledDotProductAttention(c *ops.Call) (any, error) {
 	if !c.OK() {
 		return nil, nil
 	}
-	a := workspace.Attention{Query: &q.Meta, Key: &k.Meta, Value: &v.Meta, Causal: c.Bool("is_causal"), Grouped: c.Bool("enable_gqa"), Dropout: c.Float("dropout_p")}
+	a := workspace.Attention{Query: &q.Meta, Key: &k.Meta, Value: &v.Meta, Causal: c.Bool("is_causal"),
+		Grouped: c.Bool("enable_gqa"), Dropout: c.Float("dropout_p")}
 	if mask != nil {
 		a.Mask = &mask.Meta
 	}
@@ -54,9 +57,11 @@ func scaledDotProductAttention(c *ops.Call) (any, error) {
 		if bias != nil && converted != mask && bias.Storage != converted.Storage {
 			c.Free(converted)
 		}
-		out = c.DoGet(0, "aten::_scaled_dot_product_efficient_attention", q, k, v, ops.OrNone(bias), false, p, causal, kw)
+		out = c.DoGet(0, "aten::_scaled_dot_product_efficient_attention", q, k, v, ops.OrNone(bias), false, p, causal,
+			kw)
 	case platform.SDPACuDNN:
-		out = c.DoGet(0, "aten::_scaled_dot_product_cudnn_attention", q, k, v, ops.OrNone(converted), false, p, causal, false, kw)
+		out = c.DoGet(0, "aten::_scaled_dot_product_cudnn_attention", q, k, v, ops.OrNone(converted), false, p, causal,
+			false, kw)
 	default:
 		kw["enable_gqa"] = c.Bool("enable_gqa")
 		out = c.DoGet(0, "aten::_scaled_dot_product_attention_math", q, k, v, ops.OrNone(converted), p, causal, nil, kw)
@@ -99,7 +104,8 @@ func attentionMath(c *ops.Call) (any, error) {
 	scaled := c.Do("aten::mul.Scalar", q, scale)
 	var causal *tensor.Tensor
 	if c.Bool("is_causal") {
-		ones := c.Do("aten::ones", ops.IntList(q.Sizes[n-2], k.Sizes[n-2]), ops.Kw{"dtype": int64(tensor.Bool), "device": ops.Device(q.Device)})
+		ones := c.Do("aten::ones", ops.IntList(q.Sizes[n-2], k.Sizes[n-2]),
+			ops.Kw{"dtype": int64(tensor.Bool), "device": ops.Device(q.Device)})
 		low := c.Do("aten::tril", ones)
 		c.Free(ones)
 		causal = additive(c, low, q.DType)
@@ -197,7 +203,8 @@ func alignedBias(c *ops.Call, mask, q, k *tensor.Tensor) *tensor.Tensor {
 		aligned = aligned && mask.Strides[i]%8 == 0
 	}
 	if !aligned {
-		mask = c.Do("aten::slice.Tensor", c.Do("aten::constant_pad_nd", mask, ops.IntList(0, 8-cols%8)), int64(-1), int64(0), cols)
+		mask = c.Do("aten::slice.Tensor", c.Do("aten::constant_pad_nd", mask, ops.IntList(0, 8-cols%8)), int64(-1),
+			int64(0), cols)
 	}
 	return c.Do("aten::expand", mask, ops.IntList(q.Sizes[0], q.Sizes[1], q.Sizes[2], k.Sizes[2]))
 }

@@ -26,7 +26,8 @@ func Table() *ops.Table { return table() }
 func With(more []ops.Rule) (*ops.Table, error) { return ops.NewTable(append(families(), more)...) }
 
 func families() [][]ops.Rule {
-	return slices.Concat(pointwise.Rules, create.Rules, view.Rules, index.Rules, reduce.Rules, linalg.Rules, fft.Rules, nn.Rules, attention.Rules, quant.Rules, prim.Rules)
+	return slices.Concat(pointwise.Rules, create.Rules, view.Rules, index.Rules, reduce.Rules, linalg.Rules, fft.Rules,
+		nn.Rules, attention.Rules, quant.Rules, prim.Rules)
 }
 
 // The overloads on numbers, strings and containers (prim) come after those on tensors, as PyTorch registers them.

@@ -60,7 +60,8 @@ type target struct {
 
 func copyTarget(c *ops.Call) target {
 	self := c.Self()
-	t := target{c.DTypeOr("dtype", self.DType), c.DeviceOr("device", self.Device), format(c, tensor.Preserve), c.Bool("copy")}
+	t := target{c.DTypeOr("dtype", self.DType), c.DeviceOr("device", self.Device), format(c, tensor.Preserve),
+		c.Bool("copy")}
 	if o := c.T("other"); o != nil {
 		t.dtype, t.device = o.DType, o.Device
 	}
@@ -78,7 +79,8 @@ func to(c *ops.Call) ([]tensor.Meta, error) {
 
 func toCopies(c *ops.Call) bool {
 	self, t := c.Self(), copyTarget(c)
-	return t.copy || t.dtype != self.DType || t.device != self.Device || t.format != tensor.Preserve && self.SuggestFormat() != t.format
+	return t.copy || t.dtype != self.DType || t.device != self.Device || t.format != tensor.Preserve &&
+		self.SuggestFormat() != t.format
 }
 
 // toCopy is _to_copy: always fresh.
@@ -215,7 +217,8 @@ func copyWorkspace(c *ops.Call) []workspace.Request {
 	if side.IsContiguous() || slices.Equal(self.Strides, src.Strides) && self.DType == src.DType && self.IsDense() {
 		return nil
 	}
-	return []workspace.Request{{Bytes: units.Bytes(self.Numel() * side.DType.ItemSize()), Source: "aten/src/ATen/native/cuda/Copy.cu copy_kernel_cuda"}}
+	return []workspace.Request{{Bytes: units.Bytes(self.Numel() * side.DType.ItemSize()),
+		Source: "aten/src/ATen/native/cuda/Copy.cu copy_kernel_cuda"}}
 }
 
 // copyValue is the elements copied; only where the whole of a contiguous tensor is written.

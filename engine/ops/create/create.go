@@ -57,7 +57,8 @@ func emptyPermuted(c *ops.Call) ([]tensor.Meta, error) {
 	order := c.Ints("physical_layout")
 	for d := range m[0].Sizes { // each once, and none counted from the end
 		if !slices.Contains(order, int64(d)) || len(order) != len(m[0].Sizes) {
-			return nil, c.Errorf("got physical_layout %v for %d dimensions, want each of them once", order, len(m[0].Sizes))
+			return nil, c.Errorf("got physical_layout %v for %d dimensions, want each of them once", order,
+				len(m[0].Sizes))
 		}
 	}
 	next := int64(1)
@@ -178,9 +179,11 @@ func linspace(c *ops.Call) ([]tensor.Meta, error) {
 		}
 	}
 	out, err := created(c, d, c.Int("steps"))
-	if err == nil && c.Schema.Name == "aten::logspace" && c.Int("steps") == 1 && ops.IsScalar(c.Arg("start")) { // the only number is filled in, not computed
+	// the only number is filled in, not computed
+	if err == nil && c.Schema.Name == "aten::logspace" && c.Int("steps") == 1 && ops.IsScalar(c.Arg("start")) {
 		if v := math.Pow(c.Float("base"), c.Float("start")); !math.IsInf(v, 0) && math.Abs(v) > largest(out[0].DType) {
-			return nil, c.Errorf("got %v to the power of %v, want a number that %s can hold", c.Arg("base"), c.Arg("start"), out[0].DType)
+			return nil, c.Errorf("got %v to the power of %v, want a number that %s can hold", c.Arg("base"),
+				c.Arg("start"), out[0].DType)
 		}
 	}
 	return out, err
@@ -367,7 +370,8 @@ func vander(c *ops.Call) (any, error) {
 	}
 	n := c.IntOr("N", x.Sizes[0])
 	d := ops.PromoteTypes(x.DType, tensor.Int64)
-	out := c.Do("aten::empty.memory_format", ops.IntList(x.Sizes[0], n), ops.Kw{"dtype": int64(d), "device": ops.Device(x.Device)})
+	out := c.Do("aten::empty.memory_format", ops.IntList(x.Sizes[0], n),
+		ops.Kw{"dtype": int64(d), "device": ops.Device(x.Device)})
 	if n > 1 {
 		powers := c.Do("aten::cumprod", c.Do("aten::slice.Tensor", out, int64(1), int64(1)), int64(1))
 		c.Free(powers)
@@ -395,7 +399,8 @@ func dimRange(c *ops.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.Do("aten::arange", like.Sizes[d], ops.Kw{"dtype": int64(tensor.Int64), "device": ops.Device(like.Device)}), nil
+	return c.Do("aten::arange", like.Sizes[d], ops.Kw{"dtype": int64(tensor.Int64), "device": ops.Device(like.Device)}),
+		nil
 }
 
 // noGrad is an initialiser that TorchScript runs without gradients.

@@ -169,7 +169,8 @@ func nativeDropout(c *ops.Call) (any, error) {
 // fusedDropout keeps its mask as bytes.
 func fusedDropout(c *ops.Call) ([]tensor.Meta, error) {
 	x := c.Self()
-	return []tensor.Meta{ops.EmptyLike(x, x.DType, tensor.Preserve), ops.EmptyLike(x, tensor.Uint8, tensor.Preserve)}, nil
+	return []tensor.Meta{ops.EmptyLike(x, x.DType, tensor.Preserve), ops.EmptyLike(x, tensor.Uint8, tensor.Preserve)},
+		nil
 }
 
 // rrelu draws noise of the input's sizes.

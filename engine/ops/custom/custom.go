@@ -34,7 +34,8 @@ func (o *Operator) Rule() (ops.Rule, error) {
 		return ops.Rule{}, err
 	}
 	if !strings.Contains(s.Name, "::") || strings.HasPrefix(s.Name, "aten::") || strings.HasPrefix(s.Name, "prim::") {
-		return ops.Rule{}, fmt.Errorf("got the operator %s, want one of a library of your own, such as mylib::name", s.Name)
+		return ops.Rule{}, fmt.Errorf("got the operator %s, want one of a library of your own, such as mylib::name",
+			s.Name)
 	}
 	r := &rule{schema: s}
 	fresh := 0
@@ -48,7 +49,8 @@ func (o *Operator) Rule() (ops.Rule, error) {
 		}
 	}
 	if fresh != len(o.Results) {
-		return ops.Rule{}, fmt.Errorf("%s: got %d results, want the %d that the schema makes", s.Name, len(o.Results), fresh)
+		return ops.Rule{}, fmt.Errorf("%s: got %d results, want the %d that the schema makes", s.Name, len(o.Results),
+			fresh)
 	}
 	for _, text := range o.Results {
 		res, err := r.result(text)

@@ -60,11 +60,13 @@ func transformFrames(c *ops.Call, x *tensor.Tensor, made []*tensor.Tensor) (any,
 		return nil, nil
 	}
 	if len(x.Sizes) != 2 || n <= 0 || hop <= 0 || x.Sizes[1] < n || length <= 0 || length > n {
-		return nil, c.Errorf("got %v, n_fft %d, hop %d and window of %d, want a signal of at least n_fft", c.Self().Sizes, n, hop, length)
+		return nil, c.Errorf("got %v, n_fft %d, hop %d and window of %d, want a signal of at least n_fft",
+			c.Self().Sizes, n, hop, length)
 	}
 	window := paddedWindow(c, n, length)
 	frames := 1 + (x.Sizes[1]-n)/hop
-	seen := c.Do("aten::as_strided", x, ops.IntList(x.Sizes[0], frames, n), ops.IntList(x.Strides[0], hop*x.Strides[1], x.Strides[1]))
+	seen := c.Do("aten::as_strided", x, ops.IntList(x.Sizes[0], frames, n),
+		ops.IntList(x.Strides[0], hop*x.Strides[1], x.Strides[1]))
 	in := seen
 	if window != nil {
 		in = c.Do("aten::mul.Tensor", seen, window)
@@ -119,11 +121,13 @@ func istft(c *ops.Call) (any, error) {
 		rows = n/2 + 1
 	}
 	if rows != x.Sizes[1] || frames == 0 || length <= 0 || length > n || hop > length {
-		return nil, c.Errorf("got %v, n_fft %d, hop %d and a window of %d, want %d frequencies of frames that meet", c.Self().Sizes, n, hop, length, rows)
+		return nil, c.Errorf("got %v, n_fft %d, hop %d and a window of %d, want %d frequencies of frames that meet",
+			c.Self().Sizes, n, hop, length, rows)
 	}
 	window := paddedWindow(c, n, length)
 	if window == nil {
-		window = c.Do("aten::ones", ops.IntList(n), ops.Kw{"dtype": int64(x.DType.ToReal()), "device": ops.Device(x.Device)})
+		window = c.Do("aten::ones", ops.IntList(n),
+			ops.Kw{"dtype": int64(x.DType.ToReal()), "device": ops.Device(x.Device)})
 	}
 	turned := c.Do("aten::transpose.int", x, int64(1), int64(2))
 	var y *tensor.Tensor

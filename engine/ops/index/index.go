@@ -157,7 +157,8 @@ func index(c *ops.Call) ([]tensor.Meta, error) {
 	}
 	shape := slices.Concat(p.head, p.chosen, p.tail)
 	still := &tensor.Tensor{Meta: tensor.Meta{DType: self.DType, Sizes: shape, Strides: p.strides}}
-	return ops.One(tensor.Meta{DType: self.DType, Sizes: shape, Strides: ops.ReorderedStrides(shape, []*tensor.Tensor{still}), Device: self.Device})
+	return ops.One(tensor.Meta{DType: self.DType, Sizes: shape,
+		Strides: ops.ReorderedStrides(shape, []*tensor.Tensor{still}), Device: self.Device})
 }
 
 // indexWorkspace are the places that masks choose, indices as int64 on the device, and several of them laid out alike.
@@ -175,7 +176,8 @@ func indexWorkspace(c *ops.Call) []workspace.Request {
 			out = append(out, workspace.Mask(c.Platform(), &t.Meta, masked(c, t))...)
 			continue
 		case t.DType == tensor.Int32 || t.Device == "cpu":
-			out = append(out, workspace.Before(workspace.Request{Bytes: units.Bytes(8 * t.Numel()), Source: indexSource})...)
+			out = append(out, workspace.Before(workspace.Request{Bytes: units.Bytes(8 * t.Numel()),
+				Source: indexSource})...)
 		}
 		places = append(places, t)
 	}
@@ -216,12 +218,14 @@ func alike(c *ops.Call, places []*tensor.Tensor) []workspace.Request {
 // places, a range, and the sort's own storage.
 func indexPutWorkspace(c *ops.Call) []workspace.Request {
 	ts := c.Tensors("indices")
-	if v := c.T("values"); v != nil && v.Device == "cpu" && v.Numel() == 1 && !c.Bool("accumulate") && len(ts) == 1 && ts[0] != nil && ts[0].DType == tensor.Bool {
+	if v := c.T("values"); v != nil && v.Device == "cpu" && v.Numel() == 1 && !c.Bool("accumulate") && len(ts) == 1 &&
+		ts[0] != nil && ts[0].DType == tensor.Bool {
 		return nil // canDispatchToMaskedFill
 	}
 	out := indexWorkspace(c)
 	if p, err := readPlaces(c); err == nil && c.Bool("accumulate") && c.Self().Device != "cpu" {
-		out = append(out, workspace.SortedIndices(tensor.Numel(p.head)*tensor.Numel(p.chosen), "aten/src/ATen/native/cuda/Indexing.cu index_put_with_sort_kernel")...)
+		out = append(out, workspace.SortedIndices(tensor.Numel(p.head)*tensor.Numel(p.chosen),
+			"aten/src/ATen/native/cuda/Indexing.cu index_put_with_sort_kernel")...)
 	}
 	return out
 }
@@ -231,7 +235,8 @@ func indexValue(c *ops.Call) *tensor.Data {
 	self := c.Self()
 	m, ok := c.KnownMeta()
 	ts := c.Tensors("indices")
-	if !ok || len(ts) != 1 || ts[0] == nil || ts[0].Data == nil || ts[0].DType == tensor.Bool || ts[0].DType == tensor.Uint8 || len(self.Sizes) == 0 {
+	if !ok || len(ts) != 1 || ts[0] == nil || ts[0].Data == nil || ts[0].DType == tensor.Bool ||
+		ts[0].DType == tensor.Uint8 || len(self.Sizes) == 0 {
 		return nil
 	}
 	return rowsOf(self, ts[0].Data.Ints, m.DType)
@@ -400,7 +405,8 @@ func maskedSelectWorkspace(c *ops.Call) []workspace.Request {
 func maskedScatter(c *ops.Call) ([]tensor.Meta, error) {
 	self, mask := c.Self(), c.T("mask")
 	if mask.DType != tensor.Bool || self.DType != c.T("source").DType {
-		return nil, c.Errorf("got a mask of %s and a source of %s, want bool and %s", mask.DType, c.T("source").DType, self.DType)
+		return nil, c.Errorf("got a mask of %s and a source of %s, want bool and %s", mask.DType, c.T("source").DType,
+			self.DType)
 	}
 	shape, err := c.Broadcast(self.Sizes, mask.Sizes)
 	if err != nil {

@@ -23,7 +23,8 @@ func checkWritten(c *ops.Call) error {
 	case c.T("src") == nil:
 		return nil
 	}
-	at := map[string]string{"aten::select_scatter": "aten::select.int", "aten::slice_scatter": "aten::slice.Tensor", "aten::diagonal_scatter": "aten::diagonal",
+	at := map[string]string{"aten::select_scatter": "aten::select.int", "aten::slice_scatter": "aten::slice.Tensor",
+		"aten::diagonal_scatter":   "aten::diagonal",
 		"aten::as_strided_scatter": "aten::as_strided"}[c.Schema.Name]
 	if at == "" {
 		return nil
@@ -52,7 +53,8 @@ func seenAs(c *ops.Call, key string, args []any) ([]int64, error) {
 // nowhere longer than its source.
 func checkScatter(c *ops.Call) error {
 	self, at, src := c.Self(), c.T("index"), c.T("src")
-	if at.Numel() == 0 || len(at.Sizes) <= 1 && c.Schema.ArgIndex("src") < 0 && c.Schema.ArgIndex("value") >= 0 && c.Schema.Name != "aten::scatter" && c.Schema.Name != "aten::scatter_" {
+	if at.Numel() == 0 || len(at.Sizes) <= 1 && c.Schema.ArgIndex("src") < 0 && c.Schema.ArgIndex("value") >= 0 &&
+		c.Schema.Name != "aten::scatter" && c.Schema.Name != "aten::scatter_" {
 		return nil // index_fill takes a vector
 	}
 	if max(len(self.Sizes), 1) != max(len(at.Sizes), 1) {
@@ -64,7 +66,8 @@ func checkScatter(c *ops.Call) error {
 	}
 	for i, n := range at.Sizes {
 		if i != dim && i < len(self.Sizes) && n > self.Sizes[i] {
-			return c.Errorf("got an index of sizes %v for sizes %v, want none larger but in dimension %d", at.Sizes, self.Sizes, dim)
+			return c.Errorf("got an index of sizes %v for sizes %v, want none larger but in dimension %d", at.Sizes,
+				self.Sizes, dim)
 		}
 	}
 	if src == nil {
@@ -99,7 +102,8 @@ func checkSource(c *ops.Call) error {
 	}
 	if len(src.Sizes) == 0 || len(self.Sizes) == 0 {
 		if at.Numel() != 1 || src.Numel() != 1 {
-			return c.Errorf("got an index of %d places and a source of sizes %v for sizes %v, want one of each", at.Numel(), src.Sizes, self.Sizes)
+			return c.Errorf("got an index of %d places and a source of sizes %v for sizes %v, want one of each",
+				at.Numel(), src.Sizes, self.Sizes)
 		}
 		return nil
 	}

@@ -109,7 +109,8 @@ func svd(c *ops.Call) (any, error) {
 	a := c.Self()
 	n := len(a.Sizes)
 	zeros := func(k int64) *tensor.Tensor {
-		return c.Do("aten::zeros", ops.IntList(with(a.Sizes[:n-2], k, k)...), ops.Kw{"dtype": int64(a.DType), "device": ops.Device(a.Device)})
+		return c.Do("aten::zeros", ops.IntList(with(a.Sizes[:n-2], k, k)...),
+			ops.Kw{"dtype": int64(a.DType), "device": ops.Device(a.Device)})
 	}
 	left := zeros(a.Sizes[n-2])
 	return c.Tuple(left, values, c.Do("aten::mH", zeros(a.Sizes[n-1]))), nil
@@ -134,7 +135,8 @@ func pinv(c *ops.Call) (any, error) {
 	h := ops.Kw{"hermitian": c.Bool("hermitian"), "atol": 0.0, "rtol": c.Arg("rcond")}
 	if r := c.T("rcond"); r != nil {
 		atol := full0(c, a, 0.0)
-		return c.Do("aten::linalg_pinv.atol_rtol_tensor", a, ops.Kw{"hermitian": c.Bool("hermitian"), "atol": atol, "rtol": r}), nil
+		return c.Do("aten::linalg_pinv.atol_rtol_tensor", a,
+			ops.Kw{"hermitian": c.Bool("hermitian"), "atol": atol, "rtol": r}), nil
 	}
 	return c.Do("aten::linalg_pinv.atol_rtol_float", a, h), nil
 }
@@ -149,7 +151,8 @@ func number0(v any) any {
 func pinvTolerances(c *ops.Call) (any, error) {
 	a := c.Self()
 	atol, rtol := full0(c, a, number0(c.Arg("atol"))), full0(c, a, number0(c.Arg("rtol")))
-	out := c.Do("aten::linalg_pinv.atol_rtol_tensor", a, ops.Kw{"hermitian": c.Bool("hermitian"), "atol": atol, "rtol": rtol})
+	out := c.Do("aten::linalg_pinv.atol_rtol_tensor", a,
+		ops.Kw{"hermitian": c.Bool("hermitian"), "atol": atol, "rtol": rtol})
 	c.Free(atol, rtol)
 	return out, nil
 }
@@ -165,7 +168,8 @@ func matrixRank(c *ops.Call) (any, error) {
 	atol, rtol := c.T("atol"), c.T("rtol")
 	var made []*tensor.Tensor
 	if tol := c.T("tol"); tol != nil {
-		atol, rtol = tol, c.Do("aten::zeros", ops.IntList(), ops.Kw{"dtype": int64(tol.DType), "device": ops.Device(tol.Device)})
+		atol, rtol = tol, c.Do("aten::zeros", ops.IntList(), ops.Kw{"dtype": int64(tol.DType),
+			"device": ops.Device(tol.Device)})
 		made = append(made, rtol)
 	}
 	fill := func(t *tensor.Tensor, v any) *tensor.Tensor {
@@ -219,7 +223,8 @@ func matrixPower(c *ops.Call) (any, error) {
 	switch {
 	case n == 0:
 		out := c.Do("aten::clone", a)
-		eye := c.Do("aten::eye", a.Sizes[len(a.Sizes)-1], ops.Kw{"dtype": int64(a.DType), "device": ops.Device(a.Device)})
+		eye := c.Do("aten::eye", a.Sizes[len(a.Sizes)-1],
+			ops.Kw{"dtype": int64(a.DType), "device": ops.Device(a.Device)})
 		return c.Do("aten::copy_", out, eye), nil
 	case n == 1:
 		return c.Do("aten::clone", a), nil
@@ -272,10 +277,12 @@ func linalgVander(c *ops.Call) (any, error) {
 	n := c.IntOr("N", x.Sizes[len(x.Sizes)-1])
 	wide := c.Do("aten::expand", c.Do("aten::unsqueeze", x, int64(-1)), ops.IntList(with(x.Sizes, n-1)...))
 	powers := c.Do("aten::cumprod", wide, int64(-1))
-	ones := c.Do("aten::ones", ops.IntList(with(x.Sizes, 1)...), ops.Kw{"dtype": int64(x.DType), "device": ops.Device(x.Device)})
+	ones := c.Do("aten::ones", ops.IntList(with(x.Sizes, 1)...),
+		ops.Kw{"dtype": int64(x.DType), "device": ops.Device(x.Device)})
 	if c.OK() && powers.DType != x.DType {
 		c.Free(ones)
-		ones = c.Do("aten::ones", ops.IntList(with(x.Sizes, 1)...), ops.Kw{"dtype": int64(powers.DType), "device": ops.Device(x.Device)})
+		ones = c.Do("aten::ones", ops.IntList(with(x.Sizes, 1)...),
+			ops.Kw{"dtype": int64(powers.DType), "device": ops.Device(x.Device)})
 	}
 	out := c.Do("aten::cat", ops.TensorList(ones, powers), int64(-1))
 	c.Free(powers, ones)

@@ -172,8 +172,10 @@ func sumProduct(c *ops.Call, a, b *tensor.Tensor, sum []int) *tensor.Tensor {
 		back[d] = i
 	}
 	left := c.Do("aten::reshape", c.Do("aten::permute", a, ops.DimList(order)), ops.IntList(nLRO, nLO, nSum))
-	right := c.Do("aten::reshape", c.Do("aten::permute", b, ops.DimList(slices.Concat(lro, sum, ro, lo))), ops.IntList(nLRO, nSum, nRO))
-	out := c.Do("aten::permute", c.Do("aten::view", c.Do("aten::bmm", left, right), ops.IntList(shape...)), ops.DimList(back))
+	right := c.Do("aten::reshape", c.Do("aten::permute", b, ops.DimList(slices.Concat(lro, sum, ro, lo))),
+		ops.IntList(nLRO, nSum, nRO))
+	out := c.Do("aten::permute", c.Do("aten::view", c.Do("aten::bmm", left, right), ops.IntList(shape...)),
+		ops.DimList(back))
 	c.Free(right, left)
 	return out
 }

@@ -109,13 +109,16 @@ func batched(c *ops.Call, a, b *tensor.Tensor) *tensor.Tensor {
 		return ops.NoResult()
 	}
 	count := tensor.Numel(batch)
-	left := c.Do("aten::reshape", c.Do("aten::expand", a, ops.IntList(append(slices.Clone(batch), n, m1)...)), ops.IntList(count, n, m1))
+	left := c.Do("aten::reshape", c.Do("aten::expand", a, ops.IntList(append(slices.Clone(batch), n, m1)...)),
+		ops.IntList(count, n, m1))
 	if db == 1 {
-		right := c.Do("aten::reshape", c.Do("aten::expand", b, ops.IntList(append(slices.Clone(batch), m2)...)), ops.IntList(count, m2))
+		right := c.Do("aten::reshape", c.Do("aten::expand", b, ops.IntList(append(slices.Clone(batch), m2)...)),
+			ops.IntList(count, m2))
 		out := c.Do("aten::squeeze.dim", c.Do("aten::bmm", left, c.Do("aten::unsqueeze", right, int64(2))), int64(-1))
 		return c.Do("aten::_unsafe_view", out, ops.IntList(append(batch, n)...))
 	}
-	right := c.Do("aten::reshape", c.Do("aten::expand", b, ops.IntList(append(slices.Clone(batch), m2, p)...)), ops.IntList(count, m2, p))
+	right := c.Do("aten::reshape", c.Do("aten::expand", b, ops.IntList(append(slices.Clone(batch), m2, p)...)),
+		ops.IntList(count, m2, p))
 	shape := slices.Clone(batch)
 	if da > 1 {
 		shape = append(shape, n)

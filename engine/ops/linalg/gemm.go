@@ -189,7 +189,8 @@ func int4MM(c *ops.Call) ([]tensor.Meta, error) {
 	}
 	columns := 8 * w.Sizes[0]
 	if group <= 0 || !slices.Equal(scales.Sizes, []int64{a.Sizes[1] / group, columns, 2}) {
-		return nil, c.Errorf("got scales %v for groups of %d, want [rows/group, columns, 2] of %d rows and %d columns", scales.Sizes, group, a.Sizes[1], columns)
+		return nil, c.Errorf("got scales %v for groups of %d, want [rows/group, columns, 2] of %d rows and %d columns",
+			scales.Sizes, group, a.Sizes[1], columns)
 	}
 	if a.DType != tensor.BFloat16 || w.DType != tensor.Int32 || scales.DType != tensor.BFloat16 {
 		return nil, c.Errorf("got %s, %s and %s, want bfloat16, int32 and bfloat16", a.DType, w.DType, scales.DType)

@@ -20,7 +20,8 @@ func groupedMM(c *ops.Call) ([]tensor.Meta, error) {
 	case a.Sizes[ra-1] != b.Sizes[rb-2]:
 		return nil, c.Errorf("got %v and %v, want as many columns as rows", a.Sizes, b.Sizes)
 	case (ra == 3 && rb == 3) != (offs == nil):
-		return nil, c.Errorf("got %v and %v and offs %v, want offs where one is a matrix", a.Sizes, b.Sizes, offs != nil)
+		return nil, c.Errorf("got %v and %v and offs %v, want offs where one is a matrix", a.Sizes, b.Sizes,
+			offs != nil)
 	case offs != nil && (len(offs.Sizes) != 1 || offs.DType != tensor.Int32):
 		return nil, c.Errorf("got offs of %s %v, want a vector of int32", offs.DType, offs.Sizes)
 	case c.T("bias") != nil:
@@ -62,7 +63,8 @@ func groupedWorkspace(c *ops.Call) []workspace.Request {
 	if !ops.OnCUDA(a) {
 		return nil
 	}
-	g := workspace.GroupedMatMul{A: &a.Meta, Groups: groupCount(a, b, offs), Batch: offs == nil, Result: c.DTypeOr("out_dtype", a.DType)}
+	g := workspace.GroupedMatMul{A: &a.Meta, Groups: groupCount(a, b, offs), Batch: offs == nil,
+		Result: c.DTypeOr("out_dtype", a.DType)}
 	return g.Requests(c.Platform())
 }
 
@@ -71,8 +73,10 @@ func groupedWorkspace(c *ops.Call) []workspace.Request {
 // data; what a product takes beside its result is most for one of all rows.
 func groupedFallback(c *ops.Call) (any, error) {
 	x, w, offs := c.T("input"), c.T("weight"), c.T("offs")
-	if len(x.Sizes) != 2 || len(w.Sizes) != 3 || len(offs.Sizes) != 1 || offs.Sizes[0] != w.Sizes[0] || x.Sizes[1] != w.Sizes[1] {
-		return nil, c.Errorf("got %v, %v and %v, want rows, a matrix for each group and the groups' ends", x.Sizes, w.Sizes, offs.Sizes)
+	if len(x.Sizes) != 2 || len(w.Sizes) != 3 || len(offs.Sizes) != 1 || offs.Sizes[0] != w.Sizes[0] ||
+		x.Sizes[1] != w.Sizes[1] {
+		return nil, c.Errorf("got %v, %v and %v, want rows, a matrix for each group and the groups' ends", x.Sizes,
+			w.Sizes, offs.Sizes)
 	}
 	if err := sameKind(c, x, w); err != nil {
 		return nil, err
@@ -80,7 +84,8 @@ func groupedFallback(c *ops.Call) (any, error) {
 	if c.OnFakeTensors() {
 		return c.Empty(x, x.DType, x.Sizes[0], w.Sizes[2]), nil
 	}
-	out := c.Do("aten::zeros", ops.IntList(x.Sizes[0], w.Sizes[2]), ops.Kw{"dtype": int64(x.DType), "device": ops.Device(x.Device)})
+	out := c.Do("aten::zeros", ops.IntList(x.Sizes[0], w.Sizes[2]),
+		ops.Kw{"dtype": int64(x.DType), "device": ops.Device(x.Device)})
 	rows := x.Sizes[0]
 	if w.Sizes[0] > 1 && rows > 0 {
 		rows = c.SizeBetween(1, rows)

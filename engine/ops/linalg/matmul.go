@@ -114,7 +114,8 @@ func kron(c *ops.Call) (any, error) {
 		vb = append(vb, 1, sb[i])
 		out[i] = sa[i] * sb[i]
 	}
-	prod := c.Do("aten::mul.Tensor", c.Do("aten::_unsafe_view", a, ops.IntList(va...)), c.Do("aten::_unsafe_view", b, ops.IntList(vb...)))
+	prod := c.Do("aten::mul.Tensor", c.Do("aten::_unsafe_view", a, ops.IntList(va...)),
+		c.Do("aten::_unsafe_view", b, ops.IntList(vb...)))
 	return c.Do("aten::_unsafe_view", prod, ops.IntList(out...)), nil
 }
 
@@ -224,7 +225,8 @@ func chain(c *ops.Call, ts []*tensor.Tensor, split [][]int, i, j int) *tensor.Te
 func bilinear(c *ops.Call) (any, error) {
 	x1, x2, w, bias := c.T("input1"), c.T("input2"), c.T("weight"), c.T("bias")
 	if len(x1.Sizes) == 0 || len(x2.Sizes) == 0 || len(w.Sizes) != 3 {
-		return nil, c.Errorf("got %v, %v and weight %v, want inputs with dimensions and a weight of 3", x1.Sizes, x2.Sizes, w.Sizes)
+		return nil, c.Errorf("got %v, %v and weight %v, want inputs with dimensions and a weight of 3", x1.Sizes,
+			x2.Sizes, w.Sizes)
 	}
 	shape := append(slices.Clone(x1.Sizes[:len(x1.Sizes)-1]), w.Sizes[0])
 	f1 := c.Do("aten::reshape", x1, ops.IntList(-1, x1.Sizes[len(x1.Sizes)-1]))

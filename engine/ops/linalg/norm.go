@@ -29,7 +29,8 @@ func linalgNorm(c *ops.Call) (any, error) {
 	if ord == nil {
 		ord = int64(2)
 	}
-	return c.Do("aten::linalg_vector_norm", x, ord, c.Arg("dim"), c.Bool("keepdim"), ops.Kw{"dtype": c.Arg("dtype")}), nil
+	return c.Do("aten::linalg_vector_norm", x, ord, c.Arg("dim"), c.Bool("keepdim"), ops.Kw{"dtype": c.Arg("dtype")}),
+		nil
 }
 
 // twoDims are the two dimensions of a matrix norm.
@@ -59,7 +60,9 @@ func toBack(c *ops.Call, x *tensor.Tensor, a, b int) *tensor.Tensor {
 }
 
 // singular reduces the singular values, and puts kept dimensions back where they were.
-func singular(c *ops.Call, x *tensor.Tensor, a, b int, keep bool, reduce func(s *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+func singular(
+	c *ops.Call, x *tensor.Tensor, a, b int, keep bool, reduce func(s *tensor.Tensor) *tensor.Tensor,
+) *tensor.Tensor {
 	s := c.Do("aten::linalg_svdvals", toBack(c, x, a, b))
 	out := reduce(s)
 	if !keep {

@@ -82,7 +82,8 @@ func ldlFactor(c *ops.Call) ([]tensor.Meta, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []tensor.Meta{columnMajor(a, a.DType, a.Sizes...), ops.FreshAs(a, tensor.Int32, with(batch, n)...), ops.FreshAs(a, tensor.Int32, with(batch)...)}, nil
+	return []tensor.Meta{columnMajor(a, a.DType, a.Sizes...), ops.FreshAs(a, tensor.Int32, with(batch, n)...),
+		ops.FreshAs(a, tensor.Int32, with(batch)...)}, nil
 }
 
 func detOut(c *ops.Call) ([]tensor.Meta, error) {
@@ -91,7 +92,8 @@ func detOut(c *ops.Call) ([]tensor.Meta, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []tensor.Meta{ops.FreshLike(a, with(batch)...), columnMajor(a, a.DType, a.Sizes...), ops.FreshAs(a, tensor.Int32, with(batch, n)...)}, nil
+	return []tensor.Meta{ops.FreshLike(a, with(batch)...), columnMajor(a, a.DType, a.Sizes...),
+		ops.FreshAs(a, tensor.Int32, with(batch, n)...)}, nil
 }
 
 func slogdetOut(c *ops.Call) ([]tensor.Meta, error) {
@@ -100,7 +102,8 @@ func slogdetOut(c *ops.Call) ([]tensor.Meta, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []tensor.Meta{ops.FreshLike(a, with(batch)...), ops.FreshAs(a, a.DType.ToReal(), with(batch)...), columnMajor(a, a.DType, a.Sizes...), ops.FreshAs(a, tensor.Int32, with(batch, n)...)}, nil
+	return []tensor.Meta{ops.FreshLike(a, with(batch)...), ops.FreshAs(a, a.DType.ToReal(), with(batch)...),
+		columnMajor(a, a.DType, a.Sizes...), ops.FreshAs(a, tensor.Int32, with(batch, n)...)}, nil
 }
 
 // solved is B's shape with the batches of B and A broadcast.
@@ -173,7 +176,8 @@ func solveEx(c *ops.Call) ([]tensor.Meta, error) {
 	if !c.Bool("left") {
 		result = ops.FreshLike(b, shape...)
 	}
-	return []tensor.Meta{result, columnMajor(a, a.DType, a.Sizes...), ops.FreshAs(a, tensor.Int32, with(batchA, n)...), ops.FreshAs(a, tensor.Int32, with(batchA)...)}, nil
+	return []tensor.Meta{result, columnMajor(a, a.DType, a.Sizes...), ops.FreshAs(a, tensor.Int32, with(batchA, n)...),
+		ops.FreshAs(a, tensor.Int32, with(batchA)...)}, nil
 }
 
 func luOut(c *ops.Call) ([]tensor.Meta, error) {
@@ -216,11 +220,13 @@ func qr(c *ops.Call) ([]tensor.Meta, error) {
 	k := min(rows, cols)
 	switch c.Str("mode") {
 	case "complete":
-		return []tensor.Meta{columnMajor(a, a.DType, with(batch, rows, rows)...), columnMajor(a, a.DType, with(batch, rows, cols)...)}, nil
+		return []tensor.Meta{columnMajor(a, a.DType, with(batch, rows, rows)...),
+			columnMajor(a, a.DType, with(batch, rows, cols)...)}, nil
 	case "r":
 		return []tensor.Meta{ops.FreshLike(a, 0), columnMajor(a, a.DType, with(batch, k, cols)...)}, nil
 	case "reduced":
-		return []tensor.Meta{columnMajor(a, a.DType, with(batch, rows, k)...), columnMajor(a, a.DType, with(batch, k, cols)...)}, nil
+		return []tensor.Meta{columnMajor(a, a.DType, with(batch, rows, k)...),
+			columnMajor(a, a.DType, with(batch, k, cols)...)}, nil
 	}
 	return nil, c.Errorf("got mode %q, want reduced, complete or r", c.Str("mode"))
 }

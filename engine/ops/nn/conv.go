@@ -37,14 +37,16 @@ func readConv(c *ops.Call) (*conv, error) {
 	}
 	v := &conv{x: x, w: w, Convolution: workspace.Convolution{
 		Input: &x.Meta, Weight: &w.Meta, Groups: c.IntOr("groups", 1), Bias: c.T("bias") != nil,
-		Transposed: c.Bool("transposed") || c.Schema.ArgIndex("output_padding") >= 0 && c.Schema.ArgIndex("transposed") < 0,
-		CuDNNOff:   c.Schema.ArgIndex("cudnn_enabled") >= 0 && !c.Bool("cudnn_enabled"),
+		Transposed: c.Bool("transposed") || c.Schema.ArgIndex("output_padding") >= 0 &&
+			c.Schema.ArgIndex("transposed") < 0, CuDNNOff: c.Schema.ArgIndex("cudnn_enabled") >= 0 &&
+			!c.Bool("cudnn_enabled"),
 	}}
 	for _, p := range []struct {
 		to    *[]int64
 		name  string
 		other int64
-	}{{&v.Stride, "stride", 1}, {&v.Padding, "padding", 0}, {&v.Dilation, "dilation", 1}, {&v.OutputPadding, "output_padding", 0}} {
+	}{{&v.Stride, "stride", 1}, {&v.Padding, "padding", 0}, {&v.Dilation, "dilation", 1},
+		{&v.OutputPadding, "output_padding", 0}} {
 		given := c.Ints(p.name)
 		if len(given) == 0 && c.Schema.ArgIndex(p.name) >= 0 {
 			return nil, c.Errorf("got no %s, want 1 or %d members", p.name, n)
@@ -59,8 +61,10 @@ func readConv(c *ops.Call) (*conv, error) {
 		if v.Stride[i] <= 0 || v.Dilation[i] <= 0 || v.Padding[i] < 0 {
 			return nil, c.Errorf("got stride %v, dilation %v and padding %v, want positive ones and padding of at least 0", v.Stride, v.Dilation, v.Padding)
 		}
-		if v.Transposed && (v.OutputPadding[i] < 0 || v.OutputPadding[i] >= max(v.Stride[i], v.Dilation[i])) || v.OutputPadding[i] < 0 {
-			return nil, c.Errorf("got output_padding %v, want at least 0 and less than stride %v or dilation %v", v.OutputPadding, v.Stride, v.Dilation)
+		if v.Transposed && (v.OutputPadding[i] < 0 || v.OutputPadding[i] >= max(v.Stride[i], v.Dilation[i])) ||
+			v.OutputPadding[i] < 0 {
+			return nil, c.Errorf("got output_padding %v, want at least 0 and less than stride %v or dilation %v",
+				v.OutputPadding, v.Stride, v.Dilation)
 		}
 	}
 	if x.DType != w.DType {
@@ -100,7 +104,8 @@ func CheckConv(c *ops.Call, v *workspace.Convolution) error {
 		channels = v.Weight.Sizes[0]
 	}
 	if v.Input.Sizes[1] != channels {
-		return c.Errorf("got input of %d channels and weight %v in %d groups, want %d channels", v.Input.Sizes[1], v.Weight.Sizes, v.Groups, channels)
+		return c.Errorf("got input of %d channels and weight %v in %d groups, want %d channels", v.Input.Sizes[1],
+			v.Weight.Sizes, v.Groups, channels)
 	}
 	if v.Weight.Sizes[0]%v.Groups != 0 {
 		return c.Errorf("got weight %v in %d groups, want a multiple of groups", v.Weight.Sizes, v.Groups)
@@ -125,7 +130,8 @@ func ConvSizes(c *ops.Call, v *workspace.Convolution) ([]int64, error) {
 			d = (in-1)*v.Stride[i] - 2*v.Padding[i] + kernel + v.OutputPadding[i]
 		} else {
 			if in+2*v.Padding[i] < kernel {
-				return nil, c.Errorf("got input %v with padding %v, want at least the kernel's %d in dimension %d", v.Input.Sizes, v.Padding, kernel, i+2)
+				return nil, c.Errorf("got input %v with padding %v, want at least the kernel's %d in dimension %d",
+					v.Input.Sizes, v.Padding, kernel, i+2)
 			}
 			d = (in+2*v.Padding[i]-kernel)/v.Stride[i] + 1
 		}
@@ -192,7 +198,8 @@ func convPlatform(c *ops.Call) *platform.Platform {
 		}
 		return c.Bool(name)
 	}
-	benchmark, deterministic, tf32 := flag("benchmark", p.Benchmark), flag("deterministic", p.Deterministic), flag("allow_tf32", p.TF32CuDNN)
+	benchmark, deterministic, tf32 := flag("benchmark", p.Benchmark), flag("deterministic",
+		p.Deterministic), flag("allow_tf32", p.TF32CuDNN)
 	if benchmark == p.Benchmark && deterministic == p.Deterministic && tf32 == p.TF32CuDNN {
 		return p
 	}
@@ -215,7 +222,8 @@ func unbatched(c *ops.Call, x *tensor.Tensor, n int, run func(x *tensor.Tensor) 
 func convND(n int) func(*ops.Call) (any, error) {
 	return func(c *ops.Call) (any, error) {
 		return unbatched(c, c.T("input"), n, func(x *tensor.Tensor) *tensor.Tensor {
-			return c.Do("aten::convolution", x, c.T("weight"), c.Arg("bias"), c.Arg("stride"), c.Arg("padding"), c.Arg("dilation"), false, ops.IntList(make([]int64, n)...), c.Arg("groups"))
+			return c.Do("aten::convolution", x, c.T("weight"), c.Arg("bias"), c.Arg("stride"), c.Arg("padding"),
+				c.Arg("dilation"), false, ops.IntList(make([]int64, n)...), c.Arg("groups"))
 		})
 	}
 }
@@ -223,7 +231,8 @@ func convND(n int) func(*ops.Call) (any, error) {
 func convTransposeND(n int) func(*ops.Call) (any, error) {
 	return func(c *ops.Call) (any, error) {
 		return unbatched(c, c.T("input"), n, func(x *tensor.Tensor) *tensor.Tensor {
-			return c.Do("aten::convolution", x, c.T("weight"), c.Arg("bias"), c.Arg("stride"), c.Arg("padding"), c.Arg("dilation"), true, c.Arg("output_padding"), c.Arg("groups"))
+			return c.Do("aten::convolution", x, c.T("weight"), c.Arg("bias"), c.Arg("stride"), c.Arg("padding"),
+				c.Arg("dilation"), true, c.Arg("output_padding"), c.Arg("groups"))
 		})
 	}
 }
@@ -231,7 +240,8 @@ func convTransposeND(n int) func(*ops.Call) (any, error) {
 func convPadded(n int) func(*ops.Call) (any, error) {
 	return func(c *ops.Call) (any, error) {
 		return unbatched(c, c.T("input"), n, func(x *tensor.Tensor) *tensor.Tensor {
-			return c.Do("aten::_convolution_mode", x, c.T("weight"), c.Arg("bias"), c.Arg("stride"), c.Arg("padding"), c.Arg("dilation"), c.Arg("groups"))
+			return c.Do("aten::_convolution_mode", x, c.T("weight"), c.Arg("bias"), c.Arg("stride"), c.Arg("padding"),
+				c.Arg("dilation"), c.Arg("groups"))
 		})
 	}
 }
@@ -243,7 +253,8 @@ func convMode(c *ops.Call) (any, error) {
 	n := len(w.Sizes) - 2
 	pad := make([]int64, n)
 	conv := func(x *tensor.Tensor) *tensor.Tensor {
-		return c.Do("aten::convolution", x, w, c.Arg("bias"), c.Arg("stride"), ops.IntList(pad...), c.Arg("dilation"), false, ops.IntList(make([]int64, n)...), c.Arg("groups"))
+		return c.Do("aten::convolution", x, w, c.Arg("bias"), c.Arg("stride"), ops.IntList(pad...), c.Arg("dilation"),
+			false, ops.IntList(make([]int64, n)...), c.Arg("groups"))
 	}
 	switch c.Str("padding") {
 	case "valid":
@@ -341,8 +352,10 @@ func im2col(c *ops.Call) ([]tensor.Meta, error) {
 func col2im(c *ops.Call) ([]tensor.Meta, error) {
 	x, kernel, size := c.T("self"), c.Ints("kernel_size"), c.Ints("output_size")
 	n := len(x.Sizes)
-	if n != 2 && n != 3 || len(size) != 2 || len(kernel) != 2 || tensor.Numel(kernel) < 1 || x.Sizes[n-2] < 1 || x.Sizes[n-2]%tensor.Numel(kernel) != 0 {
-		return nil, c.Errorf("got input %v, output %v and kernel %v, want [batch, channels × kernel, places]", x.Sizes, size, kernel)
+	if n != 2 && n != 3 || len(size) != 2 || len(kernel) != 2 || tensor.Numel(kernel) < 1 || x.Sizes[n-2] < 1 ||
+		x.Sizes[n-2]%tensor.Numel(kernel) != 0 {
+		return nil, c.Errorf("got input %v, output %v and kernel %v, want [batch, channels × kernel, places]", x.Sizes,
+			size, kernel)
 	}
 	places, err := windows(c, size)
 	if err != nil {
@@ -351,5 +364,6 @@ func col2im(c *ops.Call) ([]tensor.Meta, error) {
 	if places != x.Sizes[n-1] {
 		return nil, c.Errorf("got %d columns, want %d", x.Sizes[n-1], places)
 	}
-	return ops.One(ops.FreshLike(x, append(slices.Clone(x.Sizes[:n-2]), x.Sizes[n-2]/tensor.Numel(kernel), size[0], size[1])...))
+	return ops.One(ops.FreshLike(x, append(slices.Clone(x.Sizes[:n-2]), x.Sizes[n-2]/tensor.Numel(kernel), size[0],
+		size[1])...))
 }

@@ -16,7 +16,8 @@ import (
 func convolutionBackward(c *ops.Call) (any, error) {
 	g, x, w := c.T("grad_output"), c.T("input"), c.T("weight")
 	if len(w.Sizes) < 3 || len(x.Sizes) != len(w.Sizes) || len(g.Sizes) != len(w.Sizes) {
-		return nil, c.Errorf("got gradient %v, input %v and weight %v, want as many dimensions", g.Sizes, x.Sizes, w.Sizes)
+		return nil, c.Errorf("got gradient %v, input %v and weight %v, want as many dimensions", g.Sizes, x.Sizes,
+			w.Sizes)
 	}
 	if c.OnFakeTensors() || !ops.OnCUDA(x) {
 		return c.DoAny("memspec::convolution_gradients", c.Args...), nil
@@ -108,14 +109,16 @@ func (b *convGradients) throughCuDNN() {
 		for i := range open {
 			open[i] = x.Sizes[i+2] - ((g.Sizes[i+2]-1)*v.Stride[i] - 2*v.Padding[i] + v.Dilation[i]*(w.Sizes[i+2]-1) + 1)
 		}
-		b.grads[0] = c.Do("aten::cudnn_convolution_transpose", append([]any{g, w, padding, ops.IntList(open...), stride, dilation}, flags...)...)
+		b.grads[0] = c.Do("aten::cudnn_convolution_transpose",
+			append([]any{g, w, padding, ops.IntList(open...), stride, dilation}, flags...)...)
 	}
 	if b.wants(1) {
 		in, out := x, g
 		if v.Transposed {
 			in, out = g, x
 		}
-		b.grads[1] = c.Do("memspec::cudnn_convolution_weight_gradient", append([]any{in, out, ops.IntList(w.Sizes...), padding, stride, dilation}, flags...)...)
+		b.grads[1] = c.Do("memspec::cudnn_convolution_weight_gradient",
+			append([]any{in, out, ops.IntList(w.Sizes...), padding, stride, dilation}, flags...)...)
 	}
 	if g != b.g {
 		c.Free(g)
@@ -147,8 +150,9 @@ func (b *convGradients) native(input, weight bool) (gx, gw *tensor.Tensor) {
 		return nil, nil
 	}
 	v := &b.Convolution
-	ts := b.c.DoParts("memspec::convolution_gradients", b.g, b.x, b.w, nil, ops.IntList(v.Stride...), ops.IntList(v.Padding...), ops.IntList(v.Dilation...),
-		v.Transposed, ops.IntList(v.OutputPadding...), v.Groups, ops.NewList(schema.Bool, input, weight, false))
+	ts := b.c.DoParts("memspec::convolution_gradients", b.g, b.x, b.w, nil, ops.IntList(v.Stride...),
+		ops.IntList(v.Padding...), ops.IntList(v.Dilation...), v.Transposed, ops.IntList(v.OutputPadding...), v.Groups,
+		ops.NewList(schema.Bool, input, weight, false))
 	return ts[0], ts[1]
 }
 
@@ -159,7 +163,8 @@ func convolutionGradients(c *ops.Call) ([]tensor.Meta, error) {
 	if c.Bool("transposed") {
 		channels = w.Sizes[1] * max(c.Int("groups"), 1)
 	}
-	return wanted(c, ops.FreshFormat(x, f, x.Sizes...), ops.FreshFormat(w, f, w.Sizes...), ops.FreshLike(g, channels)), nil
+	return wanted(c, ops.FreshFormat(x, f, x.Sizes...), ops.FreshFormat(w, f, w.Sizes...), ops.FreshLike(g, channels)),
+		nil
 }
 
 // convolutionGradientsWorkspace is what PyTorch's own kernels take.
@@ -185,7 +190,8 @@ func weightGradient(c *ops.Call) *workspace.Convolution {
 	w := ops.FreshLike(x, c.Ints("weight_size")...)
 	return &workspace.Convolution{
 		Input: &x.Meta, Weight: &w, Grad: &c.T("grad_output").Meta, Groups: c.Int("groups"),
-		Stride: c.Ints("stride"), Padding: c.Ints("padding"), Dilation: c.Ints("dilation"), OutputPadding: make([]int64, len(w.Sizes)-2),
+		Stride: c.Ints("stride"), Padding: c.Ints("padding"), Dilation: c.Ints("dilation"),
+		OutputPadding: make([]int64, len(w.Sizes)-2),
 	}
 }
 

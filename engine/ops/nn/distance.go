@@ -33,7 +33,8 @@ func cosineSimilarity(c *ops.Call) (any, error) {
 		return out
 	}
 	n1, n2 := norm(x1), norm(x2)
-	eps := c.Do("aten::scalar_tensor", c.Arg("eps"), ops.Kw{"dtype": int64(ops.PromoteTypes(d, tensor.Float32)), "device": ops.Device(x1.Device)})
+	eps := c.Do("aten::scalar_tensor", c.Arg("eps"),
+		ops.Kw{"dtype": int64(ops.PromoteTypes(d, tensor.Float32)), "device": ops.Device(x1.Device)})
 	n1 = c.Do("aten::clamp_min_.Tensor", n1, eps)
 	n2 = c.Do("aten::clamp_min_.Tensor", n2, eps)
 	b := c.Do("aten::div.Tensor", x2, n2)
@@ -71,7 +72,8 @@ func cdist(c *ops.Call) (any, error) {
 		return c.Do("aten::view", c.Do("aten::contiguous", wide), ops.IntList(tensor.Numel(batch), r, w))
 	}
 	f1, f2 := flat(x1, r1), flat(x2, r2)
-	return c.Do("aten::view", c.Do("aten::_euclidean_dist", f1, f2), ops.IntList(append(slices.Clone(batch), r1, r2)...)), nil
+	return c.Do("aten::view", c.Do("aten::_euclidean_dist", f1, f2),
+		ops.IntList(append(slices.Clone(batch), r1, r2)...)), nil
 }
 
 func cdistForward(c *ops.Call) ([]tensor.Meta, error) {
@@ -96,7 +98,8 @@ func euclideanWorkspace(c *ops.Call) []workspace.Request {
 		}
 		n := len(t.Sizes) - 1
 		bytes := tensor.Numel(t.Sizes[:n]) * (t.Sizes[n] + 2) * t.DType.ItemSize()
-		out = append(out, workspace.Request{Bytes: units.Bytes(bytes), Before: true, Source: "native/Distance.cpp _euclidean_dist"})
+		out = append(out, workspace.Request{Bytes: units.Bytes(bytes), Before: true,
+			Source: "native/Distance.cpp _euclidean_dist"})
 	}
 	return append(out, workspace.CuBLAS(c.Platform())...)
 }

@@ -6,5 +6,6 @@ import "github.com/memspec/memspec/engine/ops"
 
 // Rules are the family's rows. Overloads of one name stand in PyTorch's order.
 var Rules = ops.WithLacks(lacks,
-	convRules, poolRules, normRules, softmaxRules, embeddingRules, lossRules, rnnRules, visionRules, padRules, upsampleRules,
+	convRules, poolRules, normRules, softmaxRules, embeddingRules, lossRules, rnnRules, visionRules, padRules,
+	upsampleRules,
 )

@@ -37,7 +37,8 @@ func embeddingWorkspace(c *ops.Call) []workspace.Request {
 func embeddingBag(c *ops.Call) ([]tensor.Meta, error) {
 	weight, at, offsets := c.T("weight"), c.T("indices"), c.T("offsets")
 	if len(weight.Sizes) != 2 || len(at.Sizes) != 1 || len(offsets.Sizes) != 1 {
-		return nil, c.Errorf("got sizes %v, %v and %v, want a matrix and two vectors", weight.Sizes, at.Sizes, offsets.Sizes)
+		return nil, c.Errorf("got sizes %v, %v and %v, want a matrix and two vectors", weight.Sizes, at.Sizes,
+			offsets.Sizes)
 	}
 	bags := offsets.Sizes[0]
 	if c.Bool("include_last_offset") {
@@ -48,7 +49,8 @@ func embeddingBag(c *ops.Call) ([]tensor.Meta, error) {
 	if c.Int("mode") == maxMode {
 		chosen = ops.FreshAs(at, d, bags, weight.Sizes[1])
 	}
-	return []tensor.Meta{ops.FreshLike(weight, bags, weight.Sizes[1]), ops.FreshAs(at, d, at.Sizes[0]), ops.FreshAs(at, d, offsets.Sizes[0]), chosen}, nil
+	return []tensor.Meta{ops.FreshLike(weight, bags, weight.Sizes[1]), ops.FreshAs(at, d, at.Sizes[0]),
+		ops.FreshAs(at, d, offsets.Sizes[0]), chosen}, nil
 }
 
 // embeddingBagForward makes indices and offsets contiguous first.

@@ -74,7 +74,8 @@ func nllForward(c *ops.Call) ([]tensor.Meta, error) {
 	if n == 0 || n > 2 && n != 4 {
 		return nil, c.Errorf("got input %v, want 1, 2 or 4 dimensions", x.Sizes)
 	}
-	if n == 2 && (len(y.Sizes) != 1 || y.Sizes[0] != x.Sizes[0]) || n == 4 && (len(y.Sizes) != 3 || y.Sizes[0] != x.Sizes[0] || !slices.Equal(y.Sizes[1:], x.Sizes[2:])) {
+	if n == 2 && (len(y.Sizes) != 1 || y.Sizes[0] != x.Sizes[0]) || n == 4 &&
+		(len(y.Sizes) != 3 || y.Sizes[0] != x.Sizes[0] || !slices.Equal(y.Sizes[1:], x.Sizes[2:])) {
 		return nil, c.Errorf("got input %v and target %v, want as many of both", x.Sizes, y.Sizes)
 	}
 	if err := checkClassWeight(c, x); err != nil {
@@ -357,7 +358,8 @@ func ctcLoss(c *ops.Call) (any, error) {
 	if c.T("input_lengths") != nil {
 		key += ".Tensor"
 	}
-	out := c.DoGet(0, key, x, c.T("targets"), c.Arg("input_lengths"), c.Arg("target_lengths"), c.Arg("blank"), c.Arg("zero_infinity"))
+	out := c.DoGet(0, key, x, c.T("targets"), c.Arg("input_lengths"), c.Arg("target_lengths"), c.Arg("blank"),
+		c.Arg("zero_infinity"))
 	if c.Bool("zero_infinity") {
 		out = c.Do("aten::where.self", c.Do("aten::isinf", out), c.Do("aten::zeros_like", out), out)
 	}
@@ -367,7 +369,8 @@ func ctcLoss(c *ops.Call) (any, error) {
 	lengths := c.T("target_lengths")
 	if lengths == nil {
 		n := c.Ints("target_lengths")
-		lengths = c.Do("aten::empty.memory_format", ops.IntList(int64(len(n))), ops.Kw{"dtype": int64(out.DType), "device": ops.Device(x.Device)})
+		lengths = c.Do("aten::empty.memory_format", ops.IntList(int64(len(n))),
+			ops.Kw{"dtype": int64(out.DType), "device": ops.Device(x.Device)})
 	}
 	return c.Do("aten::mean", c.Do("aten::div.Tensor", out, c.Do("aten::clamp_min_", lengths, int64(1)))), nil
 }

@@ -46,7 +46,8 @@ func writtenOver(asReduced bool) func(*ops.Call) (any, error) {
 }
 
 func empty(c *ops.Call, m tensor.Meta) *tensor.Tensor {
-	return c.Do("aten::empty_strided", ops.IntList(m.Sizes...), ops.IntList(m.Strides...), ops.Kw{"dtype": int64(m.DType), "device": ops.Device(m.Device)})
+	return c.Do("aten::empty_strided", ops.IntList(m.Sizes...), ops.IntList(m.Strides...),
+		ops.Kw{"dtype": int64(m.DType), "device": ops.Device(m.Device)})
 }
 
 // huberWorkspace is the loss of each element, where their mean or sum is asked for.
@@ -92,7 +93,8 @@ func nllWorkspace(c *ops.Call) []workspace.Request {
 	if w := c.T("weight"); w != nil {
 		operands = append(operands, &w.Meta)
 	}
-	return append([]workspace.Request{workspace.Make(0), workspace.Make(1)}, workspace.Contiguous("native/cuda/Loss.cu", operands...)...)
+	return append([]workspace.Request{workspace.Make(0), workspace.Make(1)},
+		workspace.Contiguous("native/cuda/Loss.cu", operands...)...)
 }
 
 // multiMarginWorkspace is operands that do not lie row by row, copied, and a loss a row where their

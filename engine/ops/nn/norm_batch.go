@@ -17,8 +17,10 @@ func batchNormCuDNN(c *ops.Call) bool {
 	if training {
 		limit = 880801
 	}
-	return ops.OnCUDA(x) && x.DType != tensor.BFloat16 && w != nil && c.T("bias") != nil && (x.DType != tensor.Float16 || w.DType == tensor.Float32) &&
-		(mean && variance || !mean && !variance && training) && len(x.Sizes) >= 3 && x.Sizes[0] <= limit && x.Numel() <= math.MaxInt32
+	return ops.OnCUDA(x) && x.DType != tensor.BFloat16 && w != nil && c.T("bias") != nil &&
+		(x.DType != tensor.Float16 || w.DType == tensor.Float32) &&
+		(mean && variance || !mean && !variance && training) && len(x.Sizes) >= 3 && x.Sizes[0] <= limit &&
+		x.Numel() <= math.MaxInt32
 }
 
 func batchNormIndex(c *ops.Call) (any, error) {
@@ -27,12 +29,14 @@ func batchNormIndex(c *ops.Call) (any, error) {
 		return nil, c.Errorf("got input %v, want at least 2 dimensions", x.Sizes)
 	}
 	empty := func(d tensor.DType, n int64) *tensor.Tensor {
-		return c.Do("aten::empty.memory_format", ops.IntList(n), ops.Kw{"dtype": int64(d), "device": ops.Device(x.Device)})
+		return c.Do("aten::empty.memory_format", ops.IntList(n),
+			ops.Kw{"dtype": int64(d), "device": ops.Device(x.Device)})
 	}
 	switch {
 	case x.Numel() == 0:
 		n := x.Sizes[min(1, len(x.Sizes)-1)]
-		reserve, mean, invstd := empty(tensor.Uint8, 0), empty(x.DType.AccumulateType(), n), empty(x.DType.AccumulateType(), n)
+		reserve, mean, invstd := empty(tensor.Uint8, 0), empty(x.DType.AccumulateType(),
+			n), empty(x.DType.AccumulateType(), n)
 		out := c.Do("aten::clone", x)
 		if w := c.T("weight"); w != nil {
 			out = c.Do("aten::mul.Tensor", out, c.Do("aten::select.int", w, int64(0), int64(0)))
@@ -55,7 +59,8 @@ func batchNormIndex(c *ops.Call) (any, error) {
 		return c.Tuple(ops.OrNone(ts[0]), ops.OrNone(ts[1]), ops.OrNone(ts[2]), ops.OrNone(ts[3]), int64(1)), nil
 	}
 	reserve := empty(tensor.Uint8, 0)
-	ts := c.DoParts("aten::native_batch_norm", x, c.Arg("weight"), c.Arg("bias"), c.Arg("running_mean"), c.Arg("running_var"), c.Arg("training"), c.Arg("momentum"), c.Arg("eps"))
+	ts := c.DoParts("aten::native_batch_norm", x, c.Arg("weight"), c.Arg("bias"), c.Arg("running_mean"),
+		c.Arg("running_var"), c.Arg("training"), c.Arg("momentum"), c.Arg("eps"))
 	return c.Tuple(ops.OrNone(ts[0]), ops.OrNone(ts[1]), ops.OrNone(ts[2]), reserve, int64(0)), nil
 }
 
@@ -84,7 +89,8 @@ func cudnnBatchNorm(c *ops.Call) ([]tensor.Meta, error) {
 	if c.Bool("training") {
 		n = x.Sizes[1]
 	}
-	saved := ops.FreshAs(x, c.T("weight").DType, n) // the mean; of the same sizes: the inverse deviation, and the reserve where there is none
+	// the mean; of the same sizes: the inverse deviation, and the reserve where there is none
+	saved := ops.FreshAs(x, c.T("weight").DType, n)
 	reserve := saved
 	if reserve.DType = tensor.Uint8; n > 0 {
 		reserve = ops.FreshAs(x, tensor.Uint8, 0)
@@ -127,7 +133,8 @@ func functionalBatchNorm(c *ops.Call) ([]tensor.Meta, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(ms, ops.FreshLike(c.T("running_mean"), c.T("running_mean").Sizes...), ops.FreshLike(c.T("running_var"), c.T("running_var").Sizes...)), nil
+	return append(ms, ops.FreshLike(c.T("running_mean"), c.T("running_mean").Sizes...),
+		ops.FreshLike(c.T("running_var"), c.T("running_var").Sizes...)), nil
 }
 
 // instanceNorm is a batch norm over batch × channels.
@@ -146,7 +153,8 @@ func instanceNorm(c *ops.Call) (any, error) {
 	w, bias, mean, variance := repeat("weight"), repeat("bias"), repeat("running_mean"), repeat("running_var")
 	shape := append([]int64{1, b * ch}, x.Sizes[2:]...)
 	flat := c.Do("aten::view", c.Do("aten::contiguous", x), ops.IntList(shape...))
-	out := c.Do("aten::batch_norm", flat, ops.OrNone(w), ops.OrNone(bias), ops.OrNone(mean), ops.OrNone(variance), c.Arg("use_input_stats"), c.Arg("momentum"), c.Arg("eps"), c.Arg("cudnn_enabled"))
+	out := c.Do("aten::batch_norm", flat, ops.OrNone(w), ops.OrNone(bias), ops.OrNone(mean), ops.OrNone(variance),
+		c.Arg("use_input_stats"), c.Arg("momentum"), c.Arg("eps"), c.Arg("cudnn_enabled"))
 	if c.Bool("use_input_stats") || c.T("running_mean") == nil {
 		for _, s := range []struct {
 			name string

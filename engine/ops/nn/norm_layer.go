@@ -22,7 +22,8 @@ func rows(c *ops.Call, x *tensor.Tensor, shape []int64) ([]int64, error) {
 }
 
 func layerNorm(c *ops.Call) (any, error) {
-	return c.DoGet(0, "aten::native_layer_norm", c.T("input"), c.Arg("normalized_shape"), c.Arg("weight"), c.Arg("bias"), c.Arg("eps")), nil
+	return c.DoGet(0, "aten::native_layer_norm", c.T("input"), c.Arg("normalized_shape"), c.Arg("weight"),
+		c.Arg("bias"), c.Arg("eps")), nil
 }
 
 func nativeLayerNorm(c *ops.Call) ([]tensor.Meta, error) {
@@ -58,13 +59,15 @@ func groupNorm(c *ops.Call) (any, error) {
 		return nil, c.Errorf("got input %v in %d groups, want channels that divide", x.Sizes, groups)
 	}
 	n, ch := x.Sizes[0], x.Sizes[1]
-	return c.DoGet(0, "aten::native_group_norm", x, c.Arg("weight"), c.Arg("bias"), n, ch, tensor.Numel(x.Sizes[2:]), groups, c.Arg("eps")), nil
+	return c.DoGet(0, "aten::native_group_norm", x, c.Arg("weight"), c.Arg("bias"), n, ch, tensor.Numel(x.Sizes[2:]),
+		groups, c.Arg("eps")), nil
 }
 
 func nativeGroupNorm(c *ops.Call) ([]tensor.Meta, error) {
 	x, n, g := c.T("input"), c.Int("N"), c.Int("group")
 	if g <= 0 || c.Int("C")%g != 0 || x.Numel() != n*c.Int("C")*c.Int("HxW") {
-		return nil, c.Errorf("got input %v for N %d, C %d, HxW %d in %d groups", x.Sizes, n, c.Int("C"), c.Int("HxW"), g)
+		return nil, c.Errorf("got input %v for N %d, C %d, HxW %d in %d groups", x.Sizes, n, c.Int("C"), c.Int("HxW"),
+			g)
 	}
 	if c.Int("HxW") == 0 && n > 0 && c.Int("C") > 0 {
 		return nil, c.Errorf("got input %v, want more than one value a group", x.Sizes)
@@ -76,12 +79,14 @@ func nativeGroupNorm(c *ops.Call) ([]tensor.Meta, error) {
 	if x.Device == "cpu" && c.T("weight") != nil {
 		d = c.T("weight").DType
 	}
-	return []tensor.Meta{ops.FreshFormat(x, x.SuggestFormat(), x.Sizes...), ops.FreshAs(x, d, n, g), ops.FreshAs(x, d, n, g)}, nil
+	return []tensor.Meta{ops.FreshFormat(x, x.SuggestFormat(), x.Sizes...), ops.FreshAs(x, d, n, g),
+		ops.FreshAs(x, d, n, g)}, nil
 }
 
 func groupNormWorkspace(c *ops.Call) []workspace.Request {
 	x, affine := c.T("input"), c.T("weight") != nil || c.T("bias") != nil
-	return workspace.GroupNorm{Input: &x.Meta, N: c.Int("N"), Channels: c.Int("C"), PerChannel: c.Int("HxW"), Groups: c.Int("group"), Affine: affine}.Requests()
+	return workspace.GroupNorm{Input: &x.Meta, N: c.Int("N"), Channels: c.Int("C"), PerChannel: c.Int("HxW"),
+		Groups: c.Int("group"), Affine: affine}.Requests()
 }
 
 // rmsNorm takes the fused kernel where it can (native/layer_norm.cpp rms_norm_symint).
@@ -95,7 +100,8 @@ func rmsNorm(c *ops.Call) (any, error) {
 		return nil, c.Errorf("got weight %v, want %v", w.Sizes, shape)
 	}
 	last := x.SuggestFormat() != tensor.Contiguous
-	if !last && !x.DType.Complex() && (w == nil || w.DType == x.DType) && ops.OnCUDA(x) && c.Platform().Release().FusedRMSNorm {
+	if !last && !x.DType.Complex() && (w == nil || w.DType == x.DType) && ops.OnCUDA(x) &&
+		c.Platform().Release().FusedRMSNorm {
 		return c.DoGet(0, "aten::_fused_rms_norm", x, ops.IntList(shape...), ops.OrNone(w), c.Arg("eps")), nil
 	}
 	dims := make([]int, len(shape))
@@ -177,10 +183,12 @@ func normExceptDim(c *ops.Call) (any, error) {
 	switch dim {
 	case 0:
 		flat := c.Do("aten::view", c.Do("aten::contiguous", v), ops.IntList(v.Sizes[0], -1))
-		return c.Do("aten::view", c.Do("aten::norm.ScalarOpt_dim", flat, pow, ops.IntList(1)), ops.IntList(shape...)), nil
+		return c.Do("aten::view", c.Do("aten::norm.ScalarOpt_dim", flat, pow, ops.IntList(1)), ops.IntList(shape...)),
+			nil
 	case n - 1:
 		flat := c.Do("aten::view", c.Do("aten::contiguous", v), ops.IntList(-1, v.Sizes[dim]))
-		return c.Do("aten::view", c.Do("aten::norm.ScalarOpt_dim", flat, pow, ops.IntList(0)), ops.IntList(shape...)), nil
+		return c.Do("aten::view", c.Do("aten::norm.ScalarOpt_dim", flat, pow, ops.IntList(0)), ops.IntList(shape...)),
+			nil
 	}
 	t := c.Do("aten::norm_except_dim", c.Do("aten::transpose.int", v, int64(0), dim), pow, int64(0))
 	return c.Do("aten::transpose.int", t, int64(0), dim), nil

@@ -206,7 +206,8 @@ func affineGridWorkspace(c *ops.Call) []workspace.Request {
 	}
 	k := m[0].Sizes[len(m[0].Sizes)-1]
 	return workspace.Before(workspace.Request{
-		Bytes: m[0].NBytes() / units.Bytes(k) * units.Bytes(k+1), Source: "aten/src/ATen/native/AffineGridGenerator.cpp make_base_grid",
+		Bytes:  m[0].NBytes() / units.Bytes(k) * units.Bytes(k+1),
+		Source: "aten/src/ATen/native/AffineGridGenerator.cpp make_base_grid",
 	})
 }
 

@@ -36,7 +36,8 @@ func PooledSizes(c *ops.Call, sizes []int64, n int) ([]int64, error) {
 	out := slices.Clone(sizes[:lead])
 	for i := range n {
 		in := sizes[lead+i]
-		if kernel[i] <= 0 || stride[i] <= 0 || dilation[i] <= 0 || padding[i] < 0 || 2*padding[i] > dilation[i]*(kernel[i]-1)+1 {
+		if kernel[i] <= 0 || stride[i] <= 0 || dilation[i] <= 0 || padding[i] < 0 ||
+			2*padding[i] > dilation[i]*(kernel[i]-1)+1 {
 			return nil, c.Errorf("got kernel %v, stride %v and padding %v, want positive ones and padding of at most half the kernel", kernel, stride, padding)
 		}
 		span := in + 2*padding[i] - dilation[i]*(kernel[i]-1) - 1
@@ -146,7 +147,8 @@ func adaptiveAvg(c *ops.Call, n int) (any, error) {
 		return nil, err
 	}
 	if !slices.Equal(size, slices.Repeat([]int64{1}, n)) || x.DType.Quantized() {
-		return c.Do([]string{"aten::_adaptive_avg_pool2d", "aten::_adaptive_avg_pool3d"}[n-2], x, ops.IntList(size...)), nil
+		return c.Do([]string{"aten::_adaptive_avg_pool2d", "aten::_adaptive_avg_pool3d"}[n-2], x, ops.IntList(size...)),
+			nil
 	}
 	dims := []int64{-1, -2, -3}[:n]
 	out := c.Do("aten::mean.dim", x, ops.IntList(dims...), true)
@@ -272,7 +274,8 @@ func layoutCopy(c *ops.Call) []workspace.Request {
 	if !ops.OnCUDA(x) || x.IsFormat(x.SuggestFormat()) {
 		return nil
 	}
-	return []workspace.Request{workspace.CopyOf(&x.Meta, "native/cuda/DilatedMaxPool2d.cu, AveragePool2d.cu self.contiguous(suggested)")}
+	return []workspace.Request{workspace.CopyOf(&x.Meta,
+		"native/cuda/DilatedMaxPool2d.cu, AveragePool2d.cu self.contiguous(suggested)")}
 }
 
 // layoutCopyBefore is the same before the result (native/cuda/AdaptiveAveragePooling.cu).

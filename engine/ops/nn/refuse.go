@@ -65,7 +65,8 @@ func targetEach(c *ops.Call) error {
 	n := len(c.T("target").Sizes) + 1
 	a, b := c.T("input1").Sizes, c.T("input2").Sizes
 	if n > 2 || len(a) != n || len(b) != n {
-		return c.Errorf("got %v and %v for a target of %v, want one more dimension, 2 at most", a, b, c.T("target").Sizes)
+		return c.Errorf("got %v and %v for a target of %v, want one more dimension, 2 at most", a, b,
+			c.T("target").Sizes)
 	}
 	return nil
 }
@@ -83,7 +84,8 @@ func normalizable(c *ops.Call) error {
 	x := c.Self()
 	p, limit := ops.AsFloat(c.Arg("p")), ops.AsFloat(c.Arg("maxnorm"))
 	if len(x.Sizes) < 2 || p <= 0 || limit < 0 {
-		return c.Errorf("got %v, p %v and maxnorm %v, want at least 2 dimensions, p above 0 and maxnorm not below", x.Sizes, p, limit)
+		return c.Errorf("got %v, p %v and maxnorm %v, want at least 2 dimensions, p above 0 and maxnorm not below",
+			x.Sizes, p, limit)
 	}
 	dim, err := c.WrapDim(c.Int("dim"), len(x.Sizes))
 	if err != nil {

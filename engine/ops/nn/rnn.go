@@ -210,7 +210,8 @@ func finals(c *ops.Call, mode RNNMode, last []hidden) (h, cell *tensor.Tensor) {
 
 func projected(c *ops.Call, mode RNNMode) bool {
 	hx := c.Tensors("hx")
-	return mode == LSTM && len(hx) == 2 && len(hx[0].Sizes) == 3 && len(hx[1].Sizes) == 3 && hx[0].Sizes[2] != hx[1].Sizes[2]
+	return mode == LSTM && len(hx) == 2 && len(hx[0].Sizes) == 3 && len(hx[1].Sizes) == 3 &&
+		hx[0].Sizes[2] != hx[1].Sizes[2]
 }
 
 func recurrent(mode RNNMode) func(*ops.Call) (any, error) {
@@ -295,7 +296,8 @@ func checkCell(c *ops.Call, p *cellParams, hx ...*tensor.Tensor) error {
 
 func fusedLSTMCell(c *ops.Call) ([]tensor.Meta, error) {
 	g, cx := c.T("input_gates"), c.T("cx")
-	return []tensor.Meta{ops.FreshLike(cx, cx.Sizes...), ops.FreshLike(cx, cx.Sizes...), ops.FreshLike(g, g.Sizes...)}, nil
+	return []tensor.Meta{ops.FreshLike(cx, cx.Sizes...), ops.FreshLike(cx, cx.Sizes...), ops.FreshLike(g, g.Sizes...)},
+		nil
 }
 
 func fusedGRUCell(c *ops.Call) ([]tensor.Meta, error) {

@@ -33,8 +33,9 @@ func throughCuDNN(c *ops.Call, mode RNNMode, x *tensor.Tensor, batchSizes []int6
 	if c.Bool("has_biases") {
 		stride = 4
 	}
-	ts := c.DoParts("aten::_cudnn_rnn", x, c.Arg("params"), stride, nil, hx, ops.OrNone(cx), int64(mode), size, proj, c.Arg("num_layers"),
-		c.Bool("batch_first"), c.Arg("dropout"), c.Arg("train"), c.Arg("bidirectional"), ops.IntList(batchSizes...), nil)
+	ts := c.DoParts("aten::_cudnn_rnn", x, c.Arg("params"), stride, nil, hx, ops.OrNone(cx), int64(mode), size, proj,
+		c.Arg("num_layers"), c.Bool("batch_first"), c.Arg("dropout"), c.Arg("train"), c.Arg("bidirectional"),
+		ops.IntList(batchSizes...), nil)
 	if mode == LSTM {
 		return c.Tuple(ops.OrNone(ts[0]), ops.OrNone(ts[1]), ops.OrNone(ts[2])), nil
 	}
@@ -80,7 +81,8 @@ func cudnnRNN(c *ops.Call) ([]tensor.Meta, error) {
 func cudnnRNNWorkspace(c *ops.Call) []workspace.Request {
 	x, weights := c.T("input"), c.Tensors("weight")
 	l := workspace.RecurrentLayers{
-		Input: &x.Meta, BatchFirst: c.Bool("batch_first") && len(x.Sizes) == 3, Packed: c.T("weight_buf") != nil || oneStorage(weights),
+		Input: &x.Meta, BatchFirst: c.Bool("batch_first") && len(x.Sizes) == 3, Packed: c.T("weight_buf") != nil ||
+			oneStorage(weights),
 		Hidden: c.Int("hidden_size"), Directions: RNNDirections(c), Layers: c.Int("num_layers"),
 	}
 	for _, w := range weights {
@@ -218,7 +220,9 @@ func packedSizes(c *ops.Call, x *tensor.Tensor) []int64 {
 }
 
 // packedLayer is PackedLayer, or ReversedPackedLayer: sequences that have ended leave their state behind.
-func packedLayer(c *ops.Call, mode RNNMode, x *tensor.Tensor, sizes []int64, s hidden, p *cellParams, back bool) (*tensor.Tensor, hidden) {
+func packedLayer(
+	c *ops.Call, mode RNNMode, x *tensor.Tensor, sizes []int64, s hidden, p *cellParams, back bool,
+) (*tensor.Tensor, hidden) {
 	var outs []*tensor.Tensor
 	var ended []hidden
 	part := func(s hidden, from, to int64) hidden {

@@ -61,7 +61,8 @@ func safeSoftmaxWorkspace(c *ops.Call) []workspace.Request {
 	rows := ops.FreshAs(x, tensor.Bool, ops.ReducedSizes(x.Sizes, []int{dim}, true)...)
 	const source = "native/transformers/attention.cpp _safe_softmax"
 	zero := ops.FreshAs(x, c.DTypeOr("dtype", x.DType))
-	return []workspace.Request{workspace.CopyOf(&mask, source), workspace.CopyOf(&rows, source), workspace.CopyOf(&zero, source)}
+	return []workspace.Request{workspace.CopyOf(&mask, source), workspace.CopyOf(&rows, source),
+		workspace.CopyOf(&zero, source)}
 }
 
 func maskedSoftmax(c *ops.Call) ([]tensor.Meta, error) {

@@ -7,5 +7,6 @@ import "github.com/memspec/memspec/engine/ops"
 
 // Rules are the family's rows. Overloads of one name stand in PyTorch's order.
 var Rules = ops.WithLacks(lacks,
-	binaryRules, specialRules, unaryRules, activationRules, differenceRules, backwardRules, compareRules, foreachRules, outRules,
+	binaryRules, specialRules, unaryRules, activationRules, differenceRules, backwardRules, compareRules, foreachRules,
+	outRules,
 )

@@ -25,7 +25,8 @@ func whereWorkspace(c *ops.Call) []workspace.Request {
 	for _, t := range []*tensor.Tensor{c.T("self"), c.T("other")} {
 		if t.DType != d || t.Device == "cpu" {
 			meta := ops.EmptyLike(t, d, tensor.Preserve)
-			out = append(out, workspace.Request{Bytes: meta.StorageBytes(), Before: true, Source: "aten/src/ATen/native/TensorCompare.cpp where_self_out"})
+			out = append(out, workspace.Request{Bytes: meta.StorageBytes(), Before: true,
+				Source: "aten/src/ATen/native/TensorCompare.cpp where_self_out"})
 		}
 	}
 	return out

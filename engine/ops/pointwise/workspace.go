@@ -42,5 +42,6 @@ func baseWorkspace(c *ops.Call) []workspace.Request {
 	case bool:
 		n = tensor.Bool.ItemSize()
 	}
-	return []workspace.Request{workspace.CopyOf(&tensor.Meta{DType: tensor.Uint8, Sizes: []int64{n}}, "native/Pow.cpp pow_out")}
+	return []workspace.Request{workspace.CopyOf(&tensor.Meta{DType: tensor.Uint8, Sizes: []int64{n}},
+		"native/Pow.cpp pow_out")}
 }

@@ -359,7 +359,8 @@ func compareHost(op string) func(*ops.Call) (any, error) {
 			return !equal, nil
 		}
 		if !ok {
-			return nil, c.Errorf("got %s and %s, want numbers or strings", ops.TypeName(c.Args[0]), ops.TypeName(c.Args[1]))
+			return nil, c.Errorf("got %s and %s, want numbers or strings", ops.TypeName(c.Args[0]),
+				ops.TypeName(c.Args[1]))
 		}
 		switch op {
 		case "lt":

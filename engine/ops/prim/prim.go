@@ -237,7 +237,8 @@ func isSameSize(c *ops.Call) (any, error) {
 
 func isSetTo(c *ops.Call) (any, error) {
 	a, b := c.T("self"), c.T("tensor")
-	return a.Storage == b.Storage && a.StorageOffset == b.StorageOffset && sameInts(a.Sizes, b.Sizes) && sameInts(a.Strides, b.Strides), nil
+	return a.Storage == b.Storage && a.StorageOffset == b.StorageOffset && sameInts(a.Sizes, b.Sizes) &&
+		sameInts(a.Strides, b.Strides), nil
 }
 
 func autocastOn(c *ops.Call) (any, error) { return c.Platform().Autocast != "", nil }

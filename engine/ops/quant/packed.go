@@ -97,17 +97,20 @@ func configured(v []int64) *packedParams {
 	}
 	n := v[0]
 	part := func(i int64) []int64 { return v[1+i*n : 1+(i+1)*n] }
-	return &packedParams{stride: part(0), padding: part(1), dilation: part(2), outPad: part(3), groups: v[1+4*n], transposed: v[2+4*n] != 0}
+	return &packedParams{stride: part(0), padding: part(1), dilation: part(2), outPad: part(3), groups: v[1+4*n],
+		transposed: v[2+4*n] != 0}
 }
 
 func packLinear(c *ops.Call) (any, error) {
-	return &ops.Packed{Class: "quantized.LinearPackedParamsBase", State: &packedParams{weight: c.T("W"), bias: c.T("B")}}, nil
+	return &ops.Packed{Class: "quantized.LinearPackedParamsBase",
+		State: &packedParams{weight: c.T("W"), bias: c.T("B")}}, nil
 }
 
 func packConv(c *ops.Call) (any, error) {
 	return &ops.Packed{Class: "quantized.ConvPackedParamsBase", State: &packedParams{
-		weight: c.T("weight"), bias: c.T("bias"), stride: c.Ints("stride"), padding: c.Ints("padding"), dilation: c.Ints("dilation"),
-		outPad: c.Ints("output_padding"), groups: c.Int("groups"), transposed: c.Schema.ArgIndex("output_padding") >= 0,
+		weight: c.T("weight"), bias: c.T("bias"), stride: c.Ints("stride"), padding: c.Ints("padding"),
+		dilation: c.Ints("dilation"),
+		outPad:   c.Ints("output_padding"), groups: c.Int("groups"), transposed: c.Schema.ArgIndex("output_padding") >= 0,
 	}}, nil
 }
 
@@ -218,8 +221,9 @@ func quantConv(c *ops.Call) ([]tensor.Meta, error) {
 		w.Sizes = append(slices.Clone(w.Sizes[:2]), w.Sizes[3:]...)
 		w.Strides = tensor.ContiguousStrides(w.Sizes)
 	}
-	v := &workspace.Convolution{Input: &x.Meta, Weight: &w.Meta, Stride: last(p.stride, 1), Padding: last(p.padding, 0), Dilation: last(p.dilation, 1), OutputPadding: last(p.outPad, 0),
-		Groups: max(p.groups, 1), Transposed: p.transposed}
+	v := &workspace.Convolution{Input: &x.Meta, Weight: &w.Meta, Stride: last(p.stride, 1), Padding: last(p.padding, 0),
+		Dilation: last(p.dilation, 1), OutputPadding: last(p.outPad, 0), Groups: max(p.groups, 1),
+		Transposed: p.transposed}
 	if err := nn.CheckConv(c, v); err != nil {
 		return nil, err
 	}

@@ -30,7 +30,8 @@ func packClamped(c *ops.Call) (any, error) {
 	p := &packedParams{weight: c.T("W"), bias: c.T("B"), groups: 1}
 	class := "xnnpack.LinearOpContext"
 	if c.Schema.ArgIndex("stride") >= 0 {
-		p.stride, p.padding, p.dilation, p.groups = c.Ints("stride"), c.Ints("padding"), c.Ints("dilation"), c.Int("groups")
+		p.stride, p.padding, p.dilation, p.groups = c.Ints("stride"), c.Ints("padding"), c.Ints("dilation"),
+			c.Int("groups")
 		class = "xnnpack.Conv2dOpContext"
 	}
 	if c.Schema.ArgIndex("output_padding") >= 0 {
@@ -96,7 +97,8 @@ func prepacked(c *ops.Call) (*packedParams, error) {
 // onHost refuses what PyTorch refuses: it has no kernel for another tensor.
 func onHost(c *ops.Call, x *tensor.Tensor) error {
 	if ops.OnCUDA(x) {
-		return c.Errorf("got a tensor of the device, want one of the host: PyTorch has no kernel of %s for a GPU", c.Schema.Name)
+		return c.Errorf("got a tensor of the device, want one of the host: PyTorch has no kernel of %s for a GPU",
+			c.Schema.Name)
 	}
 	if x.DType != tensor.Float32 {
 		return c.Errorf("got %s, want float32", x.DType)
@@ -142,7 +144,8 @@ func prepackedConv(c *ops.Call) ([]tensor.Meta, error) {
 	if len(x.Sizes) != 4 || len(p.weight.Sizes) != 4 {
 		return nil, c.Errorf("got input %v and weight %v, want four dimensions of each", x.Sizes, p.weight.Sizes)
 	}
-	v := &workspace.Convolution{Input: &x.Meta, Weight: &p.weight.Meta, Stride: two(p.stride, 1), Padding: two(p.padding, 0), Dilation: two(p.dilation, 1), OutputPadding: two(p.outPad, 0),
+	v := &workspace.Convolution{Input: &x.Meta, Weight: &p.weight.Meta, Stride: two(p.stride, 1),
+		Padding: two(p.padding, 0), Dilation: two(p.dilation, 1), OutputPadding: two(p.outPad, 0),
 		Groups: max(p.groups, 1), Transposed: p.transposed}
 	if err := nn.CheckConv(c, v); err != nil {
 		return nil, err

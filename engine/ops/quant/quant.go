@@ -54,7 +54,8 @@ func dequantizeAny(c *ops.Call) (any, error) {
 
 func intRepr(c *ops.Call) ([]tensor.Meta, error) {
 	x := c.Self()
-	d, ok := map[tensor.DType]tensor.DType{tensor.QUint8: tensor.Uint8, tensor.QInt8: tensor.Int8, tensor.QInt32: tensor.Int32,
+	d, ok := map[tensor.DType]tensor.DType{tensor.QUint8: tensor.Uint8, tensor.QInt8: tensor.Int8,
+		tensor.QInt32:   tensor.Int32,
 		tensor.QUint4x2: tensor.Uint8, tensor.QUint2x4: tensor.Uint8}[x.DType]
 	if !ok {
 		return nil, c.Errorf("got %s, want a quantized dtype", x.DType)
@@ -80,7 +81,8 @@ func channelScales(d tensor.DType) func(*ops.Call) ([]tensor.Meta, error) {
 
 func withMask(c *ops.Call) ([]tensor.Meta, error) {
 	x := c.Self()
-	return []tensor.Meta{ops.EmptyLike(x, x.DType, tensor.Preserve), ops.EmptyLike(x, tensor.Bool, tensor.Preserve)}, nil
+	return []tensor.Meta{ops.EmptyLike(x, x.DType, tensor.Preserve), ops.EmptyLike(x, tensor.Bool, tensor.Preserve)},
+		nil
 }
 
 func emptyQuantized(c *ops.Call) ([]tensor.Meta, error) {
@@ -89,7 +91,8 @@ func emptyQuantized(c *ops.Call) ([]tensor.Meta, error) {
 
 func reQuantized(c *ops.Call) ([]tensor.Meta, error) {
 	x := c.Self()
-	d, ok := map[tensor.DType]tensor.DType{tensor.Uint8: tensor.QUint8, tensor.Int8: tensor.QInt8, tensor.Int32: tensor.QInt32}[x.DType]
+	d, ok := map[tensor.DType]tensor.DType{tensor.Uint8: tensor.QUint8, tensor.Int8: tensor.QInt8,
+		tensor.Int32: tensor.QInt32}[x.DType]
 	if !ok {
 		return nil, c.Errorf("got %s, want uint8, int8 or int32", x.DType)
 	}

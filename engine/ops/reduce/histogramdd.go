@@ -21,10 +21,12 @@ var histogramddRules = []ops.Rule{
 func coordinates(c *ops.Call, bins int) error {
 	x := c.Self()
 	if len(x.Sizes) < 2 || x.Sizes[len(x.Sizes)-1] != int64(bins) {
-		return c.Errorf("got self %v and %d numbers of bins, want as many as self's last dimension has coordinates", x.Sizes, bins)
+		return c.Errorf("got self %v and %d numbers of bins, want as many as self's last dimension has coordinates",
+			x.Sizes, bins)
 	}
 	if w := c.T("weight"); w != nil && (w.DType != x.DType || !slices.Equal(w.Sizes, x.Sizes[:len(x.Sizes)-1])) {
-		return c.Errorf("got weight %v of %s, want one number of %s for each point of %v", w.Sizes, w.DType, x.DType, x.Sizes)
+		return c.Errorf("got weight %v of %s, want one number of %s for each point of %v", w.Sizes, w.DType, x.DType,
+			x.Sizes)
 	}
 	return nil
 }
@@ -85,6 +87,7 @@ func histogramddEven(c *ops.Call) (any, error) {
 
 // histogramddGiven gives the edges back.
 func histogramddGiven(c *ops.Call) (any, error) {
-	hist := c.Do("aten::_histogramdd_from_bin_tensors", c.Self(), c.Arg("bins"), ops.Kw{"weight": c.Arg("weight"), "density": c.Arg("density")})
+	hist := c.Do("aten::_histogramdd_from_bin_tensors", c.Self(), c.Arg("bins"),
+		ops.Kw{"weight": c.Arg("weight"), "density": c.Arg("density")})
 	return c.Tuple(hist, c.Arg("bins")), nil
 }

@@ -52,7 +52,8 @@ func trapezoid(c *ops.Call) (any, error) {
 		return nil, err
 	}
 	if y.Sizes[d] == 0 {
-		return c.Do("aten::zeros", ops.IntList(ops.ReducedSizes(y.Sizes, []int{d}, false)...), ops.Kw{"dtype": int64(y.DType), "device": ops.Device(y.Device)}), nil
+		return c.Do("aten::zeros", ops.IntList(ops.ReducedSizes(y.Sizes, []int{d}, false)...),
+			ops.Kw{"dtype": int64(y.DType), "device": ops.Device(y.Device)}), nil
 	}
 	if c.T("x") != nil {
 		dx := spacing(c, y)
@@ -128,7 +129,8 @@ func cov(c *ops.Call) (any, error) {
 		return nil, nil
 	}
 	if in.Sizes[1] == 0 {
-		return c.Do("aten::zeros", ops.IntList(in.Sizes[0], in.Sizes[0]), ops.Kw{"dtype": int64(x.DType), "device": ops.Device(x.Device)}), nil
+		return c.Do("aten::zeros", ops.IntList(in.Sizes[0], in.Sizes[0]),
+			ops.Kw{"dtype": int64(x.DType), "device": ops.Device(x.Device)}), nil
 	}
 	var weights *tensor.Tensor
 	for _, name := range []string{"fweights", "aweights"} {

@@ -118,7 +118,8 @@ func countWorkspace(c *ops.Call) []workspace.Request {
 	}
 	mask := ops.EmptyLike(x, tensor.Bool, tensor.Preserve)
 	cast, copied := castTo(&mask, tensor.Int64)
-	out := append(workspace.Before(workspace.CopyOf(&mask, "native/TensorAdvancedIndexing.cpp count_nonzero_cuda")), copied...)
+	out := append(workspace.Before(workspace.CopyOf(&mask, "native/TensorAdvancedIndexing.cpp count_nonzero_cuda")),
+		copied...)
 	return append(out, workspace.Reduction(c.Platform(), cast, dims, workspace.AccValue)...)
 }
 
@@ -145,7 +146,8 @@ func logSumExpWorkspace(c *ops.Call) []workspace.Request {
 	out = append(out, workspace.CopyOf(&largest, source))
 	extreme := workspace.Reduction(c.Platform(), &in, dims, workspace.AccInput)
 	out = append(out, extreme...)
-	out = append(out, workspace.Drop(len(extreme)), workspace.CopyOf(&largest, source), workspace.CopyOf(&mask, source), workspace.Drop(2), workspace.CopyOf(&in, source))
+	out = append(out, workspace.Drop(len(extreme)), workspace.CopyOf(&largest, source), workspace.CopyOf(&mask, source),
+		workspace.Drop(2), workspace.CopyOf(&in, source))
 	return append(append(out, workspace.Make(0)), workspace.Reduction(c.Platform(), &in, dims, workspace.AccValue)...)
 }
 
@@ -170,7 +172,8 @@ func medianWorkspace(leftOut bool) func(*ops.Call) []workspace.Request {
 			return append(out, made(1), workspace.Make(0))
 		}
 		past := workspace.DropPast(1)
-		return append(out, made(n), made(8), made(8*n), workspace.Drop(1), made(8), made(4), made(8), past, past, past, past, workspace.Make(0))
+		return append(out, made(n), made(8), made(8*n), workspace.Drop(1), made(8), made(4), made(8), past, past, past,
+			past, workspace.Make(0))
 	}
 }
 
@@ -184,7 +187,8 @@ func segmentWorkspace(c *ops.Call) []workspace.Request {
 	if last < 2 {
 		return nil
 	}
-	return []workspace.Request{{Bytes: units.Bytes(at.Numel() / last * (last - 1) * at.DType.ItemSize()), Source: "native/cuda/SegmentReduce.cu"}}
+	return []workspace.Request{{Bytes: units.Bytes(at.Numel() / last * (last - 1) * at.DType.ItemSize()),
+		Source: "native/cuda/SegmentReduce.cu"}}
 }
 
 // sorterWorkspace is the least and the largest of a sorter's places, which are looked at first
@@ -214,5 +218,6 @@ func distWorkspace(c *ops.Call) []workspace.Request {
 	if err != nil || !ops.OnCUDA(x) {
 		return nil
 	}
-	return []workspace.Request{{Bytes: units.Bytes(tensor.Numel(shape) * x.DType.ItemSize()), Before: true, Source: "native/ReduceOps.cpp dist"}}
+	return []workspace.Request{{Bytes: units.Bytes(tensor.Numel(shape) * x.DType.ItemSize()), Before: true,
+		Source: "native/ReduceOps.cpp dist"}}
 }

@@ -31,7 +31,8 @@ func roll(c *ops.Call) ([]tensor.Meta, error) {
 // (aten/src/ATen/native/TensorTransformations.h roll_common).
 func rollWorkspace(c *ops.Call) []workspace.Request {
 	self := c.Self()
-	s := workspace.Request{Bytes: self.NBytes(), Before: true, Source: "aten/src/ATen/native/TensorTransformations.h roll_common"}
+	s := workspace.Request{Bytes: self.NBytes(), Before: true,
+		Source: "aten/src/ATen/native/TensorTransformations.h roll_common"}
 	out := slices.Repeat([]workspace.Request{s}, max(len(c.Ints("dims"))-1, 0))
 	if !self.IsContiguous() {
 		out = append(out, s)

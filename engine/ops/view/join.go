@@ -80,7 +80,8 @@ func cat(c *ops.Call) ([]tensor.Meta, error) {
 		}
 		for i, d := range t.Sizes {
 			if i != dim && d != m.Sizes[i] {
-				return nil, c.Errorf("got sizes %v and %v, want them equal except in dimension %d", m.Sizes, t.Sizes, dim)
+				return nil, c.Errorf("got sizes %v and %v, want them equal except in dimension %d", m.Sizes, t.Sizes,
+					dim)
 			}
 		}
 		m.Sizes[dim] += t.Sizes[dim]
@@ -123,7 +124,8 @@ func stack(c *ops.Call) ([]tensor.Meta, error) {
 	}
 	wide := make([]*tensor.Tensor, n)
 	for i, t := range ts {
-		wide[i] = &tensor.Tensor{Meta: ops.ViewOf(t, append(slices.Clone(t.Sizes), 1), append(slices.Clone(t.Strides), 1), 0)}
+		wide[i] = &tensor.Tensor{Meta: ops.ViewOf(t, append(slices.Clone(t.Sizes), 1),
+			append(slices.Clone(t.Strides), 1), 0)}
 	}
 	m.Strides = tensor.FormatStrides(sizes, catFormat(wide))
 	return ops.One(m)
@@ -360,7 +362,8 @@ func combinations(c *ops.Call) (any, error) {
 		return nil, c.Errorf("got r %d, want at most %d", r, maxGridDims)
 	}
 	if r == 0 {
-		return c.Do("aten::empty.memory_format", ops.IntList(0), ops.Kw{"dtype": int64(self.DType), "device": ops.Device(self.Device)}), nil
+		return c.Do("aten::empty.memory_format", ops.IntList(0),
+			ops.Kw{"dtype": int64(self.DType), "device": ops.Device(self.Device)}), nil
 	}
 	n := self.Sizes[0]
 	on := ops.Kw{"dtype": int64(tensor.Int64), "device": ops.Device(self.Device)}
@@ -370,7 +373,8 @@ func combinations(c *ops.Call) (any, error) {
 	if !ok {
 		return grids, nil
 	}
-	mask := c.Do("aten::full", ops.IntList(slices.Repeat([]int64{n}, int(r))...), true, ops.Kw{"dtype": int64(tensor.Bool), "device": ops.Device(self.Device)})
+	mask := c.Do("aten::full", ops.IntList(slices.Repeat([]int64{n}, int(r))...), true,
+		ops.Kw{"dtype": int64(tensor.Bool), "device": ops.Device(self.Device)})
 	op, count := "aten::lt.Tensor", choose(n, r)
 	if c.Bool("with_replacement") {
 		op, count = "aten::le.Tensor", choose(n+r-1, r)

@@ -28,8 +28,8 @@ func selectInt(c *ops.Call) ([]tensor.Meta, error) {
 }
 
 func selectAt(self *tensor.Tensor, dim int, i int64) tensor.Meta {
-	return ops.ViewOf(self, slices.Delete(slices.Clone(self.Sizes), dim, dim+1), slices.Delete(slices.Clone(self.Strides), dim, dim+1),
-		self.StorageOffset+i*self.Strides[dim])
+	return ops.ViewOf(self, slices.Delete(slices.Clone(self.Sizes), dim, dim+1),
+		slices.Delete(slices.Clone(self.Strides), dim, dim+1), self.StorageOffset+i*self.Strides[dim])
 }
 
 // part is self's dimension dim from start to end in steps, already clamped.
@@ -57,7 +57,8 @@ func slice(c *ops.Call) ([]tensor.Meta, error) {
 	}
 	if !ops.IsKnown(c.Arg("start")) || !ops.IsKnown(c.Arg("end")) {
 		lower, upper := int64(0), max(end-start, 0)
-		if u, ok := c.Arg("end").(ops.Unbacked); ok && ops.IsKnown(c.Arg("start")) && u.Min >= 0 { // it counts from the start, not from the end
+		// it counts from the start, not from the end
+		if u, ok := c.Arg("end").(ops.Unbacked); ok && ops.IsKnown(c.Arg("start")) && u.Min >= 0 {
 			lower, upper = max(min(u.Min, n)-start, 0), max(min(u.Max, n)-start, 0)
 		}
 		end = start + c.SizeBetween((lower+step-1)/step, (upper+step-1)/step)*step
@@ -370,7 +371,8 @@ func asStrided(c *ops.Call) ([]tensor.Meta, error) {
 		return nil, c.Errorf("got storage_offset %d, want at least 0", m.StorageOffset)
 	}
 	if err := m.Check(); err != nil || m.StorageBytes() > self.Storage.NBytes {
-		return nil, c.Errorf("got sizes %v and strides %v, want them to stay within %d bytes", sizes, strides, self.Storage.NBytes)
+		return nil, c.Errorf("got sizes %v and strides %v, want them to stay within %d bytes", sizes, strides,
+			self.Storage.NBytes)
 	}
 	return ops.One(m)
 }
@@ -380,7 +382,8 @@ func viewAsReal(c *ops.Call) ([]tensor.Meta, error) {
 	if !self.DType.Complex() {
 		return nil, c.Errorf("got %s, want a complex dtype", self.DType)
 	}
-	m := ops.ViewOf(self, append(slices.Clone(self.Sizes), 2), append(slices.Clone(self.Strides), 1), 2*self.StorageOffset)
+	m := ops.ViewOf(self, append(slices.Clone(self.Sizes), 2), append(slices.Clone(self.Strides), 1),
+		2*self.StorageOffset)
 	for i := range self.Strides {
 		m.Strides[i] *= 2
 	}
@@ -391,7 +394,8 @@ func viewAsReal(c *ops.Call) ([]tensor.Meta, error) {
 func viewAsComplex(c *ops.Call) ([]tensor.Meta, error) {
 	self := c.Self()
 	last := len(self.Sizes) - 1
-	if last < 0 || self.Sizes[last] != 2 || self.Strides[last] != 1 || self.DType == tensor.BFloat16 || !self.DType.Floating() {
+	if last < 0 || self.Sizes[last] != 2 || self.Strides[last] != 1 || self.DType == tensor.BFloat16 ||
+		!self.DType.Floating() {
 		return nil, c.Errorf("got %s of sizes %v and strides %v, want floats with a last dimension of size 2 and stride 1", self.DType, self.Sizes, self.Strides)
 	}
 	m := ops.ViewOf(self, slices.Clone(self.Sizes[:last]), slices.Clone(self.Strides[:last]), self.StorageOffset/2)

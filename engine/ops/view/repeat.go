@@ -69,7 +69,8 @@ func repeatWorkspace(c *ops.Call) []workspace.Request {
 	}
 	sum := ops.FreshAs(counts, tensor.Int64, counts.Sizes...)
 	adding := workspace.Scan(c.Platform(), &sum, 0)
-	return workspace.Before(append(append([]workspace.Request{workspace.CopyOf(&sum, "native/Repeat.cpp repeat_interleave_common")}, adding...), workspace.Drop(len(adding)))...)
+	return workspace.Before(append(append([]workspace.Request{workspace.CopyOf(&sum,
+		"native/Repeat.cpp repeat_interleave_common")}, adding...), workspace.Drop(len(adding)))...)
 }
 
 // repeatInterleaveBy repeats along dim by a tensor of counts: their running places, then index_select.
@@ -119,6 +120,7 @@ func repeatInterleaveInt(c *ops.Call) (any, error) {
 		return nil, c.Err()
 	}
 	sizes[at+1] = n
-	copied := c.Do("aten::clone", c.Do("aten::expand", wide, ops.IntList(sizes...)), ops.Kw{"memory_format": int64(tensor.Contiguous)})
+	copied := c.Do("aten::clone", c.Do("aten::expand", wide, ops.IntList(sizes...)),
+		ops.Kw{"memory_format": int64(tensor.Contiguous)})
 	return c.Do("aten::flatten.using_ints", copied, int64(at), int64(at+1)), nil
 }

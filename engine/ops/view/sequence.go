@@ -20,7 +20,8 @@ func padSequence(c *ops.Call) (any, error) {
 			return nil, c.Errorf("got a 0-dim sequence, want at least one dimension")
 		}
 		if !slices.Equal(t.Sizes[1:], ts[0].Sizes[1:]) {
-			return nil, c.Errorf("got sequences of sizes %v and %v, want them to differ in length only", ts[0].Sizes, t.Sizes)
+			return nil, c.Errorf("got sequences of sizes %v and %v, want them to differ in length only", ts[0].Sizes,
+				t.Sizes)
 		}
 		longest = max(longest, t.Sizes[0])
 	}
@@ -28,7 +29,8 @@ func padSequence(c *ops.Call) (any, error) {
 	if c.Bool("batch_first") {
 		sizes[0], sizes[1] = sizes[1], sizes[0]
 	}
-	return c.Do("aten::full", ops.IntList(sizes...), c.Float("padding_value"), ops.Kw{"dtype": int64(ts[0].DType), "device": ops.Device(ts[0].Device)}), nil
+	return c.Do("aten::full", ops.IntList(sizes...), c.Float("padding_value"),
+		ops.Kw{"dtype": int64(ts[0].DType), "device": ops.Device(ts[0].Device)}), nil
 }
 
 // flattenDense is one vector of all elements.

@@ -69,7 +69,8 @@ func viewed(shape shaper) func(*ops.Call) ([]tensor.Meta, error) {
 		}
 		st, ok := viewStrides(c, self, sizes)
 		if !ok {
-			return nil, c.Errorf("got shape %v for sizes %v with strides %v, want one that needs no copy", sizes, self.Sizes, self.Strides)
+			return nil, c.Errorf("got shape %v for sizes %v with strides %v, want one that needs no copy", sizes,
+				self.Sizes, self.Strides)
 		}
 		return ops.One(ops.ViewOf(self, sizes, st, self.StorageOffset))
 	}
@@ -288,7 +289,8 @@ func unsqueeze(c *ops.Call) ([]tensor.Meta, error) {
 	if dim < n {
 		stride = self.Sizes[dim] * self.Strides[dim]
 	}
-	return ops.One(ops.ViewOf(self, slices.Insert(slices.Clone(self.Sizes), dim, 1), slices.Insert(slices.Clone(self.Strides), dim, stride), self.StorageOffset))
+	return ops.One(ops.ViewOf(self, slices.Insert(slices.Clone(self.Sizes), dim, 1),
+		slices.Insert(slices.Clone(self.Strides), dim, stride), self.StorageOffset))
 }
 
 // expandTo is at::inferExpandGeometry.

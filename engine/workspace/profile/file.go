@@ -81,7 +81,8 @@ func decode(data []byte) (f file, err error) {
 		return f, fmt.Errorf("got a workspace profile without a schema, want %d", Schema)
 	}
 	if *head.Schema != Schema {
-		return f, fmt.Errorf("got a workspace profile of schema %d, want %d: make it again with this version", *head.Schema, Schema)
+		return f, fmt.Errorf("got a workspace profile of schema %d, want %d: make it again with this version",
+			*head.Schema, Schema)
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
@@ -99,7 +100,8 @@ func (p *Profile) WriteTo(w io.Writer) (int64, error) {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		fmt.Fprintf(&b, "\n{\"library\": %q, \"version\": %q, \"class\": %q, \"entries\": [", g.Library, g.Version, g.Class)
+		fmt.Fprintf(&b, "\n{\"library\": %q, \"version\": %q, \"class\": %q, \"entries\": [", g.Library, g.Version,
+			g.Class)
 		for j, e := range g.Entries {
 			line, err := json.Marshal(e)
 			if err != nil {
@@ -134,7 +136,8 @@ func (e *Entry) check() error {
 	case e.Bytes < 0:
 		return fmt.Errorf("got %d B, want 0 or more", int64(e.Bytes))
 	case e.Most != 0 && e.Most < e.Bytes:
-		return fmt.Errorf("got %d B at the most, want at least the %d B of the first choice", int64(e.Most), int64(e.Bytes))
+		return fmt.Errorf("got %d B at the most, want at least the %d B of the first choice", int64(e.Most),
+			int64(e.Bytes))
 	}
 	return e.Call.Check()
 }
@@ -155,7 +158,8 @@ func (c *Call) Check() error {
 		return fmt.Errorf("got input_strides, weight and weight_strides of %d, %d and %d numbers, want %d each",
 			len(c.InputStrides), len(c.Weight), len(c.WeightStrides), rank)
 	case len(c.Padding) != rank-2 || len(c.Stride) != rank-2 || len(c.Dilation) != rank-2:
-		return fmt.Errorf("got padding, stride and dilation of %d, %d and %d numbers, want %d each", len(c.Padding), len(c.Stride), len(c.Dilation), rank-2)
+		return fmt.Errorf("got padding, stride and dilation of %d, %d and %d numbers, want %d each", len(c.Padding),
+			len(c.Stride), len(c.Dilation), rank-2)
 	case c.Groups < 1:
 		return fmt.Errorf("got groups %d, want 1 or more", c.Groups)
 	}

@@ -35,10 +35,11 @@ type Answerer struct {
 // Call is one library call: all that its choice of an engine depends on (facts: cuDNN's heuristics
 // take nothing else of the device than its class, and nothing of the driver).
 type Call struct {
-	Op            string  `json:"op"`        // "conv"
-	Direction     string  `json:"direction"` // "forward", "dgrad" (also transposed convolutions), "wgrad"
-	DType         string  `json:"dtype"`     // PyTorch's name
-	Input         []int64 `json:"input"`     // sizes of cuDNN's x: forward's input, dgrad's result, wgrad's input; y follows from x and w
+	Op        string `json:"op"`        // "conv"
+	Direction string `json:"direction"` // "forward", "dgrad" (also transposed convolutions), "wgrad"
+	DType     string `json:"dtype"`     // PyTorch's name
+	// sizes of cuDNN's x: forward's input, dgrad's result, wgrad's input; y follows from x and w
+	Input         []int64 `json:"input"`
 	InputStrides  []int64 `json:"input_strides"`
 	Weight        []int64 `json:"weight"`
 	WeightStrides []int64 `json:"weight_strides"`
@@ -54,8 +55,9 @@ type Call struct {
 // Answer is what the library said of its first choice.
 type Answer struct {
 	Bytes  units.Bytes `json:"bytes"`
-	Engine int         `json:"engine"`         // cuDNN's engine id
-	Most   units.Bytes `json:"most,omitempty"` // with Benchmark: the largest workspace of all its choices, taken once while they are timed
+	Engine int         `json:"engine"` // cuDNN's engine id
+	// with Benchmark: the largest workspace of all its choices, taken once while they are timed
+	Most units.Bytes `json:"most,omitempty"`
 }
 
 // Entry is a call with its answer.
@@ -82,7 +84,8 @@ func (c *Call) Key() string {
 	b = append(b, c.Op...)
 	b = append(append(b, ' '), c.Direction...)
 	b = append(append(b, ' '), c.DType...)
-	for _, dims := range [][]int64{c.Input, c.InputStrides, c.Weight, c.WeightStrides, c.Padding, c.Stride, c.Dilation, {c.Groups}} {
+	for _, dims := range [][]int64{c.Input, c.InputStrides, c.Weight, c.WeightStrides, c.Padding, c.Stride, c.Dilation,
+		{c.Groups}} {
 		b = append(b, ' ')
 		for i, d := range dims {
 			if i > 0 {
@@ -207,7 +210,8 @@ func (p *Profile) Groups() []Group {
 		return nil
 	}
 	by := slices.SortedFunc(maps.Keys(p.answers), func(a, b Answerer) int {
-		return cmp.Or(strings.Compare(a.Library, b.Library), strings.Compare(a.Version, b.Version), strings.Compare(a.Class, b.Class))
+		return cmp.Or(strings.Compare(a.Library, b.Library), strings.Compare(a.Version, b.Version),
+			strings.Compare(a.Class, b.Class))
 	})
 	out := make([]Group, len(by))
 	for i, a := range by {

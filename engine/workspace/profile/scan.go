@@ -81,7 +81,8 @@ func (r *reader) group() (g Group) {
 	return g
 }
 
-var entryKeys = []string{"op", "direction", "dtype", "input", "input_strides", "weight", "weight_strides", "padding", "stride", "dilation", "groups",
+var entryKeys = []string{"op", "direction", "dtype", "input", "input_strides", "weight", "weight_strides", "padding",
+	"stride", "dilation", "groups",
 	"deterministic", "allow_tf32", "benchmark", "bytes", "engine", "most"}
 
 func (r *reader) entry(e *Entry) {

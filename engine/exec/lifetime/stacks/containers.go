@@ -140,7 +140,8 @@ func (t *function) members(i int) []int {
 	var ids []int
 	for j := range t.nodes[i].Args {
 		v := t.nodes[i].Args[j].Value
-		if v == nil || t.def[v.ID] < 0 || t.number[v.ID] != notNumber || t.uses[v.ID][0] != i || slices.Contains(ids, v.ID) || t.names[v.ID].known() {
+		if v == nil || t.def[v.ID] < 0 || t.number[v.ID] != notNumber || t.uses[v.ID][0] != i ||
+			slices.Contains(ids, v.ID) || t.names[v.ID].known() {
 			return nil
 		}
 		ids = append(ids, v.ID)
@@ -167,7 +168,8 @@ func (t *function) display(ids []int, list int) int {
 		}
 		last = s
 	}
-	if before := t.before(first, depth); before == nil || before.line > first.line-2 || at.stmt(depth).line != last.line+2 {
+	if before := t.before(first, depth); before == nil || before.line > first.line-2 ||
+		at.stmt(depth).line != last.line+2 {
 		return -1
 	}
 	return depth

@@ -104,7 +104,8 @@ func (s *scope) bind(b *binding) {
 		l := s.named[name.text]
 		if l == nil {
 			l = &local{name: name.text, value: -1, first: id}
-			if k := slices.IndexFunc(ended, func(id int) bool { return s.of[id].name == "" }); k >= 0 && len(ended) <= len(b.given)+1 {
+			if k := slices.IndexFunc(ended, func(id int) bool { return s.of[id].name == "" }); k >= 0 &&
+				len(ended) <= len(b.given)+1 {
 				l = s.of[ended[k]]
 				l.name = name.text
 			}
@@ -131,7 +132,8 @@ func (s *scope) ended(b *binding) []int {
 	t := s.t
 	var out []int
 	for _, id := range b.ended {
-		if l := s.of[id]; l != nil && l.value == id && t.at[t.def[id]].stmt(s.call.depth) != b.stmt && !s.branches(id, b.stmt) {
+		if l := s.of[id]; l != nil && l.value == id && t.at[t.def[id]].stmt(s.call.depth) != b.stmt &&
+			!s.branches(id, b.stmt) {
 			out = append(out, id)
 		}
 	}
@@ -199,7 +201,8 @@ func (s *scope) branches(id int, stmt *statement) bool {
 		}
 		e := t.at[u].stmt(s.call.depth)
 		for w, l := range s.of {
-			if w != id && l != s.of[id] && l.value >= 0 && t.at[t.def[w]].stmt(s.call.depth) == e && t.ends[l.value] > stmt.last {
+			if w != id && l != s.of[id] && l.value >= 0 && t.at[t.def[w]].stmt(s.call.depth) == e &&
+				t.ends[l.value] > stmt.last {
 				return true
 			}
 		}
@@ -217,7 +220,8 @@ func (s *scope) give(l *local, id int, stmt *statement) {
 		case stmt.last >= s.call.last: // `return f(x)` binds nothing
 			s.ends = append(s.ends, t.frameEnd(old, s.call, l.first))
 		default:
-			s.ends = append(s.ends, end{node: stmt.last, value: old, depth: s.call.depth, key: old, why: lifetime.Rebound})
+			s.ends = append(s.ends, end{node: stmt.last, value: old, depth: s.call.depth, key: old,
+				why: lifetime.Rebound})
 		}
 	}
 	l.value = id

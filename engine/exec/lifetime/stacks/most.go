@@ -93,7 +93,8 @@ func (t *function) longest(id, def int, runs *lineRuns) end {
 // sequential says whether a node stands in Sequential's forward, whose one local takes each
 // module's result in turn (torch/nn/modules/container.py).
 func sequential(frames []*program.Frame) bool {
-	return len(frames) == 1 && frames[0].Function == "forward" && strings.HasSuffix(frames[0].File, "torch/nn/modules/container.py")
+	return len(frames) == 1 && frames[0].Function == "forward" &&
+		strings.HasSuffix(frames[0].File, "torch/nn/modules/container.py")
 }
 
 // boundAnew is the last node of the next execution of the statement around node i, in the innermost
@@ -174,7 +175,8 @@ func (t *function) lineRuns() *lineRuns {
 			r := lines[d]
 			if d >= open || r.call != calls[d] || r.line != f[d].Line || !r.goesOn(t, i, inner, fn) {
 				number := len(out.next)
-				*r = lineRun{number: number, line: f[d].Line, call: calls[d], modules: r.few.modules[:0], functions: r.few.functions[:0]}
+				*r = lineRun{number: number, line: f[d].Line, call: calls[d], modules: r.few.modules[:0],
+					functions: r.few.functions[:0]}
 				open = d + 1
 				key := line{calls[d], f[d].Line}
 				if before, ok := latest.get(key); ok {

@@ -42,7 +42,8 @@ func (t *function) findNames(callees []*function) {
 		o := t.origin(id, callees)
 		first := t.uses[id][0]
 		switch op := t.nodes[first].Op; {
-		case !o.known || op == "prim::CallMethod" || op == "prim::Return" || t.returned(first) || t.at[first].inner() == nil:
+		case !o.known || op == "prim::CallMethod" || op == "prim::Return" || t.returned(first) ||
+			t.at[first].inner() == nil:
 		default:
 			t.names[id] = name{call: t.at[first].inner(), text: o.text, none: o.text == ""}
 		}
@@ -69,7 +70,8 @@ func (t *function) findNames(callees []*function) {
 // returned says whether node i makes the tuple that the function returns.
 func (t *function) returned(i int) bool {
 	n := t.nodes[i]
-	return n.Op == "prim::TupleConstruct" && len(t.uses[n.Outs[0].ID]) == 1 && t.nodes[t.uses[n.Outs[0].ID][0]].Op == "prim::Return"
+	return n.Op == "prim::TupleConstruct" && len(t.uses[n.Outs[0].ID]) == 1 &&
+		t.nodes[t.uses[n.Outs[0].ID][0]].Op == "prim::Return"
 }
 
 // origin is the name of a value; a module's result was named by the function that made it, unless that used it itself.

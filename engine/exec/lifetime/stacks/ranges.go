@@ -110,7 +110,8 @@ func (t *function) inOrder(ends []end) []lifetime.Range {
 	t.p.ends = ends
 	out := make([]lifetime.Range, len(ends))
 	for i, e := range ends {
-		out[i] = lifetime.Range{Value: t.value(e.value), From: t.num[t.def[e.value]], To: t.num[e.node], End: lifetime.After, Why: e.why}
+		out[i] = lifetime.Range{Value: t.value(e.value), From: t.num[t.def[e.value]], To: t.num[e.node],
+			End: lifetime.After, Why: e.why}
 		if e.escapes {
 			out[i].End = lifetime.Escapes
 		}

@@ -130,8 +130,9 @@ func (p *Program) function(fn *program.Func, self *program.Object) (*function, e
 
 func (p *Program) newFunction(g *program.Graph) *function {
 	n, nodes := g.NumValues, g.Body.Nodes
-	t := &function{p: p, nodes: nodes, def: make([]int, n), uses: make([][]int, n), number: make([]numeric, n), names: make([]name, n),
-		list: make([]*program.Object, len(nodes)), callee: make([]*program.Object, len(nodes)), num: make([]int, len(nodes))}
+	t := &function{p: p, nodes: nodes, def: make([]int, n), uses: make([][]int, n), number: make([]numeric, n),
+		names: make([]name, n), list: make([]*program.Object, len(nodes)), callee: make([]*program.Object, len(nodes)),
+		num: make([]int, len(nodes))}
 	for i := range t.def {
 		t.def[i] = lifetime.Param
 	}

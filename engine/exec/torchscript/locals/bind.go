@@ -59,7 +59,8 @@ func (r *reading) consume(b *program.Block, at int) int {
 // bindNode finds the names of a node's results.
 func (r *reading) bindNode(in *node) {
 	switch in.Op {
-	case "prim::GetAttr", "prim::unchecked_cast", "prim::Uninitialized": // a name of the attribute's; the same value seen as another type
+	// a name of the attribute's; the same value seen as another type
+	case "prim::GetAttr", "prim::unchecked_cast", "prim::Uninitialized":
 		return
 	case "prim::If", "prim::Loop":
 		if r.header[in.num] >= 0 {
@@ -243,7 +244,8 @@ func (r *reading) bindTo(v *program.Value, local int32) {
 // number into the slice.
 func (r *reading) feedsCopy(in *node, stmt int32) bool {
 	u := &r.uses[in.Outs[0].ID]
-	return u.any && !u.mixed && u.stmt == stmt && u.first != nil && (u.first.Op == "aten::copy_" || u.first.Op == "aten::index_put_")
+	return u.any && !u.mixed && u.stmt == stmt && u.first != nil &&
+		(u.first.Op == "aten::copy_" || u.first.Op == "aten::index_put_")
 }
 
 // bindPrinted is the rule without text: the counter is cut off down to a name that was seen before.

@@ -24,16 +24,18 @@ import (
 // Names is what is known of a function's names before it runs. Nodes are numbered as they are
 // written, those of blocks behind the node that has them.
 type Names struct {
-	text     *program.SourceText // the user's function
-	src      *pysource.Source    // nil where the archive carries no text: then printed names alone are followed
-	locals   []string            // parameters first, then as the compiler numbers them
-	index    map[string]int32    // where there are many
-	stmt     []int32             // by node: its statement in src, -1 where unknown
-	header   []int32             // by node: the compound statement that an If or Loop is, -1 where it is none (a condition in an expression)
-	bind     [][]int32           // by value: the locals it is bound to
-	fill     []bool              // by node: makes the tensor of `x[i] = number`
-	placed   []bool              // by statement: it left nodes in the archive
-	together map[int]int32       // by node: the local that holds all its results as one tuple, `t = torch.topk(x, 4)`
+	text   *program.SourceText // the user's function
+	src    *pysource.Source    // nil where the archive carries no text: then printed names alone are followed
+	locals []string            // parameters first, then as the compiler numbers them
+	index  map[string]int32    // where there are many
+	stmt   []int32             // by node: its statement in src, -1 where unknown
+	// by node: the compound statement that an If or Loop is, -1 where it is none (a condition in an
+	// expression)
+	header   []int32
+	bind     [][]int32     // by value: the locals it is bound to
+	fill     []bool        // by node: makes the tensor of `x[i] = number`
+	placed   []bool        // by statement: it left nodes in the archive
+	together map[int]int32 // by node: the local that holds all its results as one tuple, `t = torch.topk(x, 4)`
 }
 
 // Bound are the locals that a value is bound to once its statement is complete.
@@ -51,10 +53,11 @@ func (n *Names) HostNumber(node int) bool { return n.fill[node] }
 
 // Reader reads the names of the functions of one program. The zero Reader is ready.
 type Reader struct {
-	texts  map[*program.SourceText]*pysource.Source // functions of many classes share theirs
-	exprs  map[string]python.Expr                   // by text, nil for one that does not parse: statements run once a call
-	work   reading                                  // used again
-	scopes []*Scope                                 // to be used again
+	texts map[*program.SourceText]*pysource.Source // functions of many classes share theirs
+	// by text, nil for one that does not parse: statements run once a call
+	exprs  map[string]python.Expr
+	work   reading  // used again
+	scopes []*Scope // to be used again
 }
 
 // reading is a function whose names are being read.
@@ -93,7 +96,8 @@ func (r *Reader) Read(g *program.Graph, count int) *Names {
 	w.uses, w.defs = zeroed.Extend(w.uses[:0], g.NumValues), zeroed.Extend(w.defs[:0], g.NumValues)
 	w.nodes, w.next, w.first = zeroed.Extend(w.nodes[:0], count)[:0], zeroed.Extend(w.next[:0], count), w.first[:0]
 	n := &Names{
-		text: g.Source, stmt: make([]int32, count), header: make([]int32, count), fill: make([]bool, count), bind: make([][]int32, g.NumValues),
+		text: g.Source, stmt: make([]int32, count), header: make([]int32, count), fill: make([]bool, count),
+		bind: make([][]int32, g.NumValues),
 	}
 	w.Names = n
 	locals := len(g.Params)

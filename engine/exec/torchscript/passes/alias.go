@@ -222,7 +222,8 @@ func (a *aliases) node(n *program.Node) {
 // isCall says whether a node runs code that is not in the graph.
 func isCall(n *program.Node) bool {
 	switch n.Op {
-	case "prim::CallMethod", "prim::CallFunction", "prim::fork", "prim::CreateObject", "prim::Enter", "prim::Exit", "aten::wait":
+	case "prim::CallMethod", "prim::CallFunction", "prim::fork", "prim::CreateObject", "prim::Enter", "prim::Exit",
+		"aten::wait":
 		return true
 	}
 	return false

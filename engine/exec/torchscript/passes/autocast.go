@@ -52,9 +52,11 @@ func (g *Graph) castBlock(b *program.Block, to string, def []*program.Node) {
 		switch {
 		case writes(n):
 		case lowered[n.Op]:
-			out = g.castArgs(out, n, def, "aten::_autocast_to_reduced_precision", []program.Arg{{}, {Const: true}, {Const: false}, {Const: scalarTypes[to]}, {Const: scalarTypes[onCPU]}})
+			out = g.castArgs(out, n, def, "aten::_autocast_to_reduced_precision",
+				[]program.Arg{{}, {Const: true}, {Const: false}, {Const: scalarTypes[to]}, {Const: scalarTypes[onCPU]}})
 		case raised[n.Op] && !statedDType(n):
-			out = g.castArgs(out, n, def, "aten::_autocast_to_full_precision", []program.Arg{{}, {Const: true}, {Const: false}})
+			out = g.castArgs(out, n, def, "aten::_autocast_to_full_precision",
+				[]program.Arg{{}, {Const: true}, {Const: false}})
 		}
 		out = append(out, n)
 	}
@@ -62,7 +64,9 @@ func (g *Graph) castBlock(b *program.Block, to string, def []*program.Node) {
 }
 
 // castArgs appends the casts of a node's tensors to out, one for each tensor, and gives them to the node.
-func (g *Graph) castArgs(out []*program.Node, n *program.Node, def []*program.Node, cast string, with []program.Arg) []*program.Node {
+func (g *Graph) castArgs(
+	out []*program.Node, n *program.Node, def []*program.Node, cast string, with []program.Arg,
+) []*program.Node {
 	done := map[any]*program.Value{}
 	args := slices.Clone(n.Args)
 	for i := range args {
@@ -121,7 +125,8 @@ func (g *Graph) typedTensor(v *program.Value, def []*program.Node) bool {
 		return t != nil && t.Kind == program.TensorType
 	case "prim::If":
 		i := slices.Index(d.Outs, v)
-		return !slices.ContainsFunc(d.Blocks, func(b *program.Block) bool { return b.Outs[i].Value == nil || !g.typedTensor(b.Outs[i].Value, def) })
+		return !slices.ContainsFunc(d.Blocks,
+			func(b *program.Block) bool { return b.Outs[i].Value == nil || !g.typedTensor(b.Outs[i].Value, def) })
 	case "prim::TupleUnpack":
 		if g.typedMember(&d.Args[0], slices.Index(d.Outs, v), def) {
 			return true

@@ -29,7 +29,9 @@ func (g *Graph) propagateConstants(what extent) {
 }
 
 func (g *Graph) foldBlock(b *program.Block, a *aliases, what extent) []*program.Node {
-	out, own := b.Nodes[:0], false // written over what was read, unless there are branches, which may be longer than what they replace
+	// written over what was read, unless there are branches, which may be longer than what they
+	// replace
+	out, own := b.Nodes[:0], false
 	for _, n := range b.Nodes {
 		known := true
 		for i := range n.Args {
@@ -120,7 +122,8 @@ func (g *Graph) foldable(n *program.Node, a *aliases, what extent) bool {
 		return false
 	}
 	switch n.Op {
-	case "prim::Uninitialized", "prim::GetAttr", "prim::unchecked_unwrap_optional", "aten::dequantize", "prim::DictConstruct", "aten::dict", "prim::isinstance":
+	case "prim::Uninitialized", "prim::GetAttr", "prim::unchecked_unwrap_optional", "aten::dequantize",
+		"prim::DictConstruct", "aten::dict", "prim::isinstance":
 		return false
 	case "prim::ListConstruct", "prim::TupleConstruct":
 		return what == everything && !a.hasWriters(n)

@@ -42,7 +42,8 @@ func (g *Graph) mergeBlock(b *program.Block, a *aliases, parent *scope) {
 		for _, sub := range n.Blocks {
 			g.mergeBlock(sub, a, c)
 		}
-		if len(n.Blocks) > 0 || len(n.Outs) == 0 || g.sideEffects(n) || g.nondeterministic(n) || a.hasWriters(n) || !g.merge(n, a, c) {
+		if len(n.Blocks) > 0 || len(n.Outs) == 0 || g.sideEffects(n) || g.nondeterministic(n) || a.hasWriters(n) ||
+			!g.merge(n, a, c) {
 			kept = append(kept, n)
 		}
 	}

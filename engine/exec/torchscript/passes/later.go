@@ -64,6 +64,7 @@ func (l *builtList) use(g *Graph, n *program.Node, arg int, within *program.Bloc
 
 // ofTensors says whether a list may have tensors; that of a type which is not known may.
 func ofTensors(t *program.Type) bool {
-	return t == nil || t.Kind != program.ListType || len(t.Elems) != 1 || t.Elems[0].Kind == program.TensorType || t.Elems[0].Kind == program.AnyType ||
+	return t == nil || t.Kind != program.ListType || len(t.Elems) != 1 || t.Elems[0].Kind == program.TensorType ||
+		t.Elems[0].Kind == program.AnyType ||
 		t.Elems[0].Kind == program.OptionalType
 }

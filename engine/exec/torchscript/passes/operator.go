@@ -81,8 +81,10 @@ func (g *Graph) sideEffects(n *program.Node) bool {
 // stays says of an operator that each of its nodes is kept.
 func stays(op string, e *ops.Effects) bool {
 	switch op {
-	case "prim::Return", "prim::RaiseException", "prim::SetAttr", "prim::CallMethod", "prim::CallFunction", "prim::fork", "aten::wait", "prim::Print",
-		"aten::warn", "prim::Enter", "prim::Exit", "prim::AddStatValue", "aten::manual_seed", "aten::set_grad_enabled", "prim::CreateObject",
+	case "prim::Return", "prim::RaiseException", "prim::SetAttr", "prim::CallMethod", "prim::CallFunction",
+		"prim::fork", "aten::wait", "prim::Print",
+		"aten::warn", "prim::Enter", "prim::Exit", "prim::AddStatValue", "aten::manual_seed", "aten::set_grad_enabled",
+		"prim::CreateObject",
 		"aten::_assert_scalar", "aten::_assert_async", "aten::_assert_tensor_metadata":
 		return true
 	}
@@ -109,8 +111,10 @@ func (g *Graph) nondeterministic(n *program.Node) bool {
 func randomness(op string) certainty {
 	name := strings.TrimPrefix(op, "aten::")
 	switch {
-	case strings.HasPrefix(name, "rand"), strings.HasPrefix(name, "bernoulli"), strings.HasPrefix(name, "normal"), name == "multinomial", name == "poisson",
-		name == "rrelu", name == "_standard_gamma", name == "_sample_dirichlet", name == "binomial", name == "native_dropout", name == "_fused_dropout":
+	case strings.HasPrefix(name, "rand"), strings.HasPrefix(name, "bernoulli"), strings.HasPrefix(name, "normal"),
+		name == "multinomial", name == "poisson",
+		name == "rrelu", name == "_standard_gamma", name == "_sample_dirichlet", name == "binomial",
+		name == "native_dropout", name == "_fused_dropout":
 		return always
 	case strings.Contains(name, "dropout"):
 		return unsure

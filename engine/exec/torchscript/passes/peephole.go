@@ -115,7 +115,8 @@ func (g *Graph) tensorValue(v *program.Value, def []*program.Node) bool {
 		}
 		of := def[d.Args[0].Value.ID]
 		e := g.effects(of)
-		return e.Known && (e.Lists || e.Parts && len(of.Args) > 0 && of.Args[0].Value != nil && g.tensorValue(of.Args[0].Value, def))
+		return e.Known && (e.Lists || e.Parts && len(of.Args) > 0 && of.Args[0].Value != nil &&
+			g.tensorValue(of.Args[0].Value, def))
 	case "prim::GetAttr", "prim::If", "prim::Loop", "prim::TupleIndex":
 		return false // may be a number
 	}
@@ -157,11 +158,13 @@ func (g *Graph) noneness(a *program.Arg, def []*program.Node) certainty {
 		return unsure
 	}
 	switch d.Op {
-	case "prim::ListConstruct", "prim::TupleConstruct", "prim::DictConstruct", "prim::CreateObject", "prim::unchecked_cast":
+	case "prim::ListConstruct", "prim::TupleConstruct", "prim::DictConstruct", "prim::CreateObject",
+		"prim::unchecked_cast":
 		return never
 	case "prim::GetAttr":
 		return g.attrNone(d)
-	case "prim::If", "prim::Loop", "prim::TupleUnpack", "prim::ListUnpack", "aten::__getitem__", "prim::TupleIndex", "prim::Uninitialized":
+	case "prim::If", "prim::Loop", "prim::TupleUnpack", "prim::ListUnpack", "aten::__getitem__", "prim::TupleIndex",
+		"prim::Uninitialized":
 		return unsure
 	}
 	if e := g.effects(d); e.Known && e.NeverNil {

@@ -84,5 +84,6 @@ func Dense(d tensor.DType, sizes ...int64) tensor.Meta {
 
 // Tensor is a tensor on the accelerator without a storage, for functions of shapes.
 func Tensor(d tensor.DType, f tensor.MemoryFormat, sizes ...int64) *tensor.Tensor {
-	return &tensor.Tensor{Meta: tensor.Meta{DType: d, Sizes: sizes, Strides: tensor.FormatStrides(sizes, f), Device: "cuda"}}
+	return &tensor.Tensor{Meta: tensor.Meta{DType: d, Sizes: sizes, Strides: tensor.FormatStrides(sizes, f),
+		Device: "cuda"}}
 }

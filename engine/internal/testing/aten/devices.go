@@ -53,17 +53,20 @@ func runDevices(t *testing.T, table *ops.Table, family map[string]bool, listed m
 				}
 				differ = append(differ, c.name)
 				if !r.bench.doubted() {
-					t.Errorf("%s: differs and is called exact: want it in the family's lacks\nwant %s\ngot  %s\n%s", c.name, strings.Join(want, " "), got, again(t))
+					t.Errorf("%s: differs and is called exact: want it in the family's lacks\nwant %s\ngot  %s\n%s",
+						c.name, strings.Join(want, " "), got, again(t))
 				}
 				if listed[c.name] == "" && !golden.Updating() {
 					t.Errorf("%s: %s\nwant %s\ngot  %s\n%s", c.name, c.place, strings.Join(want, " "), got, again(t))
 				}
 			}
 			onFakes := func(file string) bool {
-				return slices.Contains([]string{"written.jsonl", "written_limits.jsonl", "written_ways.jsonl", "written_varied_host.jsonl"}, filepath.Base(file))
+				return slices.Contains([]string{"written.jsonl", "written_limits.jsonl", "written_ways.jsonl",
+					"written_varied_host.jsonl"}, filepath.Base(file))
 			}
 			calls{family: family, files: slices.DeleteFunc(sampleFiles(t), onFakes)}.each(t, visit)
-			calls{family: family, files: []string{filepath.Join(dumps(t), "devices", "calls.jsonl")}, plus: true}.each(t, visit)
+			calls{family: family, files: []string{filepath.Join(dumps(t), "devices", "calls.jsonl")},
+				plus: true}.each(t, visit)
 		})
 	}
 	return differ
@@ -139,7 +142,8 @@ func (r *run) onDevice(t *testing.T, s *sample) deviceEvents {
 	out := deviceEvents{}
 	for _, e := range happened {
 		if e.Action != trace.EmptyCache {
-			out.events = append(out.events, deviceEvent{e.Action == trace.Alloc, e.Storage, int64(e.Bytes), upper[e.Storage], e.Action != trace.Alloc && !born[e.Storage]})
+			out.events = append(out.events, deviceEvent{e.Action == trace.Alloc, e.Storage, int64(e.Bytes),
+				upper[e.Storage], e.Action != trace.Alloc && !born[e.Storage]})
 			born[e.Storage] = true
 		}
 	}

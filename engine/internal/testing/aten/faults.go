@@ -50,7 +50,8 @@ func Faults(t *testing.T, table *ops.Table, family [][]ops.Rule) {
 			assert.ErrorIs(t, err, faults.Err, "%s (%s): call %d of a rule fails", c.name, c.place, n)
 			missing := &ops.MissingError{Op: "test::none"}
 			r, err := run(n, missing)
-			assert.True(t, len(r.bench.Missing()) > 0 || errors.Is(err, missing), "%s (%s): call %d has no rule", c.name, c.place, n)
+			assert.True(t, len(r.bench.Missing()) > 0 ||
+				errors.Is(err, missing), "%s (%s): call %d has no rule", c.name, c.place, n)
 		}
 	})
 	assert.NotZero(t, parts)

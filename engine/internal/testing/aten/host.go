@@ -25,7 +25,8 @@ func NewHost(t *testing.T, table *ops.Table) Host {
 
 // In is a tensor of the host, dense in a memory format.
 func (h Host) In(d tensor.DType, f tensor.MemoryFormat, sizes ...int64) *tensor.Tensor {
-	return h.Bench.Tensor(tensor.Meta{DType: d, Sizes: sizes, Strides: tensor.FormatStrides(sizes, f), Device: "cpu"}, nil)
+	return h.Bench.Tensor(tensor.Meta{DType: d, Sizes: sizes, Strides: tensor.FormatStrides(sizes, f), Device: "cpu"},
+		nil)
 }
 
 // Of is a contiguous tensor of the host.

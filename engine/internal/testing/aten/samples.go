@@ -120,7 +120,9 @@ func everyFamilys(t *testing.T, name string) map[string]string {
 	return out
 }
 
-func runSamples(t *testing.T, table *ops.Table, family map[string]bool, differs map[string]string) (sampled map[string]bool) {
+func runSamples(
+	t *testing.T, table *ops.Table, family map[string]bool, differs map[string]string,
+) (sampled map[string]bool) {
 	files := sampleFiles(t)
 	none := On(t, "none", "2.15")
 	uncomputed := map[string]bool{} // overloads that are listed whole
@@ -129,7 +131,8 @@ func runSamples(t *testing.T, table *ops.Table, family map[string]bool, differs 
 			got := newRun(table, none).differences(t, &c.sample)
 			if differs[c.key()] != "" {
 				uncomputed[c.key()] = true
-				assert.True(t, len(got) > 0 || c.Error, "it agrees: take its operator off testdata/differs.txt (%s)", differs[c.key()])
+				assert.True(t, len(got) > 0 ||
+					c.Error, "it agrees: take its operator off testdata/differs.txt (%s)", differs[c.key()])
 				return
 			}
 			if why := differs[c.name]; why != "" {
@@ -164,7 +167,8 @@ func Refused(t *testing.T, table *ops.Table, family [][]ops.Rule) {
 	const path = "testdata/refused.txt"
 	want := messages(t, path)
 	accepted := exceptions(t, "testdata/accepted.txt")
-	for name, why := range accepted { // no model can meet it on a GPU, or it is not the call: pyshim/tests/test_refused.py tries both
+	// no model can meet it on a GPU, or it is not the call: pyshim/tests/test_refused.py tries both
+	for name, why := range accepted {
 		assert.Regexp(t, "^(a GPU accepts it|values decide), ", why, name)
 	}
 	got := runRefused(t, table, keys(family), accepted, want)
@@ -217,7 +221,9 @@ func messages(t *testing.T, path string) map[string]string {
 }
 
 // runRefused returns what is said to each call.
-func runRefused(t *testing.T, table *ops.Table, family map[string]bool, accepted, want map[string]string) map[string]string {
+func runRefused(
+	t *testing.T, table *ops.Table, family map[string]bool, accepted, want map[string]string,
+) map[string]string {
 	none := On(t, "none", "2.15")
 	said := map[string]string{}
 	calls{family: family, files: []string{filepath.Join(dumps(t), "refused.jsonl")}}.each(t, func(c *call) {

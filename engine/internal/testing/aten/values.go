@@ -80,7 +80,8 @@ func (r *run) value(t *testing.T, v any) any {
 }
 
 var formats = map[string]tensor.MemoryFormat{
-	"contiguous_format": tensor.Contiguous, "preserve_format": tensor.Preserve, "channels_last": tensor.ChannelsLast, "channels_last_3d": tensor.ChannelsLast3d,
+	"contiguous_format": tensor.Contiguous, "preserve_format": tensor.Preserve, "channels_last": tensor.ChannelsLast,
+	"channels_last_3d": tensor.ChannelsLast3d,
 }
 
 var floats = map[string]float64{"inf": math.Inf(1), "-inf": math.Inf(-1), "nan": math.NaN()}
@@ -111,7 +112,8 @@ func (r *run) tensor(t *testing.T, v map[string]any) *tensor.Tensor {
 	sid := intOf(v["sid"])
 	s := r.given[sid]
 	if s == nil && v["n"] != nil {
-		bytes := tensor.Meta{DType: tensor.Uint8, Sizes: []int64{int64(intOf(v["n"]))}, Strides: []int64{1}, Device: m.Device}
+		bytes := tensor.Meta{DType: tensor.Uint8, Sizes: []int64{int64(intOf(v["n"]))}, Strides: []int64{1},
+			Device: m.Device}
 		s = r.bench.Tensor(bytes, nil).Storage
 	}
 	x := r.bench.Tensor(m, s)
@@ -327,7 +329,8 @@ func describeAll(items []any, name func(tensor.StorageID) string) any {
 }
 
 func describeMeta(m *tensor.Meta, storage string) string {
-	return fmt.Sprintf("%s%v strides %v offset %d %s %s", m.DType, m.Sizes, m.Strides, m.StorageOffset, m.Device, storage)
+	return fmt.Sprintf("%s%v strides %v offset %d %s %s", m.DType, m.Sizes, m.Strides, m.StorageOffset, m.Device,
+		storage)
 }
 
 // describeResult prints what an operator returned as the recorder lists it: one entry a return.

@@ -35,22 +35,24 @@ func (c changed) Open(name string) (fs.File, error) {
 // artifact/torchexport, a file an archive. Root is the repository, seen from the folder of the
 // test.
 func Damaged(t *testing.T, root string) {
-	golden.Run(t, filepath.Join(root, "engine", "artifact", "torchexport", "testdata", "damaged", "*.txtar"), func(a *golden.Archive) {
-		data, err := os.ReadFile(filepath.Join(root, "testdata", "artifacts", "exported", filepath.Base(a.T().Name())+".pt2"))
-		require.NoError(a.T(), err)
-		archive, err := ptzip.Open(bytes.NewReader(data), int64(len(data)))
-		require.NoError(a.T(), err)
-		require.NoError(a.T(), fs.WalkDir(archive, ".", func(path string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".json") {
+	golden.Run(t, filepath.Join(root, "engine", "artifact", "torchexport", "testdata", "damaged", "*.txtar"),
+		func(a *golden.Archive) {
+			data, err := os.ReadFile(filepath.Join(root, "testdata", "artifacts", "exported",
+				filepath.Base(a.T().Name())+".pt2"))
+			require.NoError(a.T(), err)
+			archive, err := ptzip.Open(bytes.NewReader(data), int64(len(data)))
+			require.NoError(a.T(), err)
+			require.NoError(a.T(), fs.WalkDir(archive, ".", func(path string, d fs.DirEntry, err error) error {
+				if err != nil || d.IsDir() || !strings.HasSuffix(path, ".json") {
+					return err
+				}
+				data, err := fs.ReadFile(archive, path)
+				a.Want(path, []byte(golden.DamageJSON(a.T(), string(data), func(text string) (string, error) {
+					return listed(changed{archive, path, text})
+				})))
 				return err
-			}
-			data, err := fs.ReadFile(archive, path)
-			a.Want(path, []byte(golden.DamageJSON(a.T(), string(data), func(text string) (string, error) {
-				return listed(changed{archive, path, text})
-			})))
-			return err
-		}))
-	})
+			}))
+		})
 }
 
 // listed is the text of an archive's program.

@@ -46,7 +46,8 @@ func (p Programs) Faults(t *testing.T) {
 			for n := min(table.Calls(), mostFaults); n > 0; n-- {
 				tried++
 				text, err := run(n, faults.Err)
-				if l == exec.LastUse && err == nil && gives(text) == gives(whole) { // it was to be computed ahead, and is left to the run
+				// it was to be computed ahead, and is left to the run
+				if l == exec.LastUse && err == nil && gives(text) == gives(whole) {
 					continue
 				}
 				if !strings.Contains(text, faults.Err.Error()) || err == nil && !strings.Contains(text, "missing ") {
@@ -54,7 +55,8 @@ func (p Programs) Faults(t *testing.T) {
 				}
 				missing := &ops.MissingError{Op: "test::none"}
 				text, err = run(n, missing)
-				assert.True(t, err != nil || strings.Contains(text, "test::none"), "%s: liveness %v: call %d of a rule has none, got\n%s", why, l, n, text)
+				assert.True(t, err != nil || strings.Contains(text, "test::none"),
+					"%s: liveness %v: call %d of a rule has none, got\n%s", why, l, n, text)
 			}
 			tooFew(t, why, s, l)
 		}

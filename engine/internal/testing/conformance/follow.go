@@ -36,7 +36,8 @@ func (r *Recording) Follow(s *Stream, tr *trace.Trace) (a Agreement) {
 		if e.Pass == 0 && e.Action == trace.Alloc && tr.Site(e.Site).Phase == trace.Load {
 			loaded[e.Storage] = true
 		}
-		if e.Pass != 1 || e.Action != trace.Alloc && e.Action != trace.FreeRequested || e.Action == trace.FreeRequested && loaded[e.Storage] {
+		if e.Pass != 1 || e.Action != trace.Alloc && e.Action != trace.FreeRequested ||
+			e.Action == trace.FreeRequested && loaded[e.Storage] {
 			continue
 		}
 		got := birthOrDeath(e, number)
@@ -55,7 +56,8 @@ func (r *Recording) Follow(s *Stream, tr *trace.Trace) (a Agreement) {
 		}
 		site := tr.Site(e.Site)
 		if got != want {
-			a.Parted = fmt.Sprintf("event %d: got %s (%s %s %s:%d), want %s%s", a.Events, got, site.Op, site.Module, site.File, site.Line, want, where)
+			a.Parted = fmt.Sprintf("event %d: got %s (%s %s %s:%d), want %s%s", a.Events, got, site.Op, site.Module,
+				site.File, site.Line, want, where)
 			continue
 		}
 		if a.Events < len(s.Events) && s.Events[a.Events].Bytes > 0 {

@@ -82,7 +82,8 @@ type source struct {
 
 func (ps Programs) read(t *testing.T, text string) *source {
 	t.Helper()
-	p := &source{Programs: ps, device: "none", set: func(*platform.Platform) {}, options: exec.Options{DType: tensor.Undefined, MaxDepth: 6}}
+	p := &source{Programs: ps, device: "none", set: func(*platform.Platform) {},
+		options: exec.Options{DType: tensor.Undefined, MaxDepth: 6}}
 	for l := range strings.Lines(text) {
 		rest, ok := strings.CutPrefix(l, "@")
 		if !ok {
@@ -180,8 +181,10 @@ func (p *source) run(t *testing.T, l exec.Liveness) string {
 		name, _, _ = strings.Cut(name, " :")
 		attrs.WriteString(pickled(t, strconv.Quote(name)) + pickled(t, value))
 	}
-	a, err := artifact.Decode(fstest.MapFS{"version": file("3\n"), "constants.pkl": file("\x80\x02)."), "code/__torch__.py": file(p.code),
-		"data.pkl": file("\x80\x02c__torch__\nM\n)\x81}(" + attrs.String() + "ub."), "data/0": file("\x02\x00\x00\x00\x00\x00\x00\x00"), "data/1": file(strings.Repeat("\x00", 4*144))})
+	a, err := artifact.Decode(fstest.MapFS{"version": file("3\n"), "constants.pkl": file("\x80\x02)."),
+		"code/__torch__.py": file(p.code),
+		"data.pkl":          file("\x80\x02c__torch__\nM\n)\x81}(" + attrs.String() + "ub."),
+		"data/0":            file("\x02\x00\x00\x00\x00\x00\x00\x00"), "data/1": file(strings.Repeat("\x00", 4*144))})
 	if err != nil {
 		return "refused: " + err.Error() + "\n"
 	}

@@ -45,7 +45,8 @@ func DamageBy(t testing.TB, text string, read Reader, changes func(text string, 
 			from, to := at+span[0], at+span[1]
 			for _, c := range changes(text, from, to) {
 				if got := outcome(c[1], whole, read); got != "" {
-					said = append(said, fmt.Sprintf("\t%d %s %s: %s\n", column(text, from), strings.ReplaceAll(text[from:to], "\n", "␤"), c[0], got))
+					said = append(said, fmt.Sprintf("\t%d %s %s: %s\n", column(text, from),
+						strings.ReplaceAll(text[from:to], "\n", "␤"), c[0], got))
 				}
 			}
 		}
@@ -64,9 +65,11 @@ func damageWord(text string, from, to int) [][2]string {
 	case c == '\n':
 		changes = [][2]string{{"joined", " "}, {"deeper", was + "  "}}
 	case '0' <= c && c <= '9':
-		changes = append(changes, [2]string{"as 0", "0"}, [2]string{"as 7", "7"}, [2]string{"as -1", "-1"}, [2]string{"far larger", was + "0000000000000000000"})
+		changes = append(changes, [2]string{"as 0", "0"}, [2]string{"as 7", "7"}, [2]string{"as -1", "-1"},
+			[2]string{"far larger", was + "0000000000000000000"})
 	case c == '"' || c == '\'':
-		changes = append(changes, [2]string{"empty", was[:1] + was[:1]}, [2]string{"another", was[:1] + "other" + was[:1]}, [2]string{"open", was[:len(was)-1]})
+		changes = append(changes, [2]string{"empty", was[:1] + was[:1]},
+			[2]string{"another", was[:1] + "other" + was[:1]}, [2]string{"open", was[:len(was)-1]})
 	case c == '_' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z':
 		changes = append(changes, [2]string{"as other", "other"}, [2]string{"as 7", "7"})
 	default:
@@ -140,7 +143,8 @@ func DamageJSON(t testing.TB, text string, read Reader) string {
 	if err := d.Decode(&root); err != nil {
 		t.Fatal(err)
 	}
-	w := &jsonDamage{root: root, whole: whole, read: read, seen: map[string]int{}, reported: map[string]bool{}, said: map[string][]string{}}
+	w := &jsonDamage{root: root, whole: whole, read: read, seen: map[string]int{}, reported: map[string]bool{},
+		said: map[string][]string{}}
 	w.value("", "", root, func(v any) { w.root = v })
 	return w.out.String()
 }
@@ -220,7 +224,8 @@ func (w *jsonDamage) value(path, shape string, v any, set func(any)) {
 	others := map[string]any{"null": nil}
 	switch v := v.(type) {
 	case json.Number:
-		others["far larger"], others["0"], others["3"], others["-1"] = json.Number("10000000000000000000"), json.Number("0"), json.Number("3"), json.Number("-1")
+		others["far larger"], others["0"], others["3"], others["-1"] = json.Number("10000000000000000000"),
+			json.Number("0"), json.Number("3"), json.Number("-1")
 	case bool:
 		others["the opposite"] = !v
 	case string:

@@ -31,7 +31,8 @@ func File(t testing.TB, path, got string) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" || err != nil {
-		t.Errorf("%s (-want +got; MEMSPEC_UPDATE=1 go test -run '^%s' %s rewrites it):\n%s", path, t.Name(), folder(), diff)
+		t.Errorf("%s (-want +got; MEMSPEC_UPDATE=1 go test -run '^%s' %s rewrites it):\n%s", path, t.Name(), folder(),
+			diff)
 	}
 }
 

@@ -44,7 +44,8 @@ func Write(t *testing.T, path string, data []byte) {
 // MadeFrom is how an export of zoo.py with one source file was made.
 func MadeFrom(path, text string) *file.Made {
 	sum := sha256.Sum256([]byte(text))
-	return &file.Made{Files: []file.File{{Path: path, SHA256: hex.EncodeToString(sum[:])}}, Command: []string{"python", "-m", "memshim", "export", "zoo.py:a b"}}
+	return &file.Made{Files: []file.File{{Path: path, SHA256: hex.EncodeToString(sum[:])}},
+		Command: []string{"python", "-m", "memshim", "export", "zoo.py:a b"}}
 }
 
 // Trained is a recorded training run on a pretend T4: a parameter of 4 MiB, then in each iteration
@@ -53,10 +54,11 @@ func MadeFrom(path, text string) *file.Made {
 func Trained() *file.Recording {
 	r := &file.Recording{}
 	total, context := units.Bytes(15828320256), units.Bytes(0)
-	r.Header = file.Header{Case: "net", Runtime: "eager", Where: file.OnPretend, Built: "source", Mode: "training", Torch: "2.15.0+cu130",
-		Device: file.Device{Name: "Tesla T4", Total: &total, ComputeCapability: "7.5", SMs: 40}, Weights: 4 * units.MiB, Context: &context,
-		Made:     &file.Made{},
-		Training: &file.Training{Optimizer: "Adam", Arguments: map[string]any{"fused": true}, Loss: "mean", Accumulate: 1, Iterations: 3}}
+	r.Header = file.Header{Case: "net", Runtime: "eager", Where: file.OnPretend, Built: "source", Mode: "training",
+		Torch: "2.15.0+cu130", Device: file.Device{Name: "Tesla T4", Total: &total, ComputeCapability: "7.5", SMs: 40},
+		Weights: 4 * units.MiB, Context: &context, Made: &file.Made{},
+		Training: &file.Training{Optimizer: "Adam", Arguments: map[string]any{"fused": true}, Loss: "mean",
+			Accumulate: 1, Iterations: 3}}
 	key := uint64(1 << 32)
 	site := func(op string, c tensor.Category) int {
 		r.Sites = append(r.Sites, file.Site{Op: op, Module: "net", Category: c})
@@ -76,12 +78,14 @@ func Trained() *file.Recording {
 	}
 	end := func(name string, phases ...file.Phase) {
 		zero := units.Bytes(0)
-		r.Passes = append(r.Passes, file.Pass{Name: name, Allocated: &zero, Reserved: &zero, Active: &zero, InactiveSplit: &zero, Events: len(r.Events), Phases: phases})
+		r.Passes = append(r.Passes, file.Pass{Name: name, Allocated: &zero, Reserved: &zero, Active: &zero,
+			InactiveSplit: &zero, Events: len(r.Events), Phases: phases})
 	}
 	alloc(4*units.MiB, site("parameter", tensor.Parameter))
 	staged := alloc(1*units.MiB, site("input", tensor.Input))
 	end(file.Baseline)
-	forward, backward, step := site("aten::relu", tensor.Activation), site("aten::mm", tensor.Gradient), site("aten::_fused_adam_", tensor.OptimizerState)
+	forward, backward, step := site("aten::relu", tensor.Activation), site("aten::mm",
+		tensor.Gradient), site("aten::_fused_adam_", tensor.OptimizerState)
 	var gradient file.Event
 	for _, name := range []string{file.First, file.Steady, file.Steady} {
 		var phases []file.Phase

@@ -15,7 +15,8 @@ import (
 // Reading is Trained, which read a value at a line; with what runs with other values came to.
 func Reading(v file.Values) *file.Recording {
 	rec := Trained()
-	rec.Notes = []file.Note{{ID: string(note.ValueRead), Text: "aten::item read 1 value that no kernel computed", File: "zoo.py", Line: 12}}
+	rec.Notes = []file.Note{{ID: string(note.ValueRead), Text: "aten::item read 1 value that no kernel computed",
+		File: "zoo.py", Line: 12}}
 	rec.Values = &v
 	if len(v.Lines) == 0 && !v.Differs() && v.Failed() == nil {
 		rec.Notes[0].ID = string(note.ValueCompared)
@@ -36,7 +37,8 @@ func More(values string, size units.Bytes) file.Values {
 	rec := Trained()
 	n := len(rec.Events)
 	passes := slices.Clone(rec.Passes)
-	rows := []file.Event{{Action: trace.Alloc, Key: 1 << 50, Size: size}, {Action: trace.FreeRequested, Key: 1 << 50, Size: size},
+	rows := []file.Event{{Action: trace.Alloc, Key: 1 << 50, Size: size},
+		{Action: trace.FreeRequested, Key: 1 << 50, Size: size},
 		{Action: trace.FreeCompleted, Key: 1 << 50, Size: size}}
 	passes[len(passes)-1].Events += len(rows)
 	return file.Values{Lines: []file.ValueLine{{File: "zoo.py", Line: 12, Function: "route"}},
@@ -50,5 +52,6 @@ func Less() file.Values {
 	for i := range passes {
 		passes[i].Phases, passes[i].Events = nil, rec.Passes[0].Events
 	}
-	return file.Values{Lines: []file.ValueLine{{File: "zoo.py", Line: 12}}, Runs: []file.ValueRun{{Values: "least", Passes: passes, Shared: rec.Passes[0].Events}}}
+	return file.Values{Lines: []file.ValueLine{{File: "zoo.py", Line: 12}},
+		Runs: []file.ValueRun{{Values: "least", Passes: passes, Shared: rec.Passes[0].Events}}}
 }

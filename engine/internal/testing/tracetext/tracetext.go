@@ -240,7 +240,8 @@ func (p *parser) block() {
 	}
 	if len(p.words) > 0 {
 		b.Storage = p.storage()
-		p.birth[b.Storage] = trace.Event{Storage: b.Storage, Bytes: b.Requested, Addr: b.Addr, Stream: s.Stream, Site: trace.NoSite}
+		p.birth[b.Storage] = trace.Event{Storage: b.Storage, Bytes: b.Requested, Addr: b.Addr, Stream: s.Stream,
+			Site: trace.NoSite}
 	}
 	s.Blocks = append(s.Blocks, b)
 }
@@ -325,7 +326,8 @@ func (p *parser) note() {
 func (p *parser) unsupported() {
 	w := p.next()
 	reason, ok := trace.ParseReason(w)
-	u := trace.Unsupported{Reason: want(reason, ok, w, "a reason"), Op: p.next(), Count: p.int(), First: p.siteIn(trace.Load)}
+	u := trace.Unsupported{Reason: want(reason, ok, w, "a reason"), Op: p.next(), Count: p.int(),
+		First: p.siteIn(trace.Load)}
 	u.Detail, _ = p.key("detail")
 	p.t.Coverage.Unsupported = append(p.t.Coverage.Unsupported, u)
 }
