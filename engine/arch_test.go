@@ -165,7 +165,7 @@ var mayImport = map[string][]string{
 		"engine/exec/fx", "engine/exec/lifetime", "engine/exec/recorded", "engine/exec/torchscript",
 		"engine/internal/once", "engine/layout", "engine/note", "engine/ops", "engine/ops/builtin",
 		"engine/origin", "engine/program", "engine/recording", "engine/regular", "engine/report", "engine/spec",
-		"engine/tensor", "engine/trace", "engine/verdict", "engine/workspace", "engine/workspace/profile",
+		"engine/tensor", "engine/trace", "engine/units", "engine/verdict", "engine/workspace", "engine/workspace/profile",
 	},
 	"engine/suite": {
 		"engine", "engine/allocator", "engine/device", "engine/exec", "engine/internal/once", "engine/layout", "engine/note",

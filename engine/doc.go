@@ -118,6 +118,8 @@
 //	branch-both          a branch depends on tensor data; both sides were run and the heavier is kept
 //	dependencies-unchecked  some dependencies of a recorded run were not compared with the current ones; the verdict does not depend on it
 //	device-remapped      the archive's code names a device; it was read as the case's
+//	driver-estimate      what the driver takes beside an engine is read off public logs; so tokens and requests of KV cache are estimates
+//	driver-unlogged      what the driver takes beside an engine is read off public logs of another card; nobody knows how far tokens and requests of KV cache are from it
 //	fixed-lengths        a size that differs between the iterations of a real run was the same in all of the recorded run; other sizes may reserve more
 //	gradient-missing     after a training step some parameters that require a gradient had none; the step did not use them
 //	index-assumed        a position depends on tensor data; it does not matter to memory

@@ -115,6 +115,10 @@ func (o *Opener) Open(path string) (m *Model, err error) {
 	if a.Program != nil {
 		return m, m.readSidecar()
 	}
+	if a.Served != nil {
+		m.Origin.Made = a.Served.Made
+		return m, nil
+	}
 	switch h := a.Recorded.Header; {
 	case h != nil:
 		m.Origin.Made = h.Made

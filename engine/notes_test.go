@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine"
+	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/internal/testing/testcase"
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/platform"
@@ -101,6 +102,8 @@ func TestEveryNoteIsWritten(t *testing.T) {
 			c.Artifact, c.Varies = filepath.Join(t.TempDir(), "a.rec"), []string{"T"}
 			testcase.Keep(t, testcase.Trained(), c.Artifact)
 		}},
+		{note.DriverEstimate, "", nil, serving(t, `"logged": true`)},
+		{note.DriverUnlogged, "", nil, serving(t, `"logged": false`)},
 		{note.OutsideUnknown, "", nil, noting(t, note.OutsideUnknown)},
 		{note.ValueDecides, "", nil, testcase.WithValues(t, testcase.More("most", 512*units.MiB))},
 		{note.ValueOpen, "", nil, testcase.WithValues(t, file.Values{Runs: []file.ValueRun{{Values: "most", Failed: "IndexError"}}})},
@@ -124,6 +127,18 @@ func TestEveryNoteIsWritten(t *testing.T) {
 	}
 	delete(unwritten, note.RanksNotRun) // of a case of several ranks: suite.TestRanksThatDidNotRun
 	assert.Empty(t, unwritten, "no run here writes them")
+}
+
+// serving makes a case of the recorded start of an engine, whose driver is in logs or not.
+func serving(t *testing.T, logged string) func(*spec.Case) {
+	return func(c *spec.Case) {
+		data, err := os.ReadFile("../testdata/serving/tiny.rec")
+		require.NoError(t, err)
+		d, err := device.Lookup("h100-sxm-80gb")
+		require.NoError(t, err)
+		c.Artifact, c.Platform.Device = filepath.Join(t.TempDir(), "a.rec"), d
+		testcase.Write(t, c.Artifact, []byte(strings.Replace(string(data), `"logged": true`, logged, 1)))
+	}
 }
 
 // noting makes a case of a recording that has a note.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/memspec/memspec/engine/allocator"
@@ -18,8 +19,8 @@ import (
 type Run struct {
 	Case     spec.Case // with the workspace profile that was used
 	Model    *Model
-	Trace    *trace.Trace        // what it allocates and frees
-	Timeline *allocator.Timeline // the trace through the allocator of the case's device
+	Trace    *trace.Trace        // what it allocates and frees; nil of an engine's start
+	Timeline *allocator.Timeline // the trace through the allocator of the case's device; nil of an engine's start
 	Upper    *allocator.Upper    // of the same run with the upper bounds of what is estimated; nil where nothing is
 	Calls    []LibraryCall       // of libraries that decide on their own workspace, each once, in the order they are first made
 	Report   *report.Report
@@ -30,6 +31,16 @@ type Run struct {
 // Run runs one case of the model. Whatever is read from files is read before the run begins.
 func (m *Model) Run(ctx context.Context, c spec.Case) (r *Run, err error) {
 	defer caught(m.Path, &err)
+	if m.Artifact.Served != nil {
+		notes, err := m.Origin.Notes(&c)
+		if err != nil {
+			return nil, err
+		}
+		return m.served(c, notes)
+	}
+	if c.Program.Serves() {
+		return nil, fmt.Errorf("%s: got %s, want the recorded start of an engine", m.Path, m.Artifact.Format)
+	}
 	if c, err = m.asRecorded(c); err != nil {
 		return nil, err
 	}

@@ -219,8 +219,8 @@ func runCheck(cmd *cobra.Command, cases []spec.Case, all *checked) (int, error) 
 func (c *checked) closing(took time.Duration) string {
 	s := fmt.Sprintf("%.1f s", took.Seconds())
 	if f := c.tightest; f != nil {
-		s += fmt.Sprintf(", least room: %s, %s %s of %s (%s)", c.tightestCase, f.Metric, f.Predicted, f.Limit,
-			report.Percent(f.Predicted, f.Limit))
+		share, _ := f.Share()
+		s += fmt.Sprintf(", least room: %s, %s (%.1f%%)", c.tightestCase, f.Figures(), 100*share)
 	}
 	return s
 }
@@ -229,10 +229,12 @@ func (c *checked) closing(took time.Duration) string {
 func (c *checked) notice(r *suite.Result) {
 	for i := range r.Verdict.Findings {
 		f := &r.Verdict.Findings[i]
-		if f.Outcome != verdict.Pass || !f.Known || f.Limit <= 0 {
+		share, ok := f.Share()
+		if f.Outcome != verdict.Pass || !ok {
 			continue
 		}
-		if t := c.tightest; t == nil || float64(f.Predicted)*float64(t.Limit) > float64(t.Predicted)*float64(f.Limit) {
+		if share > c.tightestShare || c.tightest == nil {
+			c.tightestShare = share
 			c.tightest, c.tightestCase = f, r.Case.Name
 		}
 	}
@@ -252,8 +254,9 @@ type checked struct {
 	count       [verdict.Error + 1]int
 	total       int
 
-	tightest     *verdict.Finding // that holds; nil where none does
-	tightestCase string
+	tightest      *verdict.Finding // that holds; nil where none does
+	tightestShare float64          // of its budget
+	tightestCase  string
 }
 
 func (c *checked) add(r *suite.Result) error {

@@ -73,7 +73,7 @@ on a terminal.`,
 			if _, holders := r.Report.Decisive(); !cmd.Flags().Changed("by") {
 				e.by = report.DefaultBy(holders)
 			}
-			if e.by == report.ByLine {
+			if e.by == report.ByLine && r.Report.Serving == nil {
 				e.lines = heldByLine(r.Run.Timeline)
 			}
 			if err := out.Add(e.asCase(*plot)); err != nil {
@@ -177,6 +177,12 @@ func (r *explained) write(w io.Writer) error {
 	if rep.ReservedAt != nil {
 		p.Item("reserved", "grew last at %s; %s of it (%s) stays cached but free", rep.ReservedAt.String(), rep.Cached,
 			report.Percent(rep.Cached, rep.Peak.Reserved))
+	}
+	if rep.Serving != nil {
+		if err := report.WriteAccount(w, rep, r.rows); err != nil {
+			return err
+		}
+		return report.WriteAssumed(w, rep)
 	}
 	when, holders := rep.Decisive()
 	if rep.OOM == nil {

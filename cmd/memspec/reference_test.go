@@ -109,9 +109,9 @@ at its limit passes.
 		b.WriteString("\n")
 	}
 	section("Settings", "In `defaults:` (except `fits`), in a model, or in a case. The closest one decides.", settings)
-	section("A model", "Below `models:`, by name. It has the settings above and these keys. It needs one of `artifact:`, `source:`, `program:` and `module:`.", onlyHere(root.Defs["model"].Properties))
+	section("A model", "Below `models:`, by name. It has the settings above and these keys. It needs one of `artifact:`, `source:`, `program:`, `module:` and `serve:`.", onlyHere(root.Defs["model"].Properties))
 	section("A case", "In `cases:` of a model. It has the settings above and these keys.", onlyHere(root.Defs["case"].Properties))
-	section("Metrics", "Below `budget:` and `regression:`.", root.Defs["budget"].Properties)
+	section("Metrics", "Below `budget:` and `regression:`; `kv_tokens` and `concurrency` below `at_least:` and `regression:`.", root.Defs["regression"].Properties)
 	section("A device", "Below `devices:`, by name. One named like a row of `memspec devices` starts from that row.", mapValues(t, root.Properties["devices"]))
 	section("An operator", "Below `ops:`, by PyTorch's schema, such as `my::op(Tensor x) -> Tensor`.", mapValues(t, root.Properties["ops"]))
 	return strings.TrimRight(b.String(), "\n") + "\n"

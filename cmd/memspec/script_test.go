@@ -43,6 +43,7 @@ func TestScript(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("ARTIFACTS", filepath.Join(root, "testdata", "artifacts"))
+			e.Setenv("SERVING", filepath.Join(root, "testdata", "serving"))
 			e.Setenv("SNAPSHOTS", filepath.Join(root, "testdata", "snapshots"))
 			e.Setenv("COLUMNS", "400") // what scripts look for is not broken; columns.txtar looks at the lines
 			e.Setenv("RECORDS", filepath.Join(root, "engine", "recording", "testdata", "records"))

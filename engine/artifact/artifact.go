@@ -24,14 +24,15 @@ import (
 	"github.com/memspec/memspec/engine/trace"
 )
 
-// Artifact is an opened file. It holds a program or a recorded run.
+// Artifact is an opened file. It holds a program, a recorded run or the recorded start of an engine.
 type Artifact struct {
-	Format   string           // the name of its kind
-	Producer string           // what it says of its maker
-	Program  *program.Program // nil of a recorded run
-	Recorded *Recorded        // nil of a program
-	Runtimes []string         // how it can be run, what is meant where nobody says first; none where a recorded run does not say how it was
-	Modes    []string         // what can be asked of it; likewise
+	Format   string            // the name of its kind
+	Producer string            // what it says of its maker
+	Program  *program.Program  // nil of a recorded run
+	Recorded *Recorded         // nil of a program
+	Served   *recording.Served // the start of an engine in the place of both; else nil
+	Runtimes []string          // how it can be run, what is meant where nobody says first; none where a recorded run does not say how it was
+	Modes    []string          // what can be asked of it; likewise
 }
 
 // Recorded is a run as PyTorch's allocator recorded it, on one device.

@@ -30,7 +30,7 @@ func corpusFile(t *testing.T, name string) string {
 	return path
 }
 
-const wanted = "want a TorchScript archive (torch.jit.save), a torch.export program, an AOTInductor package (torch._inductor.aoti_compile_and_package), a recording (memshim measure) or a memory snapshot (torch.cuda.memory._dump_snapshot)"
+const wanted = "want a TorchScript archive (torch.jit.save), a torch.export program, an AOTInductor package (torch._inductor.aoti_compile_and_package), a recording of an engine's start (memshim serve), a recording (memshim measure) or a memory snapshot (torch.cuda.memory._dump_snapshot)"
 
 func TestUnrecognizedFolder(t *testing.T) {
 	dir := t.TempDir()

@@ -37,6 +37,7 @@ var kinds = [...]kind{
 	{name: "torchscript", line: "a TorchScript archive (torch.jit.save)", is: inArchive(torchscript.Sniff), open: openTorchScript, strip: true},
 	{name: "torchexport", line: "a torch.export program", is: isExported, open: openTorchExport, strip: true},
 	{name: aotinductor.Format, line: "an AOTInductor package (torch._inductor.aoti_compile_and_package)", is: inArchive(aotinductor.Sniff), open: openAOTInductor, strip: true},
+	{name: ServedFormat, line: "a recording of an engine's start (memshim serve)", is: isServed, open: openServed},
 	{name: recordingFormat, line: "a recording (memshim measure)", is: isRecording, open: openRecording},
 	{name: "snapshot", line: "a memory snapshot (torch.cuda.memory._dump_snapshot)", is: isSnapshot, open: openSnapshot},
 

@@ -1,6 +1,7 @@
 package artifact
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -113,4 +114,27 @@ func othersOf(r *recording.Recording) ([]OtherRun, error) {
 		out = append(out, OtherRun{Values: run.Values, Trace: tr, OOM: run.OOM})
 	}
 	return out, nil
+}
+
+// ServedFormat is the name of the kind that records an engine's start.
+const ServedFormat = "serving"
+
+// isServed knows the recording of an engine's start by its beginning.
+func isServed(f *file) bool {
+	head := bytes.TrimLeft(f.head, "\xef\xbb\xbf \t\r\n")
+	return isObject(head) && bytes.Contains(head, []byte(`"schema"`)) && bytes.Contains(head, []byte(`"engine"`))
+}
+
+// openServed reads the recording of an engine's start.
+func openServed(f *file) (*Artifact, error) {
+	data, err := io.ReadAll(io.NewSectionReader(f.from, 0, f.size))
+	if err != nil {
+		return nil, err
+	}
+	s, err := recording.DecodeServed(data)
+	if err != nil {
+		return nil, err
+	}
+	producer := fmt.Sprintf("%s %s, torch %s, on a pretend %s", s.Engine.Name, s.Engine.Release, s.Torch, s.Device.DriverName)
+	return &Artifact{Producer: producer, Served: s, Runtimes: []string{s.Engine.Name}, Modes: []string{"serve"}}, nil
 }

@@ -57,12 +57,33 @@ func (f *Figure) value() *units.Bytes {
 	return f.Predicted
 }
 
-// over is by how much the figure exceeds its limit; 0 where it does not or one of the two is missing.
+// over is by how much the figure exceeds its limit, or a number falls short of it; 0 where it does not or one of the two is missing.
 func (f *Figure) over() units.Bytes {
-	if v := f.value(); v != nil && f.Limit != nil && *v > *f.Limit {
-		return *v - *f.Limit
+	if v := f.value(); v != nil && f.Limit != nil && f.Metric.Breaks(*v, *f.Limit) {
+		return max(*v-*f.Limit, *f.Limit-*v)
 	}
 	return 0
+}
+
+// text is a value of the figure for people; "" for none.
+func (f *Figure) text(v *units.Bytes) string {
+	if v == nil {
+		return ""
+	}
+	return f.Metric.Text(*v)
+}
+
+// changed is what the figure was and is, apart: "+1.5 MiB (+2.0%)"; "" where one is not known.
+func (f *Figure) changed() string {
+	if f.Before == nil || f.Predicted == nil {
+		return ""
+	}
+	by := *f.Predicted - *f.Before
+	s := f.Metric.Signed(by)
+	if *f.Before > 0 && by != 0 {
+		s += " (" + signedPercent(by, *f.Before) + ")"
+	}
+	return s
 }
 
 // Finding is something that is not right: a broken budget, a disagreement, a question that could not be settled.
@@ -100,7 +121,7 @@ func (c *Case) Right() bool {
 	if c.Judged {
 		return c.Outcome == verdict.Pass
 	}
-	return c.Error == "" && (c.Report == nil || c.Report.OOM == nil && c.Report.Quality != report.Incomplete)
+	return c.Error == "" && (c.Report == nil || c.Report.Fits() && c.Report.Quality != report.Incomplete)
 }
 
 // counts are cases by outcome.
@@ -122,7 +143,7 @@ func (c *Case) figures() []Figure {
 // ReportFigures are every metric of a report, without a limit.
 func ReportFigures(r *report.Report) []Figure {
 	var out []Figure
-	for _, m := range report.Metrics() {
+	for _, m := range r.Metrics() {
 		f := Figure{Metric: m, Outcome: verdict.Pass}
 		if v, ok := r.Value(m); ok {
 			f.Predicted = &v

@@ -39,7 +39,7 @@ func (c *csvRows) Case(k *Case) error {
 	switch {
 	case r == nil:
 		r, fits = &report.Report{}, ""
-	case r.OOM != nil:
+	case !r.Fits():
 		fits = "no"
 	}
 	head = append(head, cell(c.o.Paths.Named(r.Artifact)), cell(r.Device), cell(r.Torch), r.Runtime, r.Mode, string(r.Quality), fits)

@@ -144,32 +144,42 @@ func (p *page) drawn(c *Case) bool {
 
 // figures are the numbers of a case as they are shown, and the tightest budget among them.
 func (k *pageCase) figures(c *Case) {
-	if c.Report != nil {
+	if c.Report != nil && c.Report.Serving == nil {
 		k.Allocated, k.Reserved = c.Report.Peak.Allocated.String(), c.Report.Peak.Reserved.String()
 		k.AllocatedB, k.ReservedB = int64(c.Report.Peak.Allocated), int64(c.Report.Peak.Reserved)
 	}
 	if c.Report != nil && c.Report.OOM != nil {
 		k.Budget = fmt.Sprintf("does not fit: %s asked for, limit %s", c.Report.OOM.Requested, c.Report.OOM.Limit)
 	}
+	if c.Report != nil && !c.Report.Fits() && c.Report.Serving != nil {
+		k.Budget = "does not fit: " + oneLine(c.Report.Serving.Unfit)
+	}
 	for _, f := range c.figures() {
 		v := f.value()
-		g := pageFigure{Name: oneLine(f.Name()), Limit: known(f.Limit), Before: known(f.Before), Predicted: known(f.Predicted), Change: change(f.Before, f.Predicted), Measured: known(f.Measured)}
+		g := pageFigure{Name: oneLine(f.Name()), Limit: f.text(f.Limit), Before: f.text(f.Before), Predicted: f.text(f.Predicted), Change: f.changed(), Measured: f.text(f.Measured)}
 		if c.Judged && f.Limit != nil {
 			g.Outcome = f.Outcome.String()
 		}
 		if v != nil {
-			g.Exact = v.Exact()
+			g.Exact = f.Metric.Exact(*v)
 		}
 		k.Limits = k.Limits || f.Limit != nil
 		k.Befores = k.Befores || f.Before != nil
 		k.Measureds = k.Measureds || f.Measured != nil
 		k.Figures = append(k.Figures, g)
-		if f.Limit == nil || v == nil || *f.Limit <= 0 || c.Report != nil && c.Report.OOM != nil {
+		if f.Limit == nil || v == nil || c.Report != nil && !c.Report.Fits() {
 			continue
 		}
-		if share := float64(*v) / float64(*f.Limit); k.Budget == "" || share > k.ShareB {
-			k.ShareB, k.Share = share, report.Percent(*v, *f.Limit)
-			k.Budget = fmt.Sprintf("%s %s of %s", oneLine(f.Name()), *v, *f.Limit)
+		of, limit, between := *v, *f.Limit, " of "
+		if f.Metric.Counts() {
+			of, limit, between = limit, of, ", at least "
+		}
+		if limit <= 0 {
+			continue
+		}
+		if share := float64(of) / float64(limit); k.Budget == "" || share > k.ShareB {
+			k.ShareB, k.Share = share, report.Percent(of, limit)
+			k.Budget = oneLine(f.Name()) + " " + f.text(v) + between + f.text(f.Limit)
 		}
 	}
 }

@@ -60,7 +60,7 @@ func ruleOf(f *verdict.Finding) Rule {
 }
 
 func caseRule(r *report.Report) Rule {
-	if r != nil && r.OOM != nil {
+	if r != nil && !r.Fits() {
 		return RuleOutOfMemory
 	}
 	return RuleInconclusive

@@ -197,36 +197,17 @@ func (t *markdownTable) rows(c *markdownCase) string {
 				b.WriteString(" " + text + " |")
 			}
 		}
-		cell(t.limit, known(f.Limit))
-		cell(t.before, known(f.Before))
-		cell(true, known(f.Predicted))
-		cell(t.before, change(f.Before, f.Predicted))
-		cell(t.measured, known(f.Measured))
+		cell(t.limit, f.text(f.Limit))
+		cell(t.before, f.text(f.Before))
+		cell(true, f.text(f.Predicted))
+		cell(t.before, f.changed())
+		cell(t.measured, f.text(f.Measured))
 		cell(t.judged, figureResult(c, &f))
 		cell(t.rests, rests)
 		rests = ""
 		b.WriteString("\n")
 	}
 	return b.String()
-}
-
-func known(b *units.Bytes) string {
-	if b == nil {
-		return ""
-	}
-	return b.String()
-}
-
-// change is "+1.5 MiB (+2.0%)".
-func change(before, after *units.Bytes) string {
-	if before == nil || after == nil {
-		return ""
-	}
-	s := report.Signed(*after - *before)
-	if *before > 0 && *after != *before {
-		s += " (" + signedPercent(*after-*before, *before) + ")"
-	}
-	return s
 }
 
 func signedPercent(part, whole units.Bytes) string {
@@ -243,10 +224,14 @@ func figureResult(c *markdownCase, f *Figure) string {
 		return ""
 	case c.error != "":
 		return "**" + c.outcome.String() + "**: " + codeSpan(c.error)
+	case f.Outcome == verdict.Pass && f.value() != nil && f.Limit != nil && f.Metric.Counts():
+		return fmt.Sprintf("pass: %s of the least", report.Percent(*f.value(), *f.Limit))
 	case f.Outcome == verdict.Pass && f.value() != nil && f.Limit != nil:
 		return fmt.Sprintf("pass: %s of the budget", report.Percent(*f.value(), *f.Limit))
 	case f.Outcome == verdict.Pass:
 		return "pass"
+	case f.over() > 0 && f.Metric.Counts():
+		return fmt.Sprintf("**%s**: short by %s (-%s)", f.Outcome, f.Metric.Text(f.over()), report.Percent(f.over(), *f.Limit))
 	case f.over() > 0 && f.Limit != nil && *f.Limit > 0:
 		return fmt.Sprintf("**%s**: over by %s (%s)", f.Outcome, f.over(), signedPercent(f.over(), *f.Limit))
 	}

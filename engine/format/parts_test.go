@@ -281,8 +281,11 @@ func TestChange(t *testing.T) {
 		{nil, size(1), ""}, {size(1), nil, ""}, {nil, nil, ""},
 		{size(100), size(102), "+2 B (+2.0%)"}, {size(100), size(98), "-2 B (-2.0%)"}, {size(100), size(100), "0 B"}, {size(0), size(5), "+5 B"}, {size(1), size(0), "-1 B (-100.0%)"}, {size(0), size(0), "0 B"},
 	} {
-		assert.Equal(t, tt.want, change(tt.before, tt.after), "%v to %v", tt.before, tt.after)
+		f := Figure{Metric: report.Allocated, Before: tt.before, Predicted: tt.after}
+		assert.Equal(t, tt.want, f.changed(), "%v to %v", tt.before, tt.after)
 	}
+	tokens := Figure{Metric: report.KVTokens, Before: size(418784), Predicted: size(400000)}
+	assert.Equal(t, "-18,784 (-4.5%)", tokens.changed())
 }
 
 // TestPlaces: where an annotation and a finding of code scanning stand: at the budget's line, else

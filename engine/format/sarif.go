@@ -124,6 +124,13 @@ func rules() []sarifRule {
 	add(RuleDisagreement, "Predicted and measured memory are too far apart", "A measured peak is further from the predicted one than the case's tolerance.")
 	add(RuleInconclusive, "A budget could not be judged", "What the prediction lacks, or what was not measured, stands in the message; nothing passes by accident.")
 	add(RuleError, "A case could not be run", "The artifact cannot be read, or the model refuses its inputs.")
+	for _, m := range report.ServingMetrics() {
+		text := "An engine takes more GPU memory for the model than memspec.yaml allows it"
+		if m.Counts() {
+			text = "An engine has less left for its KV cache than memspec.yaml wants"
+		}
+		add(BudgetRule(m), fmt.Sprintf("The budget on %s is broken", m), fmt.Sprintf("%s: `%s`. `memspec explain --case NAME` shows where the memory is.", text, m))
+	}
 	return out
 }
 

@@ -16,6 +16,8 @@ const (
 	BranchBoth         ID = "branch-both"
 	DependsUnchecked   ID = "dependencies-unchecked"
 	DeviceRemapped     ID = "device-remapped"
+	DriverEstimate     ID = "driver-estimate"
+	DriverUnlogged     ID = "driver-unlogged"
 	FixedLengths       ID = "fixed-lengths"
 	GradientMissing    ID = "gradient-missing"
 	IndexAssumed       ID = "index-assumed"
@@ -74,6 +76,8 @@ const (
 	Open                           // the figures may be too low and no upper figure is known: a budget that they keep is undecided
 	OpenTotal                      // Open of a total alone: what is not known lies outside PyTorch's allocator
 	OpenReserved                   // Open of reserved and of a total: what is not known is how PyTorch's allocator has cached
+	OpenTokens                     // Open of tokens and requests of an engine's KV cache: nobody knows by how much they are too many
+	UpperTokens                    // Upper of tokens and requests of an engine's KV cache: they may be too many
 	Ends                           // the figures have two ends, and both are judged
 	Decides                        // no end is known of what decides the figures: every budget is undecided
 	Partial                        // sizes are missing: every budget is undecided
@@ -88,6 +92,8 @@ func (e Effect) String() string {
 		Upper:        "the upper figure is judged too",
 		Open:         "undecided where it keeps a budget: no upper figure is known",
 		OpenReserved: "reserved and a total are undecided where they keep a budget",
+		OpenTokens:   "tokens and requests are undecided where they keep a budget",
+		UpperTokens:  "the least of tokens and requests is judged too",
 		OpenTotal:    "a total is undecided where it keeps a budget",
 		Ends:         "both ends are judged",
 		Decides:      "undecided",
@@ -122,6 +128,10 @@ var kinds = [...]Kind{
 		Text: "not compared: {subject}", Subject: "what was not compared, and why"},
 	{ID: DeviceRemapped, Effect: Exact, Meaning: "the archive's code names a device; it was read as the case's",
 		Text: "the archive names the device {subject} in its code: read as the case's device", Subject: "the device that the code names"},
+	{ID: DriverEstimate, Effect: UpperTokens, Meaning: "what the driver takes beside an engine is read off public logs; so tokens and requests of KV cache are estimates",
+		Text: "outside of PyTorch the driver takes {subject}", Subject: "the bytes, their range and their source"},
+	{ID: DriverUnlogged, Effect: OpenTokens, Meaning: "what the driver takes beside an engine is read off public logs of another card; nobody knows how far tokens and requests of KV cache are from it",
+		Text: "outside of PyTorch the driver is taken to take {subject}", Subject: "the bytes and their source"},
 	{ID: FixedLengths, Effect: OpenReserved, Meaning: "a size that differs between the iterations of a real run was the same in all of the recorded run; other sizes may reserve more",
 		Text: "{subject} was the same in every iteration, and differs in a real run, which may reserve more: give lengths:", Subject: "the dim"},
 	{ID: GradientMissing, Effect: Exact, Meaning: "after a training step some parameters that require a gradient had none; the step did not use them",

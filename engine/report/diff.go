@@ -46,7 +46,11 @@ type HolderChange struct {
 func Diff(before, after *Report) *Difference {
 	d := &Difference{Schema: Schema, Old: before.Run, New: after.Run, Unlike: Unlike(&before.Run, &after.Run),
 		Kinds: compiling(before, after), Holders: []HolderChange{}}
-	for _, m := range BudgetMetrics() {
+	metrics := BudgetMetrics()
+	if before.Serving != nil || after.Serving != nil {
+		metrics = ServingMetrics()
+	}
+	for _, m := range metrics {
 		if m == FirstCall && before.FirstCall == nil && after.FirstCall == nil {
 			continue // as the others report already
 		}
@@ -101,7 +105,7 @@ func (d *Difference) Sentence(was, is *Moment) string {
 		if m.Old == nil || m.New == nil || *m.Old == *m.New {
 			continue
 		}
-		text := string(m.Metric) + " " + Signed(*m.New-*m.Old)
+		text := string(m.Metric) + " " + m.Metric.Signed(*m.New-*m.Old)
 		if share := signedPercent(*m.New-*m.Old, *m.Old); share != "" {
 			text += " (" + share + ")"
 		}
@@ -197,16 +201,19 @@ func (d *Difference) WriteText(w io.Writer, rows int) error {
 	t.Add("", "old", "new", "change", "")
 	for _, m := range d.Metrics {
 		if m.Old == nil || m.New == nil {
-			t.Add(string(m.Metric), sizeOrUnknown(m.Old), sizeOrUnknown(m.New), "", "")
+			t.Add(string(m.Metric), m.textOrUnknown(m.Old), m.textOrUnknown(m.New), "", "")
 			continue
 		}
-		t.Add(string(m.Metric), m.Old.String(), m.New.String(), Signed(*m.New-*m.Old),
+		t.Add(string(m.Metric), m.Metric.Text(*m.Old), m.Metric.Text(*m.New), m.Metric.Signed(*m.New-*m.Old),
 			signedPercent(*m.New-*m.Old, *m.Old))
 	}
 	p.Table(2, t)
 	if len(d.Kinds) > 0 {
 		p.Line("  %s", d.compilingSentence())
 		p.Table(4, d.compilingTable())
+	}
+	if len(d.Holders) == 0 && d.New.Mode == Serve {
+		return p.Err // of an engine no holder is known
 	}
 	if len(d.Holders) == 0 {
 		p.Line("  the same holders at the peak")
@@ -229,11 +236,11 @@ func (d *Difference) WriteText(w io.Writer, rows int) error {
 	return p.Err
 }
 
-func sizeOrUnknown(b *units.Bytes) string {
-	if b == nil {
+func (c *MetricChange) textOrUnknown(v *units.Bytes) string {
+	if v == nil {
 		return "unknown"
 	}
-	return b.String()
+	return c.Metric.Text(*v)
 }
 
 // Signed is a difference of sizes with its sign: "+1.5 MiB", "-512 B", "0 B".

@@ -70,6 +70,12 @@ func (r *Report) Normalize() {
 	if r.Inputs == nil {
 		r.Inputs = []string{}
 	}
+	if s := r.Serving; s != nil && s.MadeUp == nil {
+		s.MadeUp = []string{}
+	}
+	if s := r.Serving; s != nil && s.Defaults == nil {
+		s.Defaults = []string{}
+	}
 	if r.Passes == nil {
 		r.Passes = []Pass{}
 	}

@@ -70,7 +70,9 @@ type Report struct {
 	Peak Peak `json:"peak"`
 	// of a compiled model, with the trials of its kernels; else nil
 	FirstCall *Sizes `json:"first_call,omitempty"`
-	Upper     *Upper `json:"upper,omitempty"`
+	// of an engine that serves a model: its figures are in the place of the peaks
+	Serving *Serving `json:"serving,omitempty"`
+	Upper   *Upper   `json:"upper,omitempty"`
 	// OriginUnknown where nothing records what the artifact was made from
 	Origin     string      `json:"origin,omitempty"`
 	Delta      units.Bytes `json:"delta"`
@@ -100,6 +102,9 @@ const Recorded = "recorded"
 // Program is the mode of a recorded program in which no optimizer stepped.
 const Program = "program"
 
+// Serve is the mode of an engine that serves a model.
+const Serve = "serve"
+
 // Run says what ran, and on what.
 type Run struct {
 	Artifact string `json:"artifact"`
@@ -115,11 +120,12 @@ type Run struct {
 	AllocConf string   `json:"alloc_conf"`
 	Inputs    []string `json:"inputs"`         // in the grammar of --input, dims bound
 	Rank      *Rank    `json:"rank,omitempty"` // of a program of several ranks; else nil
+	GPUs      int      `json:"gpus,omitempty"` // of an engine that serves a model on several; else 0
 }
 
 // On is "on t4, eager": the device and the runtime, which decide a peak as much as the model does.
 func (r *Run) On() string {
-	on := "on " + r.Device + ", " + r.Runtime
+	on := "on " + gpus(r.GPUs) + r.Device + ", " + r.Runtime
 	if r.Rank != nil {
 		on += ", " + r.Rank.String()
 	}
@@ -299,8 +305,11 @@ func (n *Note) Lowers() bool {
 // Value is the predicted size of a metric; false where it is not known (total, where the context is
 // not; weights of a memory snapshot).
 func (r *Report) Value(m Metric) (units.Bytes, bool) {
-	if slices.Contains(r.Unknown, m) {
+	switch {
+	case slices.Contains(r.Unknown, m):
 		return 0, false
+	case r.Serving != nil:
+		return r.Serving.value(m)
 	}
 	switch m {
 	case Weights:
@@ -337,6 +346,9 @@ func (r *Report) TotalRange() (low, high units.Bytes, ok bool) {
 // UpperValue is a metric with all that is estimated at its most; false where nothing was estimated,
 // the metric is not known, or such a run does not fit the device.
 func (r *Report) UpperValue(m Metric) (units.Bytes, bool) {
+	if r.Serving != nil {
+		return r.Serving.worst(m)
+	}
 	if r.Upper == nil || r.Upper.OOM != nil {
 		return 0, false
 	}
@@ -357,6 +369,17 @@ func (r *Report) UpperValue(m Metric) (units.Bytes, bool) {
 	}
 	return 0, false
 }
+
+// Metrics are those that the report tells, in the order they are printed.
+func (r *Report) Metrics() []Metric {
+	if r.Serving != nil {
+		return ServingMetrics()
+	}
+	return Metrics()
+}
+
+// Fits says whether the run fits its device.
+func (r *Report) Fits() bool { return r.OOM == nil && (r.Serving == nil || r.Serving.Fits) }
 
 // HasNote says whether a note of that ID was written.
 func (r *Report) HasNote(id note.ID) bool {

@@ -31,6 +31,9 @@ func WriteTextRows(w io.Writer, r *Report, rows int) error {
 }
 
 func writeText(w io.Writer, r *Report, rows int) error {
+	if r.Serving != nil {
+		return writeServing(w, r)
+	}
 	p := layout.To(w)
 	p.Line("%s: %s", r.Head(), Headline(r))
 	p.Item("artifact", "%s%s", r.Format, orNothing(", ", r.Producer))
@@ -96,6 +99,9 @@ func Both(b units.Bytes) string { return fmt.Sprintf("%s (%s)", b, b.Exact()) }
 
 // Headline is a report in few words: its peak, or that the run does not fit, which a peak up to there must not hide.
 func Headline(r *Report) string {
+	if r.Serving != nil {
+		return r.Serving.headline()
+	}
 	out := []string{r.Peak.Allocated.String() + " allocated", r.Peak.Reserved.String() + " reserved"}
 	if r.FirstCall != nil {
 		out = append(out, r.FirstCall.Allocated.String()+" in the first call")
@@ -143,6 +149,9 @@ func qualityText(r *Report) string {
 		}
 		return "exact: nothing assumed"
 	case Estimated:
+		if r.Serving != nil {
+			return "estimate: what the driver takes is read off public logs; loaded and activation are exact"
+		}
 		if r.Upper == nil {
 			return "estimate: see what was assumed"
 		}
@@ -306,6 +315,10 @@ func Installed(file string) (below string, ok bool) {
 // At most rows rows of holders are written; 0 means all.
 func WriteAccount(w io.Writer, r *Report, rows int) error {
 	p := layout.To(w)
+	if r.Serving != nil {
+		WriteServed(p, r.Serving)
+		return p.Err
+	}
 	if r.PeakAt != nil {
 		p.Item("peak at", "%s", r.PeakAt.String())
 	}
@@ -322,84 +335,6 @@ func WriteAccount(w io.Writer, r *Report, rows int) error {
 		p.Line("  cached but free: %s (%s of reserved)", r.Cached, Percent(r.Cached, r.Peak.Reserved))
 	}
 	return p.Err
-}
-
-// WriteAssumed writes who answered for the libraries' workspace, and the notes: those of one text
-// in a line, with the first place and how many there are.
-func WriteAssumed(w io.Writer, r *Report) error {
-	p := layout.To(w)
-	name := "workspace"
-	for i := range r.Workspace {
-		p.Item(name, "%s", workspaceText(&r.Workspace[i]))
-		name = ""
-	}
-	for i := range r.Holders {
-		if h := &r.Holders[i]; h.Source != "" {
-			p.Item(name, "%s held at the peak: %s", Both(h.Flat), h.Source)
-		}
-	}
-	if len(r.Notes) > 0 {
-		p.Line("  assumed:")
-	}
-	for _, line := range Assumed(r.Notes) {
-		p.Line("    %s", line)
-	}
-	return p.Err
-}
-
-// Assumed are notes in words: those of one text in a line, with the first place and how many there are.
-func Assumed(notes []Note) []string {
-	var lines []string
-	for _, g := range gatherNotes(notes) {
-		lines = append(lines, g.String())
-	}
-	return lines
-}
-
-// noteGroup is the notes of one ID and text.
-type noteGroup struct {
-	Note
-	places int
-	assume []string // each once, in order
-}
-
-// gatherNotes puts notes that differ in their place alone together, in the order of their first.
-func gatherNotes(notes []Note) []*noteGroup {
-	type key struct {
-		id   note.ID
-		text string
-	}
-	var out []*noteGroup
-	at := map[key]*noteGroup{}
-	for _, n := range notes {
-		k := key{n.ID, n.Text}
-		g := at[k]
-		if g == nil {
-			g = &noteGroup{Note: n}
-			at[k] = g
-			out = append(out, g)
-		}
-		g.places++
-		if n.Assume != "" && !slices.Contains(g.assume, n.Assume) {
-			g.assume = append(g.assume, n.Assume)
-		}
-	}
-	return out
-}
-
-// String is "workspace-estimate: a convolution's workspace is by formula; at 53 places, first at
-// aten::conv2d  conv1  resnet.py:268".
-func (g *noteGroup) String() string {
-	k, _ := note.Of(g.ID)
-	s := string(g.ID) + ": " + g.Text + k.AssumeHint(g.assume...)
-	switch first := g.First.String(); {
-	case first == "":
-		return s
-	case g.places > 1:
-		return fmt.Sprintf("%s; at %d places, first at %s", s, g.places, first)
-	default:
-		return s + "; first at " + first
-	}
 }
 
 // Percent is part of whole with one decimal: "11.3%".

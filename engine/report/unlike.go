@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -15,7 +16,10 @@ func Unlike(a, b *Run) []string {
 		}
 	}
 	differ("device", a.Device, b.Device)
-	differ("torch", a.Torch, b.Torch)
+	if a.Mode != Serve { // torch comes with the engine, whose release may be what changed
+		differ("torch", a.Torch, b.Torch)
+	}
+	differ("GPUs", strconv.Itoa(max(a.GPUs, 1)), strconv.Itoa(max(b.GPUs, 1)))
 	differ("runtime", a.Runtime, b.Runtime)
 	differ("mode", a.Mode, b.Mode)
 	differ("alloc_conf", a.AllocConf, b.AllocConf)

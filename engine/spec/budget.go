@@ -23,13 +23,13 @@ type budgetDecl struct {
 	node    *yaml.Node
 }
 
-// metrics are the metrics' names, and metricList is how an error lists them.
+// What budget: and at_least: take: the latter numbers of an engine that serves a model.
 var (
-	metrics    = report.BudgetMetrics()
-	metricList = strings.Join(metricNames(), ", ")
+	mostMetrics  = append(report.BudgetMetrics(), report.Loaded, report.Activation)
+	leastMetrics = []report.Metric{report.KVTokens, report.Concurrency}
 )
 
-func metricNames() []string {
+func metricNames(metrics []report.Metric) []string {
 	var out []string
 	for _, m := range metrics {
 		out = append(out, string(m))
@@ -37,16 +37,31 @@ func metricNames() []string {
 	return out
 }
 
+// budgetNames is how an error lists the metrics of a model's budgets.
+func budgetNames(serves bool) string {
+	metrics := report.BudgetMetrics()
+	if serves {
+		metrics = []report.Metric{report.Loaded, report.Activation}
+	}
+	return strings.Join(metricNames(metrics), ", ")
+}
+
 func (r *reader) budgets(e entry, path string) []budgetDecl {
-	return r.limits(e, path+".budget.", "a budget")
+	return r.limits(e, path+".budget.", "a budget", mostMetrics)
 }
 
 // limits reads a mapping of metrics to limits.
-func (r *reader) limits(e entry, path, what string) []budgetDecl {
+func (r *reader) limits(e entry, path, what string, metrics []report.Metric) []budgetDecl {
 	var out []budgetDecl
-	for _, m := range r.mapping(e.val, "a mapping of "+metricList) {
+	names := metricNames(metrics)
+	list := strings.Join(names, ", ")
+	for _, m := range r.mapping(e.val, "a mapping of "+list) {
 		if !slices.Contains(metrics, report.Metric(m.name)) {
-			r.errorf(m.key, "got %s on %q, want one on %s%s", what, shorten(m.name), metricList, cmp.Or(meantMetric(m.name), didYouMean(m.name, metricNames())))
+			meant := cmp.Or(meantMetric(m.name), didYouMean(m.name, names))
+			if slices.Contains(report.AllMetrics(), report.Metric(m.name)) {
+				meant = ": " + limitKey(report.Metric(m.name)) + ": takes it"
+			}
+			r.errorf(m.key, "got %s on %q, want one on %s%s", what, shorten(m.name), list, meant)
 			continue
 		}
 		b := budgetDecl{metric: report.Metric(m.name), path: path + m.name, node: m.val}
@@ -55,6 +70,14 @@ func (r *reader) limits(e entry, path, what string) []budgetDecl {
 		}
 	}
 	return out
+}
+
+// limitKey is the key that takes limits of a metric.
+func limitKey(m report.Metric) string {
+	if m.Counts() {
+		return "at_least"
+	}
+	return "budget"
 }
 
 // meantMetric suggests the metric for what other tools call it.
@@ -110,8 +133,8 @@ func overBudgets(lower, upper []budgetDecl) []budgetDecl {
 	if len(lower)+len(upper) == 0 {
 		return nil
 	}
-	out := make([]budgetDecl, 0, len(metrics))
-	for _, m := range metrics {
+	out := make([]budgetDecl, 0, len(lower)+len(upper))
+	for _, m := range report.AllMetrics() {
 		is := func(b budgetDecl) bool { return b.metric == m }
 		if i := slices.IndexFunc(upper, is); i >= 0 {
 			out = append(out, upper[i])
@@ -125,6 +148,13 @@ func overBudgets(lower, upper []budgetDecl) []budgetDecl {
 // bindBudgets gives a case's budgets their sizes.
 func (r *reader) bindBudgets(c *Case, decls []budgetDecl, level verdict.Level) {
 	for _, b := range decls {
+		if !r.measures(c, &b, "a budget") {
+			continue
+		}
+		if b.metric.Counts() && b.percent != nil {
+			r.errorf(b.node, "got %s, want a number such as 400000 or an expression over the dims", b.text)
+			continue
+		}
 		v := verdict.Budget{Metric: b.metric, Level: level, Text: b.text, Path: b.path, Pos: r.at(b.node)}
 		if b.percent != nil {
 			if c.Platform.Device.Memory == 0 {
@@ -146,6 +176,9 @@ func (r *reader) bindBudgets(c *Case, decls []budgetDecl, level verdict.Level) {
 // bindRegression gives a case what it may take more than before.
 func (r *reader) bindRegression(c *Case, decls []budgetDecl, level verdict.Level) {
 	for _, b := range decls {
+		if !r.measures(c, &b, "a regression") {
+			continue
+		}
 		g := Regression{Metric: b.metric, Percent: b.percent, Level: level, Text: b.text, Path: b.path, Pos: r.at(b.node)}
 		if b.percent == nil {
 			size, ok := r.limitOf(c, b)
@@ -176,4 +209,24 @@ func (r *reader) limitOf(c *Case, b budgetDecl) (units.Bytes, bool) {
 func percentOf(size units.Bytes, percent *big.Rat) units.Bytes {
 	share := new(big.Rat).Mul(percent, big.NewRat(int64(size), 100))
 	return units.Bytes(new(big.Int).Quo(share.Num(), share.Denom()).Int64())
+}
+
+// measures says whether a run of the case has the metric of a limit, and refuses a limit of the model
+// or the case where it has not. One of defaults: is of other models.
+func (r *reader) measures(c *Case, b *budgetDecl, what string) bool {
+	serves := c.Program.Serves()
+	if slices.Contains(report.ServingMetrics(), b.metric) == serves {
+		return true
+	}
+	if b.metric.Counts() && strings.Contains(b.path, ".at_least.") {
+		return false // which checkProgram refuses
+	}
+	if !strings.HasPrefix(b.path, pathDefaults+".") {
+		kind := "a run"
+		if serves {
+			kind = "an engine (serve:)"
+		}
+		r.errorf(b.node, "got %s on %s, want one on %s: %s has no other", what, b.metric, budgetNames(serves), kind)
+	}
+	return false
 }

@@ -56,8 +56,10 @@ func (c *Case) captureKey() string {
 	} else {
 		c.modelKey(line)
 	}
-	line("cublas", p.CublasConfig())
-	line("torch", p.Torch)
+	if !c.Program.Serves() { // torch comes with the engine, which the recording names
+		line("cublas", p.CublasConfig())
+		line("torch", p.Torch)
+	}
 	line("device", p.Device.Name)
 	line("capability", p.Device.ComputeCapability)
 	line("sms", p.Device.SMs)

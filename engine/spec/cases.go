@@ -143,20 +143,21 @@ func (d *document) cases(m modelDecl, s settings) []Case {
 	if s.devices == nil && !s.deviceSaid {
 		d.errorAt(m.pos, "got no device for %s, want device: in the case, its model or defaults: (all: memspec devices)", m.name)
 	}
-	if len(s.budgets) == 0 && !s.budgetSaid && len(s.fits) == 0 && len(s.regression) == 0 {
-		d.errorAt(m.pos, "got no budget for %s, want budget: with one of %s", m.name, metricList)
+	key, program := m.settings.isProgram()
+	if len(s.budgets)+len(s.atLeast) == 0 && !s.budgetSaid && len(s.fits) == 0 && len(s.regression) == 0 {
+		d.errorAt(m.pos, "got no budget for %s, want budget: with one of %s", m.name, budgetNames(key == "serve"))
 	}
-	_, program := m.settings.isProgram()
 	d.unusedDims(s, program)
 	d.checkProgram(&m.settings, &s)
-	if _, ok := m.settings.isProgram(); ok {
-		s = s.forProgram()
+	if program {
+		s = s.forProgram(key)
 	}
 	var out []Case
 	for i := range total {
 		s.device = on.of[i%len(on.of)]
 		c := Case{Model: m.name, Dir: d.dir, Pos: m.pos, Dims: pick(dims, i/len(on.of), total/len(on.of))}
-		called := naming{model: m.name, given: s.name, label: m.label, dims: dims, named: named, device: on.list && (s.name == nil || len(on.of) > 1)}
+		called := naming{model: m.name, given: s.name, label: m.label, dims: dims, named: named,
+			device: on.list && (s.name == nil || len(on.of) > 1)}
 		c.Name = called.of(c.Dims, s.device)
 		if first, twice := d.names[c.Name]; twice {
 			d.errorAt(m.pos, "got a second case of the name %q, first at line %d: name: gives another", shorten(c.Name), first.Line)
@@ -202,7 +203,7 @@ func usedDims(s settings) []string {
 			}
 		}
 	}
-	for _, b := range append(slices.Clone(s.budgets), s.regression...) {
+	for _, b := range slices.Concat(s.budgets, s.atLeast, s.regression) {
 		used = append(used, b.limit.Names()...)
 	}
 	if s.assume != nil {
@@ -271,8 +272,8 @@ type naming struct {
 	device bool   // so does the device: device: is a list
 }
 
-// of is resnet50[B=8,device=t4]. A given name stands for all of it, and of several cases each adds
-// what distinguishes them.
+// of is resnet50[B=8,device=t4], of an engine chat[--quantization fp8]. A given name stands for all of
+// it, and of several cases each adds what distinguishes them.
 func (n *naming) of(dims []Dim, on *device.Device) string {
 	name, parts := n.model, slices.Clone(n.label)
 	if n.given != nil {
@@ -339,6 +340,7 @@ func (d *document) build(c *Case, m modelDecl, s settings) {
 	}
 	if s.device != nil {
 		d.bindBudgets(c, s.budgets, level)
+		d.bindBudgets(c, s.atLeast, level)
 	}
 	d.bindFits(c, s.fits)
 	d.bindRegression(c, s.regression, level)

@@ -180,8 +180,8 @@ func (d *document) model(e entry, defaults settings) []Case {
 	base := own.over(defaults)
 	m := modelDecl{name: e.name, pos: d.at(e.key), settings: base}
 	_, program := own.isProgram()
-	if own.artifact == nil && own.source == nil && !program && !hasKeyIn(d, e.val, "artifact", "source", "program", "module") {
-		d.errorf(e.key, "got the model %s without artifact:, source: or program:, want one", e.name)
+	if own.artifact == nil && own.source == nil && !program && !hasKeyIn(d, e.val, "artifact", "source", "program", "module", "serve") {
+		d.errorf(e.key, "got the model %s without artifact:, source:, program: or serve:, want one", e.name)
 	}
 	if own.cases == nil {
 		s := settings{}.over(base)

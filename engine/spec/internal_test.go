@@ -21,8 +21,8 @@ func TestSchemaKnowsEveryKey(t *testing.T) {
 	var s struct {
 		object
 		Defs struct {
-			Model, Case, Budget, Tensor object
-			Settings                    struct {
+			Model, Case, Budget, Tensor, AtLeast, Regression object
+			Settings                                         struct {
 				Properties struct {
 					Allow struct{ Items struct{ Enum []string } }
 				}
@@ -39,7 +39,9 @@ func TestSchemaKnowsEveryKey(t *testing.T) {
 	assert.Equal(t, sorted(keyNames(inDefaults)), keys(defaults.Properties))
 	assert.Equal(t, sorted(keyNames(inModel)), keys(s.Defs.Model.Properties))
 	assert.Equal(t, sorted(keyNames(inCase)), keys(s.Defs.Case.Properties))
-	assert.Equal(t, sorted(metricNames()), keys(s.Defs.Budget.Properties))
+	assert.Equal(t, sorted(metricNames(mostMetrics)), keys(s.Defs.Budget.Properties))
+	assert.Equal(t, sorted(metricNames(leastMetrics)), keys(s.Defs.AtLeast.Properties))
+	assert.Equal(t, sorted(metricNames(report.AllMetrics())), keys(s.Defs.Regression.Properties))
 	assert.Equal(t, sorted(tensorKeys), keys(s.Defs.Tensor.Properties))
 	assert.Equal(t, note.IDs(), s.Defs.Settings.Properties.Allow.Items.Enum)
 	assert.Len(t, report.Metrics(), 5)

@@ -183,3 +183,50 @@ func BenchmarkParse60(b *testing.B) {
 		}
 	}
 }
+
+const engineSpec = `version: 1
+defaults: {budget: {reserved: 60%}, torch: 2.14, alloc_conf: "expandable_segments:True", regression: {allocated: 2%}}
+models:
+  chat:
+    serve: [vllm, serve, models/qwen3-8b, --max-model-len, "{L}"]
+    args: [--max-num-seqs, 256]
+    device: h100-sxm-80gb
+    dims: {L: 8192}
+    budget: {loaded: 16GiB, activation: 2.5GiB}
+    at_least: {kv_tokens: 48*L, concurrency: 48}
+    regression: {kv_tokens: 2%}
+    cases:
+      - {}
+      - {args: [--tensor-parallel-size, "2"], dims: {L: [4096, 8192]}}
+      - {args: [--quantization, fp8], name: small, at_least: {kv_tokens: 500000}}
+`
+
+// A model can be an engine's command: a case's words come after it and stand in its name. What defaults:
+// say of runs is not the engine's.
+func TestAnEngineIsACase(t *testing.T) {
+	cases, err := spec.Parse("m.yaml", []byte(engineSpec))
+	require.NoError(t, err)
+	var names, limits []string
+	for _, c := range cases {
+		names = append(names, c.Name)
+		assert.Equal(t, []string{"vllm", "serve", "models/qwen3-8b", "--max-model-len"}, c.Program.Command()[:4])
+		assert.True(t, c.Program.Serves())
+		assert.Empty(t, c.Platform.AllocConf)
+		require.Len(t, c.Regression, 1)
+	}
+	for _, b := range append(cases[0].Budgets, cases[3].Budgets[2]) {
+		limits = append(limits, fmt.Sprintf("%s %s", b.Path, b.Metric.Text(b.Limit)))
+	}
+	assert.Equal(t, []string{"chat", "chat[--tensor-parallel-size 2,L=4096]", "chat[--tensor-parallel-size 2,L=8192]", "small"}, names)
+	assert.Equal(t, []string{"models.chat.budget.loaded 16.00 GiB", "models.chat.budget.activation 2.50 GiB", "models.chat.at_least.kv_tokens 393,216",
+		"models.chat.at_least.concurrency 48", "models.chat.cases[2].at_least.kv_tokens 500,000"}, limits)
+	assert.Equal(t, []string{"8192", "--max-num-seqs", "256", "--quantization", "fp8"}, cases[3].Program.Command()[4:])
+	assert.Equal(t, []string{"python", "-m", "memshim", "serve", "--on", "l4", "--", "vllm"}, cases[0].Program.RunWords("--on", "l4")[:8])
+	assert.True(t, cases[0].JSON().Program.Serve)
+	assert.NotEqual(t, cases[1].Captured(), cases[2].Captured())
+	other := cases[0]
+	other.Platform.Torch.Minor++
+	assert.Equal(t, cases[0].Captured(), other.Captured(), "torch comes with the engine")
+	other.Platform.Device.Memory++
+	assert.NotEqual(t, cases[0].Captured(), other.Captured())
+}

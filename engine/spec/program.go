@@ -24,6 +24,7 @@ type Program struct {
 	Cwd    string     // as written, relative to Dir of the case; "" for Dir itself
 	Steps  int        // of an optimizer, after which the run ends; 0: it runs to its end
 	Ranks  *Ranks     // nil where it is one process
+	Serve  bool       // it is the command of an engine that serves a model, as python -m memshim serve takes it: File is its first word
 }
 
 // Variable is a variable of the environment that a case sets, or removes.
@@ -43,6 +44,7 @@ func programRules() []keyRule {
 	return []keyRule{
 		{"program", inModel, func(r *reader, s *settings, e entry, _ string) { s.program = r.words(e, programWant) }},
 		{"module", inModel, func(r *reader, s *settings, e entry, _ string) { s.module = r.module(e) }},
+		{"serve", inModel, func(r *reader, s *settings, e entry, _ string) { s.serve = r.command(e) }},
 		{"args", inModel | inCase, func(r *reader, s *settings, e entry, _ string) { s.args = r.args(e) }},
 		{"env", inModel | inCase, func(r *reader, s *settings, e entry, _ string) { r.env(s, e) }},
 		{"cwd", inModel | inCase, field(func(r *reader, e entry) *string { return r.words(e, "a folder") },
@@ -67,6 +69,17 @@ func ofProgram[T any](of func(*Program) *T) func(*Case) *T {
 var besideProgram = []string{"program", "module", "args", "env", "cwd", "steps", "ranks", "name", "cases", "dims", "device", "torch", "alloc_conf", "cublas_workspace",
 	"memory_fraction", "nccl", "assume", "depends", "budget", "regression", "level", "judge", "allow"}
 
+// besideServe are the keys that a model or a case with serve: may have.
+var besideServe = []string{"serve", "args", "env", "cwd", "name", "cases", "dims", "device", "depends", "budget", "at_least", "regression", "level", "judge", "allow"}
+
+// besideKey are the keys that may stand beside the one that names a program.
+func besideKey(key string) []string {
+	if key == "serve" {
+		return besideServe
+	}
+	return besideProgram
+}
+
 // programKeys are the keys that only a program has.
 var programKeys = []string{"args", "env", "cwd", "steps", "ranks"}
 
@@ -77,6 +90,8 @@ func (s *settings) isProgram() (key string, ok bool) {
 		return "program", true
 	case s.module != nil:
 		return "module", true
+	case s.serve != nil:
+		return "serve", true
 	}
 	return "", false
 }
@@ -88,21 +103,23 @@ func (d *document) checkProgram(model, s *settings) {
 	for _, e := range s.written {
 		switch {
 		case !ok && slices.Contains(programKeys, e.name):
-			d.errorf(e.key, "got %s: without a program, want program: or module: in the model", e.name)
-		case ok && (e.name == "artifact" || e.name == "source" || e.name == "module" && key != e.name):
+			d.errorf(e.key, "got %s: without a program, want program:, module: or serve: in the model", e.name)
+		case ok && e.name != key && slices.Contains([]string{"artifact", "source", "program", "module", "serve"}, e.name):
 			d.errorf(e.key, "got %s: beside %s:, want one of them", e.name, key)
-		case ok && !slices.Contains(besideProgram, e.name):
+		case !ok && e.name == "at_least":
+			d.errorf(e.key, "got at_least: without serve:, want budget:")
+		case ok && !slices.Contains(besideKey(key), e.name):
 			d.errorf(e.key, "got %s: beside %s:, want none: the program itself decides that", e.name, key)
 		}
 	}
 }
 
-// forProgram drops what defaults: say of other models.
-func (s settings) forProgram() settings {
+// forProgram drops what defaults: say of other models. key names the program.
+func (s settings) forProgram(key string) settings {
 	s.sets, s.fits, s.inputs = maps.Clone(s.sets), nil, nil // refused above
-	maps.DeleteFunc(s.sets, func(key string, _ func(*Case)) bool {
-		name, _, _ := strings.Cut(key, " ")
-		return !slices.Contains(besideProgram, name)
+	maps.DeleteFunc(s.sets, func(set string, _ func(*Case)) bool {
+		name, _, _ := strings.Cut(set, " ")
+		return !slices.Contains(besideKey(key), name)
 	})
 	return s
 }
@@ -115,8 +132,27 @@ func newProgram(model, s *settings) *Program {
 	p := &Program{Args: s.args}
 	assign(&p.File, model.program)
 	assign(&p.Module, model.module)
+	if model.serve != nil {
+		p.File, p.Serve = model.serve[0], true
+	}
 	return p
 }
+
+// command reads the command of an engine: its words.
+func (r *reader) command(e entry) []string {
+	const want = "an engine's command such as [vllm, serve, models/qwen3-8b]"
+	words := r.args(e)
+	if e.val.Kind == yaml.SequenceNode && len(e.val.Content) == 0 {
+		r.errorf(e.val, "got an empty list, want %s", want)
+	}
+	if len(words) == 0 {
+		return []string{""} // it is an engine's: what is wrong with it was said
+	}
+	return words
+}
+
+// Serves says whether the program is an engine that serves a model.
+func (p *Program) Serves() bool { return p != nil && p.Serve }
 
 func (r *reader) module(e entry) *string {
 	const want = "a module such as torchtitan.train"
@@ -288,6 +324,9 @@ func (p *Program) Environ(environ []string) []string {
 func (p *Program) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "program %q module %q cwd %q args %q", p.File, p.Module, p.Cwd, p.Args)
+	if p.Serve {
+		b.WriteString(" serve")
+	}
 	if p.Steps > 0 {
 		fmt.Fprintf(&b, " steps %d", p.Steps)
 	}
@@ -305,13 +344,14 @@ type ProgramJSON struct {
 	Env   map[string]*string `json:"env"`   // null removes a variable
 	Steps int                `json:"steps"` // 0: to its end
 	Ranks *RanksJSON         `json:"ranks"` // null: one process
+	Serve bool               `json:"serve"` // the words are an engine's command, as memshim serve takes them
 }
 
 func (c *Case) programJSON() *ProgramJSON {
 	if c.Program == nil {
 		return nil
 	}
-	j := &ProgramJSON{Words: c.Program.Command(), Cwd: c.inDir(c.Program.Cwd), Env: map[string]*string{}, Steps: c.Program.Steps, Ranks: c.Program.Ranks.json()}
+	j := &ProgramJSON{Words: c.Program.Command(), Cwd: c.inDir(c.Program.Cwd), Env: map[string]*string{}, Steps: c.Program.Steps, Ranks: c.Program.Ranks.json(), Serve: c.Program.Serve}
 	for _, v := range c.Program.Env {
 		j.Env[v.Name] = &v.Value
 		if v.Unset {
@@ -321,7 +361,7 @@ func (c *Case) programJSON() *ProgramJSON {
 	return j
 }
 
-// RunWords are the words of the command that runs the program, with options of memshim run.
+// RunWords are the words of the command that runs the program, with options of memshim run, or of memshim serve.
 func (p *Program) RunWords(options ...string) []string {
 	var words []string
 	for _, v := range p.Env {
@@ -337,6 +377,10 @@ func (p *Program) RunWords(options ...string) []string {
 	if len(words) > 0 {
 		words = append([]string{"env"}, words...)
 	}
-	words = append(append(words, "python", "-m", "memshim", "run"), options...)
+	run := "run"
+	if p.Serve {
+		run = "serve"
+	}
+	words = append(append(words, "python", "-m", "memshim", run), options...)
 	return append(append(words, "--"), p.Command()...)
 }

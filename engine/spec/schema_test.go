@@ -56,6 +56,9 @@ func TestSchemaAgreesWithTheReader(t *testing.T) {
 	program := func(s string) string {
 		return "version: 1\nmodels: {m: {device: t4, budget: {reserved: 1GiB}, " + s + "}}\n"
 	}
+	engine := func(s string) string {
+		return "version: 1\nmodels: {m: {device: t4, budget: {loaded: 1GiB}, " + s + "}}\n"
+	}
 	device := func(s string) string { return "version: 1\ndevices: {d: {" + s + "}}\nmodels: {m: {" + model + "}}\n" }
 	budget := func(s string) string {
 		return "version: 1\nmodels: {m: {artifact: a.pt, device: t4, dims: {B: 2}, budget: {reserved: " + s + "}}}\n"
@@ -93,6 +96,14 @@ func TestSchemaAgreesWithTheReader(t *testing.T) {
 		{doc: program("program: train.py, env: {A: [1]}")}, {doc: program("program: train.py, cwd: ''")}, {doc: program("program: train.py, inputs: ['float32[2]']")},
 		{doc: program("program: train.py, mode: training")}, {doc: program("program: train.py, cases: [{args: [a], env: {A: b}, cwd: c}]"), good: true},
 		{doc: program("program: train.py, cases: [{dims: {B: 2}}]")}, {doc: inModel("args: [a]")}, {doc: inCase("env: {A: b}")}, {doc: inDefaults("args: [a]")},
+		{doc: engine("serve: [vllm, serve, m, --x, 4]"), good: true}, {doc: engine("serve: []")}, {doc: engine("serve: vllm")}, {doc: engine("serve: [[a]]")},
+		{doc: engine("serve: [vllm], at_least: {kv_tokens: 4, concurrency: 2*3}, args: [a], env: {A: b}, cwd: c, judge: likely, allow: [driver-unlogged]"), good: true},
+		{doc: engine("serve: [vllm], at_least: {loaded: 4}")}, {doc: engine("serve: [vllm], regression: {kv_tokens: 2%, loaded: 1MiB}"), good: true},
+		{doc: engine("serve: [vllm], regression: {allocated: 2%}")}, {doc: engine("serve: [vllm], program: train.py")}, {doc: engine("serve: [vllm], source: 'a.py:b'")},
+		{doc: engine("serve: [vllm], steps: 3")}, {doc: engine("serve: [vllm], torch: 2.10")}, {doc: engine("serve: [vllm], cases: [{args: [a], at_least: {kv_tokens: 1}}]"), good: true},
+		{doc: engine("serve: [vllm], cases: [{budget: {reserved: 1}}]")}, {doc: engine("serve: [vllm], cases: [{memory_fraction: 0.5}]")},
+		{doc: program("serve: [vllm]")}, {doc: program("program: train.py, at_least: {kv_tokens: 1}")}, {doc: inModel("at_least: {kv_tokens: 1}")}, {doc: inCase("budget: {loaded: 1}")},
+		{doc: inDefaults("at_least: {kv_tokens: 1}"), good: true},
 		{doc: "version: 1\nmodels: {m: {artifact: '', device: t4, budget: {reserved: 1GiB}}}\n"},
 		{doc: "version: 1\nmodels: {'': {" + model + "}}\n"},
 		{doc: "version: 1\nmodels: {m: {artifact: a.pt, budget: {reserved: 1GiB}}}\n", unknowable: "the device may be in any of three places"},

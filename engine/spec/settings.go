@@ -15,6 +15,7 @@ import (
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/recording"
+	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/verdict"
 )
@@ -33,6 +34,7 @@ type settings struct {
 	budgets    []budgetDecl
 	fits       []fitDecl
 	regression []budgetDecl
+	atLeast    []budgetDecl
 	dims       []dimDecl
 	lengths    *[]lengthsDecl
 	varies     *[]string
@@ -43,8 +45,9 @@ type settings struct {
 
 	deviceSaid, budgetSaid bool // the key was written, even if what it holds is wrong
 
-	name, artifact, source *string // of a case; of a model
-	program, module        *string // of a model
+	name, artifact, source *string  // of a case; of a model
+	program, module        *string  // of a model
+	serve                  []string // of a model: the words of its command
 	artifactAt             Pos
 	cases                  *yaml.Node
 }
@@ -77,8 +80,11 @@ func keyRules() []keyRule {
 		{"inputs", inModel | inCase, func(r *reader, s *settings, e entry, _ string) { s.inputs = r.inputs(e) }},
 		{"dims", inModel | inCase, func(r *reader, s *settings, e entry, _ string) { s.dims = r.dims(e) }},
 		{"budget", everywhere, func(r *reader, s *settings, e entry, path string) { s.budgets, s.budgetSaid = r.budgets(e, path), true }},
+		{"at_least", everywhere, func(r *reader, s *settings, e entry, path string) {
+			s.atLeast, s.budgetSaid = r.limits(e, path+".at_least.", "a least number", leastMetrics), true
+		}},
 		{"regression", everywhere, func(r *reader, s *settings, e entry, path string) {
-			s.regression = r.limits(e, path+".regression.", "a regression")
+			s.regression = r.limits(e, path+".regression.", "a regression", report.AllMetrics())
 		}},
 		{"fits", inModel | inCase, func(r *reader, s *settings, e entry, _ string) { s.fits = r.fits(e) }},
 		{"lengths", inModel | inCase, func(r *reader, s *settings, e entry, _ string) { s.lengths = r.lengths(e) }},
@@ -172,6 +178,9 @@ func (d *document) layer(n *yaml.Node, in layers, path string) settings {
 			k.read(d.reader, &s, e, path)
 		}
 	}
+	if len(s.serve) > 0 {
+		s.args = append(slices.Clone(s.serve[1:]), s.args...)
+	}
 	return s
 }
 
@@ -190,7 +199,7 @@ func (s settings) over(lower settings) settings {
 	out := lower
 	out.artifactAt = s.artifactAt
 	out.name, out.artifact, out.source, out.cases, out.dims = s.name, s.artifact, s.source, s.cases, s.dims
-	out.program, out.module = s.program, s.module
+	out.program, out.module, out.serve = s.program, s.module, s.serve
 	out.deviceSaid, out.budgetSaid = s.deviceSaid || lower.deviceSaid, s.budgetSaid || lower.budgetSaid
 	set(&out.devices, s.devices)
 	set(&out.torch, s.torch)
@@ -202,6 +211,7 @@ func (s settings) over(lower settings) settings {
 	set(&out.varies, s.varies)
 	out.budgets = overBudgets(lower.budgets, s.budgets)
 	out.regression = overBudgets(lower.regression, s.regression)
+	out.atLeast = overBudgets(lower.atLeast, s.atLeast)
 	if s.fits != nil {
 		out.fits = s.fits
 	}

@@ -37,7 +37,8 @@ type BaselineCase struct {
 	Allocated units.Bytes      `json:"allocated"`
 	Reserved  units.Bytes      `json:"reserved"`
 	Total     *units.Bytes     `json:"total"`
-	Upper     *report.Upper    `json:"upper,omitempty"` // of an estimate: its upper figures
+	Upper     *report.Upper    `json:"upper,omitempty"`   // of an estimate: its upper figures
+	Serving   *report.Serving  `json:"serving,omitempty"` // of an engine that serves a model: its figures, in the place of the others
 	PeakAt    *BaselineSite    `json:"peak_at"`
 	Holders   []BaselineHolder `json:"holders"`
 }
@@ -59,7 +60,7 @@ type BaselineHolder struct {
 // BaselineOf is the entry of a case that ran.
 func BaselineOf(name string, r *report.Report) BaselineCase {
 	c := BaselineCase{Name: name, Run: r.Run, Quality: r.Quality, Delta: r.Delta, Allocated: r.Peak.Allocated,
-		Reserved: r.Peak.Reserved, Total: r.Peak.Total, Upper: r.Upper, Holders: []BaselineHolder{}}
+		Reserved: r.Peak.Reserved, Total: r.Peak.Total, Upper: r.Upper, Serving: r.Serving, Holders: []BaselineHolder{}}
 	if w, ok := r.Value(report.Weights); ok {
 		c.Weights = &w
 	}
@@ -87,6 +88,7 @@ func BaselineOf(name string, r *report.Report) BaselineCase {
 // Report is the entry as an account, with what an entry has.
 func (c *BaselineCase) Report() *report.Report {
 	r := &report.Report{Schema: report.Schema, Run: c.Run, Quality: c.Quality, Delta: c.Delta, Upper: c.Upper,
+		Serving:  c.Serving,
 		Baseline: report.Sizes{Allocated: max(c.Allocated-c.Delta, 0)},
 		Peak:     report.Peak{Allocated: c.Allocated, Reserved: c.Reserved, Total: c.Total}}
 	if c.Weights != nil {

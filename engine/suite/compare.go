@@ -38,7 +38,7 @@ func (r *Result) Compare(before *report.Report, from string) {
 			continue
 		}
 		b := verdict.Budget{Metric: g.Metric, Limit: allowed(was, g), Level: g.Level, Regression: true,
-			Text: g.Text + " over " + was.String() + " before", Path: g.Path, Pos: g.Pos}
+			Text: g.Text + past(g.Metric) + g.Metric.Text(was) + " before", Path: g.Path, Pos: g.Pos}
 		if was, ok := upperBefore(before, g.Metric); ok {
 			limit := allowed(was, g)
 			b.UpperLimit = &limit
@@ -91,14 +91,25 @@ func (r *Result) cannotCompare(why string) {
 // saysNoBudget: a regression: is one.
 func saysNoBudget(why string) bool { return why == verdict.NoBudget }
 
-// allowed is what a metric may come to.
+// allowed is what a metric may come to: of a number the least.
 func allowed(was units.Bytes, g spec.Regression) units.Bytes {
 	more := g.Bytes
 	if g.Percent != nil {
 		share := new(big.Rat).Mul(g.Percent, big.NewRat(int64(was), 100))
 		more = units.Bytes(new(big.Int).Quo(share.Num(), share.Denom()).Int64())
 	}
+	if g.Metric.Counts() {
+		return max(was-more, 0)
+	}
 	return was.Add(more)
+}
+
+// past is "over" of sizes, which may grow, and "under" of numbers, which may drop.
+func past(m report.Metric) string {
+	if m.Counts() {
+		return " under "
+	}
+	return " over "
 }
 
 // noBaseline is why a case with regression: cannot be compared where there is no baseline at all,

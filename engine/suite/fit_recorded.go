@@ -170,7 +170,7 @@ func (s *search) guess(low int64) int64 {
 // load is the figure of a result that is nearest to its limit: of its budgets, and of the device. Of
 // the device it is what is allocated: near its end the allocator gives back what it has cached.
 func (r *Result) load() load {
-	if r.Report.OOM != nil {
+	if r.Report.OOM != nil || r.Report.Serving != nil { // numbers of an engine fall as a dim grows
 		return load{}
 	}
 	var out load

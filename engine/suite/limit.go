@@ -21,8 +21,10 @@ type Limit struct {
 
 // String is "reserved 2.10 GiB of 2.00 GiB".
 func (l *Limit) String() string {
-	s := fmt.Sprintf("%s %s", l.Metric, l.Predicted)
-	if l.Limit > 0 {
+	s := fmt.Sprintf("%s %s", l.Metric, l.Metric.Text(l.Predicted))
+	if l.Limit > 0 && l.Metric.Counts() {
+		s += ", at least " + l.Metric.Text(l.Limit)
+	} else if l.Limit > 0 {
 		s += " of " + l.Limit.String()
 	}
 	if l.Why != "" {
@@ -36,6 +38,8 @@ func (l *Limit) String() string {
 func (r *Result) Limit(value int64) *Limit {
 	rep := r.Report
 	switch {
+	case !rep.Fits() && rep.Serving != nil:
+		return &Limit{Value: value, Metric: report.KVTokens, Why: rep.Serving.Unfit}
 	case rep.OOM != nil:
 		return &Limit{Value: value, Metric: report.Reserved, Predicted: rep.Peak.Reserved.Add(rep.OOM.Requested),
 			Limit: rep.OOM.Limit, Why: "the device's memory ends"}
@@ -58,6 +62,9 @@ func (r *Result) Limit(value int64) *Limit {
 
 // deviceLimit is the device where a case without budgets may not fit it, or nobody can say; nil where it fits.
 func deviceLimit(r *Result, value int64) *Limit {
+	if r.Report.Serving != nil {
+		return nil // the engine itself says whether it fits
+	}
 	v := verdict.Judge(r.Report, []verdict.Budget{{Metric: report.Reserved, Limit: units.Max}}, r.options)
 	if v.Outcome == verdict.Pass {
 		return nil

@@ -26,6 +26,9 @@ func (r *Result) Line() string {
 	if r.Err != nil {
 		return head + ": " + r.Err.Error()
 	}
+	if r.Report.Serving != nil && !r.Report.Serving.Fits {
+		return head + ": " + report.Headline(r.Report)
+	}
 	if r.Report.OOM != nil {
 		return fmt.Sprintf("%s: does not fit: %s asked for at %s, limit %s", head, r.Report.OOM.Requested,
 			r.Report.OOM.Moment.String(), r.Report.OOM.Limit)
@@ -168,9 +171,13 @@ func (r *Result) writeBudget(p *layout.Printer, f *verdict.Finding) {
 	if f.Outcome == verdict.Pass {
 		return
 	}
-	text := fmt.Sprintf("%s = %s (%s)", f.Path, f.Text, f.Limit.Exact())
+	text := fmt.Sprintf("%s = %s (%s)", f.Path, f.Text, f.Metric.Exact(f.Limit))
 	if f.Path == "" {
-		text = fmt.Sprintf("%s at most %s (%s)", f.Metric, f.Limit, f.Limit.Exact())
+		most := "at most"
+		if f.Metric.Counts() {
+			most = "at least"
+		}
+		text = fmt.Sprintf("%s %s %s (%s)", f.Metric, most, f.Metric.Text(f.Limit), f.Metric.Exact(f.Limit))
 	}
 	if at := fileLine(f.Pos); at != "" {
 		text = at + "  " + text
@@ -184,6 +191,9 @@ func (r *Result) writeBudget(p *layout.Printer, f *verdict.Finding) {
 // predicted is the exact bytes of both peaks, and of every other metric whose budget does not hold.
 func (r *Result) predicted() string {
 	rep := r.Report
+	if rep.Serving != nil {
+		return report.Headline(rep)
+	}
 	s := fmt.Sprintf("%s reserved, %s allocated", rep.Peak.Reserved.Exact(), rep.Peak.Allocated.Exact())
 	if w, known := rep.Value(report.Weights); known {
 		s += fmt.Sprintf(", %s of it weights", w)

@@ -22,7 +22,7 @@ import (
 
 // pairValues are a value for every key of a case, another one than its default and than the value that the model has.
 var pairValues = map[string]string{
-	"accumulate": "2", "alloc_conf": "'expandable_segments:True'", "allow": "[other-device]", "args": "[--batch, 2]", "assume": "{'net.py:3': 4}",
+	"accumulate": "2", "alloc_conf": "'expandable_segments:True'", "allow": "[other-device]", "args": "[--batch, 2]", "assume": "{'net.py:3': 4}", "at_least": "{kv_tokens: 4}",
 	"attention": "math", "autocast": "bfloat16", "budget": "{reserved: 1GiB}", "checkpoint": "['*']", "clip": "1.5",
 	"cublas_workspace": "':4096:8'", "cudnn": "9.1.0", "cwd": "scripts", "depends": "{ignore: [data/**]}", "device": "l4", "dims": "{B: 4}",
 	"dtype": "float16", "env": "{WIDTH: 2}", "fits": "{B: 8}", "flags": "{tf32: true}", "grad": "inference_mode", "inputs": `["float32[2*B,32]"]`,

@@ -100,8 +100,8 @@ func worse(a, b *Result) bool {
 func used(r *Result) float64 {
 	most := 0.0
 	for _, f := range r.Verdict.Findings {
-		if f.Known && f.Limit > 0 {
-			most = max(most, float64(f.Predicted)/float64(f.Limit))
+		if share, ok := f.Share(); ok {
+			most = max(most, share)
 		}
 	}
 	return most

@@ -53,7 +53,7 @@ const expandableSegments = "expandable_segments:True"
 
 // expandable tries segments that grow, where the case has a separate setting nothing is tried.
 func (ms *Models) expandable(ctx context.Context, c *spec.Case) string {
-	if c.Platform.AllocConf != "" {
+	if c.Platform.AllocConf != "" || c.Program.Serves() {
 		return ""
 	}
 	other := *c

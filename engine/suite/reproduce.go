@@ -35,7 +35,7 @@ func ExplainCommand(c spec.Case) string {
 // fail, and of other cases.
 func (r *Result) adviseCommand() string {
 	c := &r.Case
-	if r.Verdict.Outcome != verdict.Fail || c.Captured() == "" || c.Pos.File == "" {
+	if r.Verdict.Outcome != verdict.Fail || c.Captured() == "" || c.Program.Serves() || c.Pos.File == "" {
 		return ""
 	}
 	name, elsewhere := c.Written()

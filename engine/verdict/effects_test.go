@@ -20,6 +20,8 @@ var effects = map[note.ID]struct {
 	note.BranchBoth:         {note.Ends, "the lighter path is the lower end"},
 	note.DependsUnchecked:   {note.Exact, "the figures are those of the run; whether it is up to date is said beside them"},
 	note.DeviceRemapped:     {note.Exact, "what lies on another device in the archive counts"},
+	note.DriverEstimate:     {note.UpperTokens, "what logs have at most is the other end of tokens and requests"},
+	note.DriverUnlogged:     {note.OpenTokens, "no log says how far tokens and requests are from it"},
 	note.FixedLengths:       {note.OpenReserved, "what is cached depends on the sizes that came before"},
 	note.GradientMissing:    {note.Exact, "the run took what it took"},
 	note.IndexAssumed:       {note.Exact, "a position does not matter to memory"},
@@ -59,6 +61,8 @@ func TestEffectOfEveryNote(t *testing.T) {
 		note.Open:         {undecided, fail, pass, pass},
 		note.OpenTotal:    {pass, fail, pass, pass}, // of reserved memory
 		note.OpenReserved: {undecided, fail, pass, pass},
+		note.OpenTokens:   {pass, fail, pass, pass}, // of reserved memory: served_test.go has tokens
+		note.UpperTokens:  {pass, fail, pass, pass},
 		note.Ends:         {pass, undecided, pass, pass},
 		note.Decides:      {undecided, undecided, undecided, pass},
 		note.Partial:      {undecided, undecided, undecided, pass},

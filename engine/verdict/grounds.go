@@ -80,7 +80,10 @@ func grounds(r *report.Report, budgets []Budget, o Options) []Ground {
 // lowers says whether a note makes a figure that budgets are on less than exact. Without budgets
 // that is any figure.
 func lowers(n *report.Note, budgets []Budget) bool {
-	if e := n.ID.Effect(); e != note.OpenTotal && e != note.OpenReserved || len(budgets) == 0 {
+	switch e := n.ID.Effect(); {
+	case len(budgets) == 0:
+		return n.Lowers()
+	case e != note.OpenTotal && e != note.OpenReserved && e != note.OpenTokens && e != note.UpperTokens:
 		return n.Lowers()
 	}
 	return slices.ContainsFunc(budgets, func(b Budget) bool { return opens(n.ID.Effect(), b.Metric) })

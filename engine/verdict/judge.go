@@ -38,6 +38,8 @@ func Judge(r *report.Report, budgets []Budget, o Options) Verdict {
 	case unsettled(r, o) != nil:
 		v.Why = append(v.Why, unsettled(r, o).Text)
 	case valuesDecide(r, o):
+	case !r.Fits() && r.Serving != nil:
+		v.Why = append(v.Why, "the engine does not fit the device: "+r.Serving.Unfit)
 	case r.OOM != nil:
 		v.Why = append(v.Why, fmt.Sprintf("the run does not fit the device: %s asked for with a limit of %s",
 			r.OOM.Requested, r.OOM.Limit))
@@ -50,8 +52,8 @@ func Judge(r *report.Report, budgets []Budget, o Options) Verdict {
 func judgeOne(r *report.Report, b Budget, o Options) Finding {
 	f := Finding{Budget: b}
 	f.Predicted, f.Known = r.Value(b.Metric)
-	if f.Known && f.Predicted > b.Limit {
-		f.Over = f.Predicted - b.Limit
+	if f.Known {
+		f.Over = b.over(f.Predicted)
 	}
 	f.Outcome = f.decide(r, o)
 	if b.Level == LevelWarn && f.Outcome != Pass {
@@ -68,6 +70,9 @@ func (f *Finding) decide(r *report.Report, o Options) Outcome {
 		return Inconclusive
 	case valuesDecide(r, o) && !f.Regression: // which compares like with like
 		return f.decideValues(r, o)
+	case r.Serving != nil && !r.Serving.Fits:
+		f.Why = "the engine does not fit the device"
+		return Fail
 	case r.OOM != nil:
 		f.Why = "the run stopped where the device's memory ended"
 		return Fail
@@ -112,7 +117,11 @@ func (f *Finding) decide(r *report.Report, o Options) Outcome {
 func (f *Finding) decideUpper(r *report.Report, o Options, at Outcome) Outcome {
 	if n := tooLow(r, o, f.Metric); n != nil && at == Pass && !f.Regression {
 		f.Open = true
-		f.Why = n.Text + ": the figure may be too low, and no upper one is known"
+		wrong := "the figure may be too low, and no upper one is known"
+		if f.Metric.Counts() {
+			wrong = "the figure may be too high, and nobody knows by how much"
+		}
+		f.Why = n.Text + ": " + wrong
 		return f.undecided(o, cmp.Or(n.Settle, measureIt))
 	}
 	if !upperCounts(r, o) {
@@ -120,6 +129,9 @@ func (f *Finding) decideUpper(r *report.Report, o Options, at Outcome) Outcome {
 	}
 	limit, what := f.Limit, "the budget"
 	up, ok := r.UpperValue(f.Metric)
+	if r.Serving != nil {
+		return f.decideTokens(r, o, at)
+	}
 	if oom := upperOOM(r); oom != nil && at == Pass && (!f.Regression || f.UpperLimit != nil) {
 		f.NoRoom = true
 		cause, settle := unsure(r)
@@ -142,6 +154,18 @@ func (f *Finding) decideUpper(r *report.Report, o Options, at Outcome) Outcome {
 	return f.undecided(o, settle)
 }
 
+// decideTokens judges what an engine has left where the driver takes as much as in any log. What it was
+// before is compared with the plain prediction alone.
+func (f *Finding) decideTokens(r *report.Report, o Options, at Outcome) Outcome {
+	least, ok := r.UpperValue(f.Metric)
+	if !ok || at != Pass || f.Regression || !f.Metric.Breaks(least, f.Limit) {
+		return at
+	}
+	f.Upper, f.NoRoom = least, least == 0
+	f.Why = fmt.Sprintf("the driver takes up to %s outside of PyTorch in public logs, which leaves %s", r.Serving.Driver.Most, f.Metric.Exact(least))
+	return f.undecided(o, startIt)
+}
+
 // undecided is the outcome where the likely figure passes and the upper one does not.
 func (f *Finding) undecided(o Options, settle string) Outcome {
 	if o.Basis == ByLikely {
@@ -160,20 +184,23 @@ func tooLow(r *report.Report, o Options, m report.Metric) *report.Note {
 		switch {
 		case m == report.Weights && n.ID != note.RanksNotRun || slices.Contains(o.Allow, string(n.ID)):
 		case n.ID == note.ValueRead && (r.HasNote(note.ValueDecides) || r.HasNote(note.ValueOpen)):
-		case opens(n.ID.Effect(), m):
+		case n.ID.Effect() != note.UpperTokens && opens(n.ID.Effect(), m):
 			return n
 		}
 	}
 	return nil
 }
 
-// opens says whether a note of that effect leaves open by how much a figure is too low.
+// opens says whether a note of that effect concerns a metric: figures of it may be too low, of tokens and
+// requests too high.
 func opens(e note.Effect, m report.Metric) bool {
 	switch e {
 	case note.Open:
 		return true
 	case note.OpenTotal:
 		return m == report.Total
+	case note.OpenTokens, note.UpperTokens:
+		return m.Counts()
 	case note.OpenReserved:
 		return m == report.Total || m == report.Reserved
 	}
@@ -184,7 +211,7 @@ func opens(e note.Effect, m report.Metric) bool {
 func upperCounts(r *report.Report, o Options) bool {
 	noted := false
 	for i := range r.Notes {
-		if id := r.Notes[i].ID; id.Effect() == note.Upper {
+		if id := r.Notes[i].ID; id.Effect() == note.Upper || id.Effect() == note.UpperTokens {
 			if noted = true; !slices.Contains(o.Allow, string(id)) {
 				return true
 			}
@@ -277,6 +304,9 @@ func missing(r *report.Report) string {
 	}
 	return report.Lacking(r.Coverage.Unsupported)
 }
+
+// startIt is what makes tokens of an engine's KV cache exact.
+const startIt = "start the engine on the card"
 
 // measureIt is what makes a figure exact where no command does.
 const measureIt = "measure it on the card (memspec verify)"

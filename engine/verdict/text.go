@@ -16,8 +16,10 @@ func (f *Finding) String() string {
 		return fmt.Sprintf("%s between %s and %s, %s: %s", metricText(f.Metric), f.Lower, f.Predicted, f.limitText(),
 			f.Why)
 	}
-	s := fmt.Sprintf("%s %s, %s", metricText(f.Metric), f.Predicted, f.limitText())
+	s := fmt.Sprintf("%s %s, %s", metricText(f.Metric), f.Metric.Text(f.Predicted), f.limitText())
 	switch {
+	case f.Over > 0 && f.Metric.Counts():
+		s += fmt.Sprintf(": short by %s (-%s)", f.Metric.Text(f.Over), report.Percent(f.Over, f.Limit))
 	case f.Over > 0 && f.Limit > 0:
 		s += fmt.Sprintf(": over by %s (+%s)", inUnitOf(f.Over, f.Limit), report.Percent(f.Over, f.Limit))
 	case f.Over > 0:
@@ -32,17 +34,28 @@ func (f *Finding) String() string {
 // Held is a budget that holds, in few words: "allocated 29.0 MiB of 40.0 MiB", of a regression
 // "allocated 29.0 MiB of 29.5 MiB (regression: 2% over 28.9 MiB before)".
 func (f *Finding) Held() string {
-	s := fmt.Sprintf("%s %s of %s", f.Metric, f.Predicted, f.Limit)
+	s := f.Figures()
 	if f.Regression {
 		s += " (regression: " + f.Text + ")"
 	}
 	return s
 }
 
+// Figures are the figure and its limit: "allocated 29.0 MiB of 40.0 MiB", "kv_tokens 418,784, at least 400,000".
+func (f *Finding) Figures() string {
+	if f.Metric.Counts() {
+		return fmt.Sprintf("%s %s, at least %s", f.Metric, f.Metric.Text(f.Predicted), f.Metric.Text(f.Limit))
+	}
+	return fmt.Sprintf("%s %s of %s", f.Metric, f.Predicted, f.Limit)
+}
+
 // limitText is "budget 2.00 GiB", of a regression "regression limit 29.5 MiB (2% over 28.9 MiB before)".
 func (b *Budget) limitText() string {
 	if b.Regression {
-		return fmt.Sprintf("regression limit %s (%s)", b.Limit, b.Text)
+		return fmt.Sprintf("regression limit %s (%s)", b.Metric.Text(b.Limit), b.Text)
+	}
+	if b.Metric.Counts() {
+		return "at least " + b.Metric.Text(b.Limit)
 	}
 	return "budget " + b.Limit.String()
 }

@@ -66,6 +66,14 @@ type Budget struct {
 	UpperLimit *units.Bytes
 }
 
+// over is by how much a value breaks the budget; 0 where it keeps it.
+func (b *Budget) over(v units.Bytes) units.Bytes {
+	if !b.Metric.Breaks(v, b.Limit) {
+		return 0
+	}
+	return max(v-b.Limit, b.Limit-v)
+}
+
 // Outcome is what a case came to.
 type Outcome uint8
 
@@ -91,7 +99,7 @@ type Finding struct {
 	Outcome   Outcome
 	Predicted units.Bytes
 	Known     bool        // whether Predicted is known; a total is not where the context is not
-	Over      units.Bytes // by how much Predicted exceeds the limit, else 0
+	Over      units.Bytes // by how much Predicted exceeds the limit, or a number falls short of it; else 0
 	Lower     units.Bytes // Predicted at the lower end of data-dependent sizes; see HasLower
 	HasLower  bool
 	// where an estimate at the upper bound breaks a budget that Predicted keeps: that size; else 0
@@ -105,6 +113,19 @@ type Finding struct {
 // fit the device or is not known.
 func (f *Finding) Undecided() bool {
 	return f.Outcome == Inconclusive && (f.Upper > 0 || f.NoRoom || f.Open)
+}
+
+// Share is how much of its budget a figure takes, where it is known and the budget is not 0: a half is 0.5.
+// Of a number it is how much of the number the budget takes.
+func (f *Finding) Share() (share float64, ok bool) {
+	of, limit := f.Predicted, f.Limit
+	if f.Metric.Counts() {
+		of, limit = limit, of
+	}
+	if !f.Known || limit <= 0 {
+		return 0, false
+	}
+	return float64(of) / float64(limit), true
 }
 
 // Verdict is a case judged. Findings are in the order of the budgets.

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/memspec/memspec/engine/artifact"
 	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/exec/recorded"
 	"github.com/memspec/memspec/engine/layout"
@@ -213,6 +214,11 @@ func (f *RunFlags) Platform(artifact string) (platform.Platform, error) {
 		if d, err = device.Lookup(f.Device); err != nil {
 			return platform.Platform{}, fmt.Errorf("--device: %w", err)
 		}
+	} else if s := served(artifact); s != nil {
+		if d, err = device.Lookup(s.Device.Name); err != nil {
+			return platform.Platform{}, fmt.Errorf("got no --device: %s: %w", artifact, err)
+		}
+		d.Memory = s.Device.Memory
 	} else {
 		h := f.recording(artifact)
 		if h == nil || h.Where == recording.OnCPU {
@@ -231,6 +237,18 @@ func (f *RunFlags) Platform(artifact string) (platform.Platform, error) {
 	}
 	p.AllocConf = f.AllocConf
 	return p, p.Check()
+}
+
+// served is the recording of an engine's start; nil of another artifact.
+func served(path string) *recording.Served {
+	if ext := filepath.Ext(path); ext != ".rec" && ext != ".json" {
+		return nil
+	}
+	a, err := artifact.Open(path)
+	if err != nil {
+		return nil // opening it says why
+	}
+	return a.Served
 }
 
 // recording is the header of an artifact that is a recording with one; nil where it is none, or

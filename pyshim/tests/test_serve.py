@@ -72,6 +72,26 @@ def test_a_missing_engine_is_one_line_with_what_to_install(monkeypatch, capsys, 
     assert said.endswith("want one of 0.17.0, 0.19.0 there: pip install vllm==0.19.0\n")
 
 
+@pytest.mark.parametrize(
+    "program, gpus",
+    [
+        (["vllm", "serve", "m"], 1),
+        (["vllm", "serve", "m", "--tensor-parallel-size", "2"], 2),
+        (["vllm", "serve", "m", "-tp=4", "--pipeline_parallel_size=2"], 8),
+        (["vllm", "serve", "m", "-dp", "2", "--tensor-parallel-size"], 2),
+        (["program.py", "--tensor-parallel-size", "some"], 1),
+    ],
+)
+def test_the_number_of_gpus_follows_from_the_engines_words(program, gpus):
+    assert command.gpus(program) == gpus
+
+
+def test_an_engine_that_asks_for_more_gpus_is_started_again_with_them(possible, model, tmp_path):
+    p, found = serve(model, tmp_path, "two", "-c", TWO, str(model))
+    assert p.returncode == 0, p.stderr
+    assert found["device"]["count"] == 2 and found["driver"]["source"].endswith("; no log of Tesla T4")
+
+
 # ---- what is made up ----
 
 
@@ -97,7 +117,7 @@ def test_what_the_folder_lacks_is_made_up(files, load_format, made_up, loads, mo
     a = Object(model=str(model), load_format=load_format, tokenizer=None, skip_tokenizer_init=False, max_num_seqs=None)
     watch.Watch({"folder": str(tmp_path), "charged": [0, 0]}).make_up(a)
     said = json.loads((tmp_path / watch.ARGUMENTS).read_text())
-    assert said == {"model": str(model), "made_up": made_up, "defaults": ["max_num_seqs"]}
+    assert said == {"model": str(model), "made_up": made_up, "defaults": ["max_num_seqs"], "gpus": 1}
     assert (a.load_format, a.skip_tokenizer_init) == (loads, "tokenizer" in made_up)
 
 
@@ -151,8 +171,26 @@ def test_weights_that_would_be_quantized_twice_are_refused():
 def test_the_driver_takes_what_logs_of_the_release_have(version, mib):
     taken = driver_memory.of(version, "NVIDIA H100 80GB HBM3")
     assert taken.bytes == mib * MIB and taken.least <= taken.bytes <= taken.most
-    assert driver_memory.of(version, "NVIDIA L4").source.endswith("; no log of NVIDIA L4")
     assert driver_memory.of(version, "NVIDIA H100 80GB HBM3", 2).bytes == 2109 * MIB
+
+
+@pytest.mark.parametrize(
+    "version, card, gpus, lacks",
+    [
+        ("0.19.0", "NVIDIA H100 80GB HBM3", 1, ""),
+        ("0.17.1", "NVIDIA H100 80GB HBM3", 1, ""),
+        ("0.19.1", "NVIDIA H100 80GB HBM3", 4, ""),
+        ("0.19.0", "NVIDIA L4", 1, "NVIDIA L4"),
+        ("0.18.0", "NVIDIA H100 80GB HBM3", 1, "vLLM 0.18.0"),
+        ("0.20.0", "NVIDIA H100 80GB HBM3", 1, "vLLM 0.20.0"),
+        ("0.17.1", "NVIDIA H100 80GB HBM3", 2, "vLLM 0.17.1"),
+        ("0.19.0", "NVIDIA H100 80GB HBM3", 8, "8 GPUs"),
+        ("dev", "NVIDIA L4", 3, "NVIDIA L4, vLLM dev, 3 GPUs"),
+    ],
+)
+def test_what_no_log_has_is_said(version, card, gpus, lacks):
+    taken = driver_memory.of(version, card, gpus)
+    assert taken.logged == (not lacks) and taken.source.endswith(f"; no log of {lacks}" if lacks else " H100")
 
 
 # ---- hooks ----
@@ -224,6 +262,7 @@ def test_a_command_is_ended_with_its_processes_once_its_figures_are_there(tmp_pa
 
 FOUND = report.figures(
     "0.19.0",
+    "2.10.0",
     ["vllm", "serve", "models/qwen3-8b"],
     [Object(name="h100-sxm-80gb", driver="NVIDIA H100 80GB HBM3", memory=85045477376)],
     driver_memory.of("0.19.0", "NVIDIA H100 80GB HBM3"),
@@ -337,6 +376,19 @@ def test_json_keeps_its_schema(found):
 
 
 # ---- a start, of the fake engine ----
+
+
+TWO = """
+import sys
+from vllm.engine.arg_utils import EngineArgs
+arguments = EngineArgs(sys.argv[1])
+arguments.tensor_parallel_size = 2
+config = arguments.create_engine_config()
+import torch
+assert torch.cuda.device_count() == 2
+from vllm.v1.engine.core import EngineCore
+EngineCore(config)
+"""
 
 
 def serve(model, tmp_path, how="", *program):

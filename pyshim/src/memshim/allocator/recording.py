@@ -86,13 +86,26 @@ MOST_HEADER = 64 << 20  # characters: memspec reads as many bytes
 
 
 def header(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Of a .rec of ours."""
+    """Of a .rec of ours; of an engine's start all of it."""
+    with open_regular(path) as file:
+        plain = file.read(1) == b"{"
+    if plain:
+        return _plain(path)
     with open_regular(path) as file, gzip.open(file, "rt", encoding="utf-8") as f:
         line = f.readline(MOST_HEADER + 1)
     if len(line) > MOST_HEADER:
         raise ValueError(f"{os.fspath(path)}: got a first line of more than {MOST_HEADER} characters")
     record: dict[str, Any] = json.loads(line)["record"]
     return record
+
+
+def _plain(path: str | os.PathLike[str]) -> dict[str, Any]:
+    with open_regular(path) as file:
+        text = file.read(MOST_HEADER + 1)
+    if len(text) > MOST_HEADER:
+        raise ValueError(f"{os.fspath(path)}: got more than {MOST_HEADER} bytes")
+    found: dict[str, Any] = json.loads(text)
+    return found
 
 
 class Contents(NamedTuple):

@@ -19,7 +19,7 @@ from memshim.origin.dependencies import Depends
 from memshim.pretend.device import Device, of_case
 
 RANKS = ".ranks.json"  # the file that lists the recordings of a case's ranks (engine/recording/FORMAT.md)
-OF_CASE = "--of-case"  # of memshim run: a file with a case, as memspec cases states it
+OF_CASE = "--of-case"  # of memshim run and memshim serve: a file with a case, as memspec cases states it
 LINES = 3  # of the program's last words, where it fails
 
 
@@ -77,7 +77,7 @@ def words(case: dict[str, Any]) -> list[str]:
     """The program's command: a script's path is as its working folder has it."""
     program = case["program"]
     first, *rest = program["words"]
-    if first == "-m":
+    if first == "-m" or program["serve"] and not first.endswith(".py"):
         return list(program["words"])
     script = os.path.abspath(os.path.join(case["dir"], first))
     return [os.path.relpath(script, os.path.abspath(program["cwd"])), *rest]
@@ -91,6 +91,8 @@ def capture(case: dict[str, Any], path: str, timeout: float) -> int:
     with tempfile.TemporaryDirectory(prefix="memshim-") as folder:
         at = Path(folder)
         (at / "case.json").write_text(json.dumps({"case": case, "path": os.path.abspath(path)}), encoding="utf-8")
+        if program["serve"]:
+            return _capture_engine(case, path, at, timeout)
         command = [
             sys.executable,
             "-m",
@@ -115,6 +117,18 @@ def capture(case: dict[str, Any], path: str, timeout: float) -> int:
             recording.write(data, path)
             return len(data)
         raise _failed(report, len(found), said)
+
+
+def _capture_engine(case: dict[str, Any], path: str, at: Path, timeout: float) -> int:
+    """Write the recording of an engine's start; its size. Errors: MeasureError."""
+    command = [sys.executable, "-m", "memshim", "serve", "--on", case["device"]["name"], OF_CASE, str(at / "case.json")]
+    said = _run([*command, "-o", str(at / "out.rec"), "--", *words(case)], case["program"]["cwd"], at / "said", timeout)
+    if not (at / "out.rec").exists():
+        told = [line.removeprefix("memshim serve: ") for line in said]
+        raise ModelError("; ".join(told[:1] + told[1:][-LINES:]) or "memshim serve left no recording")
+    data = (at / "out.rec").read_bytes()
+    recording.write(data, path)
+    return len(data)
 
 
 def options(program: dict[str, Any]) -> list[str]:

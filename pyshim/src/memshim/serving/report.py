@@ -14,6 +14,7 @@ TRIED = ("0.17.0", "0.19.0")  # releases of vLLM that started, and the last was 
 
 def figures(
     version: str,
+    torch: str,
     program: list[str],
     cards: list[Device],
     taken: Taken,
@@ -27,6 +28,7 @@ def figures(
     return {
         "schema": SCHEMA,
         "engine": {"name": "vllm", "release": version},
+        "torch": torch,
         "command": program,
         "model": arguments.get("model"),
         "made_up": arguments.get("made_up", []),

@@ -1,9 +1,11 @@
 """In every process of an engine under `memshim serve`: what is missing of the model is made up, the
-driver's memory is charged, and the engine's figures are read from its objects.
+driver's memory is charged, and the engine's figures are read from its objects. Where they are to be
+recorded, so is what the engine's processes read.
 
 Started by startup/sitecustomize.py, where the environment asks for it. The engine's classes are
 wrapped as they are imported; what they compute is the engine's. A process leaves files in the
-command's folder: arguments.json, worker.RANK.json, engine.json, error.PID.json.
+command's folder: arguments.json, worker.RANK.json, engine.json, error.PID.json, reads.PID.json,
+made.json.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 import functools
 import importlib
 import json
+import math
 import os
 import sys
 import time
@@ -22,13 +25,18 @@ from typing import Any
 
 from memshim.files import write_whole
 from memshim.gpu.failure import first_line, out_of_memory
+from memshim.origin import reads
+from memshim.origin.dependencies import Depends
 from memshim.pretend.after_import import After
 from memshim.serving import model_folder
 
-# JSON: the folder for this module's files, and the bytes that are charged for the driver: of one GPU,
-# and of each of several.
+# JSON: the folder for this module's files, the bytes that are charged for the driver (of one GPU, and of
+# each of several), and of a recording its file, the script that makes the engine ("" for none), the
+# folder that paths start from, the command and depends: (command.py).
 WANTED = "MEMSPEC_SERVE"
 ARGUMENTS, ENGINE, WORKERS, ERRORS = "arguments.json", "engine.json", "worker.*.json", "error.*.json"
+READS, MADE = "reads.*.json", "made.json"
+PARALLEL = ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size")  # GPUs, as they multiply
 CACHES = "vllm.v1.core.kv_cache_utils"
 QUANTIZED = "_already_called_process_weights_after_loading"  # of a layer, by the engine
 _SEEN = "_memshim_seen"  # of an error that is written already
@@ -78,8 +86,11 @@ class Watch:
     def __init__(self, wanted: dict[str, Any]) -> None:
         self.folder = Path(wanted["folder"])
         self.of_one, self.of_several = map(int, wanted["charged"])
+        self.recording: dict[str, Any] = wanted.get("recording") or {}
 
     def begin(self) -> None:
+        if self.recording:
+            reads.Reads().begin()
         After("vllm.engine.arg_utils", self.arguments)
         After("vllm.model_executor.model_loader.dummy_loader", self.dummy_weights)
         After("vllm.v1.worker.gpu_worker", self.worker)
@@ -96,7 +107,13 @@ class Watch:
 
     def arguments(self, module: Any) -> None:
         """Whatever the engine was started by (its command, a program), its arguments pass here."""
-        self.wrap(module.EngineArgs, "create_engine_config", "arguments", before=self.make_up)
+        self.wrap(
+            module.EngineArgs,
+            "create_engine_config",
+            "arguments",
+            before=self.make_up,
+            after=lambda _: self.keep_reads(),
+        )
 
     def dummy_weights(self, module: Any) -> None:
         """Weights that are made up and quantized as they are loaded are made on the card, a layer after
@@ -173,7 +190,8 @@ class Watch:
         if arguments.load_format == "dummy":
             made_up.append("weights")
         defaults = [n for n in ("max_num_seqs", "max_num_batched_tokens") if getattr(arguments, n, 0) is None]
-        self.write(ARGUMENTS, {"model": model, "made_up": sorted(made_up), "defaults": defaults})
+        gpus = math.prod(int(getattr(arguments, name, 1) or 1) for name in PARALLEL)
+        self.write(ARGUMENTS, {"model": model, "made_up": sorted(made_up), "defaults": defaults, "gpus": gpus})
 
     def charge(self, worker: Any) -> None:
         """What the driver takes over the profile run: the engine sees it as free memory that falls."""
@@ -205,6 +223,7 @@ class Watch:
             "in_use": total - free,
         }
         self.write(WORKERS.replace("*", str(figures["rank"])), figures)
+        self.keep_reads()
 
     def watch_graphs(self, worker: Any) -> None:
         """Keep what the engine's own measurement of its CUDA graphs gives."""
@@ -241,6 +260,7 @@ class Watch:
             "eager": bool(read(config, "model_config.enforce_eager")),
             "tensor_parallel_size": int(read(config, "parallel_config.tensor_parallel_size")),
         }
+        self.make()
         self.write(ENGINE, figures)
         sys.stdout.flush()
         sys.stderr.flush()
@@ -260,9 +280,47 @@ class Watch:
             "unfit": bool(no_room) or stage in ("memory at start", "KV cache") and isinstance(error, ValueError),
             "time": time.time(),
         }
+        if what["unfit"]:
+            self.make()
         name = ERRORS.replace("*", str(os.getpid()))
         if not (self.folder / name).exists():
             self.write(name, what)
+
+    def keep_reads(self) -> None:
+        """What this process has read so far, for the one that writes made.json."""
+        seen = reads.current()
+        if not self.recording or seen is None:
+            return
+        kept = {
+            "opened": list(seen.opened),
+            "written": list(seen.written),
+            "listed": list(seen.listed),
+            "asked": [[*at, value] for at, value in seen.asked.items()],
+            "began": seen.began,
+        }
+        self.write(READS.replace("*", str(os.getpid())), kept)
+
+    def make(self) -> None:
+        """What the engine was made from: the files that its processes read, and its packages."""
+        if not self.recording or not self.folder.is_dir():
+            return
+        from memshim.origin import provenance
+
+        self.keep_reads()
+        all_read = reads.Reads()
+        for file in sorted(self.folder.glob(READS)):
+            one = json.loads(file.read_bytes())
+            all_read.opened |= dict.fromkeys(one["opened"])
+            all_read.listed |= dict.fromkeys(one["listed"])
+            all_read.written |= set(one["written"])
+            for name, by, value in one["asked"]:
+                all_read.asked.setdefault((name, by), value)
+            all_read.began = min(all_read.began or one["began"], one["began"])
+        wanted = self.recording
+        depends = Depends(*map(tuple, wanted["depends"]))
+        source, folder = f"{wanted['script']}:", wanted["folder"]
+        made = provenance.made(wanted["file"], source, folder, None, wanted["command"], all_read, depends)
+        self.write(MADE, made)
 
     def write(self, name: str, what: dict[str, Any]) -> None:
         if self.folder.is_dir():  # else this process outlived the command that began it

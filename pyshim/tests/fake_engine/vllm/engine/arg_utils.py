@@ -5,12 +5,15 @@ from types import SimpleNamespace as Object
 class EngineArgs:
     def __init__(self, model):
         self.model, self.tokenizer, self.load_format, self.skip_tokenizer_init = model, None, "auto", False
-        self.max_num_seqs, self.max_num_batched_tokens = None, 64
+        self.max_num_seqs, self.max_num_batched_tokens, self.tensor_parallel_size = None, 64, 1
 
     def create_engine_config(self):
         if os.environ.get("FAKE_ENGINE") == "refuses":
             raise ValueError("architecture X is not supported\nand more lines")
         assert (self.load_format, self.skip_tokenizer_init) == ("dummy", True)
+        with open(os.path.join(self.model, "config.json")) as config:
+            assert config.read()
+        os.listdir(self.model)
         return Object(
             model_config=Object(max_model_len=128, dtype="torch.bfloat16", quantization=None, enforce_eager=True),
             scheduler_config=Object(max_num_seqs=4, max_num_batched_tokens=64),

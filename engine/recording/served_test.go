@@ -1,0 +1,76 @@
+package recording_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/recording"
+	"github.com/memspec/memspec/engine/units"
+)
+
+// servedFile is the start of vLLM with a tiny Llama, as memshim capture recorded it.
+func servedFile(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("..", "..", "testdata", "serving", name))
+	require.NoError(t, err)
+	return string(data)
+}
+
+// The figures of a recorded start, and what is left where the driver takes more.
+func TestARecordedStart(t *testing.T) {
+	s, err := recording.DecodeServed([]byte(servedFile(t, "tiny.rec")))
+	require.NoError(t, err)
+	assert.Equal(t, int64(36347), s.KV.Requests())
+	assert.Equal(t, "0.19.0", s.Made.Packages["vllm"])
+	assert.Equal(t, *s.KV, s.WithDriver(0))
+	block := s.KV.Bytes / units.Bytes(s.KV.Blocks)
+	rest := s.Least().KVMemory % block
+	assert.Equal(t, s.KV.Blocks, s.WithDriver(rest).Blocks, "what is beside whole blocks")
+	less := s.WithDriver(rest + 1)
+	assert.Equal(t, s.KV.Blocks-1, less.Blocks)
+	assert.Equal(t, s.KV.Tokens-16, less.Tokens)
+	assert.InDelta(t, s.KV.Concurrency, less.Concurrency, 0.01)
+	assert.Equal(t, int64(0), s.WithDriver(units.TiB).Tokens, "more than there is")
+
+	stated := *s
+	stated.Workers = append([]recording.ServedWorker{}, s.Workers...)
+	for i := range stated.Workers {
+		stated.Workers[i].Activation, stated.Workers[i].Outside = nil, nil
+	}
+	assert.Equal(t, *s.KV, stated.WithDriver(units.TiB), "the command states the size of the cache")
+	hybrid := *s
+	kv := *s.KV
+	kv.Tokens /= 2
+	hybrid.KV = &kv
+	assert.InDelta(t, kv.Tokens/2, hybrid.WithDriver(s.Least().KVMemory-block.Mul(kv.Blocks/2)).Tokens, 8, "tokens of several groups fall with the blocks")
+}
+
+// A recorded start that says what cannot be is refused, with what is wrong.
+func TestARecordedStartIsChecked(t *testing.T) {
+	whole := servedFile(t, "tiny.rec")
+	for _, tt := range []struct{ old, with, want string }{
+		{`"schema": 1`, `"schema": 2`, "got schema 2, want 1"},
+		{`"fits": true`, `"fits": null`, "got an engine that did not start"},
+		{`"fits": true`, `"fits": false`, "got fits false beside another kv or error"},
+		{`"count": 1`, `"count": 0`, "device: got a count of 0"},
+		{`"least": `, `"least": 9`, "driver: got sizes that are not in order"},
+		{`"loaded": `, `"loaded": -`, "worker 0: got a size below 0"},
+		{`"activation": `, `"activation": null, "was": `, "worker 0: got one of activation and outside_pytorch"},
+		{`"blocks": `, `"blocks": -`, "kv: got a number below 0"},
+		{`"concurrency": `, `"concurrency": 1e300, "was": `, "kv: got concurrency 1e+300"},
+		{`"kv_cache": `, `"kv_cache": 1, "was": `, "blocks in 1 bytes"},
+		{`"release": "`, `"release": "\u001b`, "want it printable"},
+		{`"files": [`, `"files": [{"path": "/etc/passwd", "sha256": ""}`, `got path "/etc/passwd"`},
+	} {
+		require.Contains(t, whole, tt.old)
+		_, err := recording.DecodeServed([]byte(strings.Replace(whole, tt.old, tt.with, 1)))
+		assert.ErrorContains(t, err, tt.want)
+	}
+	_, err := recording.DecodeServed([]byte("{"))
+	assert.Error(t, err)
+}
