@@ -19,6 +19,7 @@ import time
 from pathlib import Path
 
 from memshim import pretend
+from memshim.program.ranks import Wanted
 
 SPEC = """
 version: 1
@@ -256,8 +257,75 @@ def large() -> list[tuple[str, str]]:
     return out
 
 
+# Llama 3's 8B: on one of 8 ranks (FSDP2) and in one process. 10,000 collectives of a rank.
+RANKS = """
+import json, os, sys, time
+sys.path.insert(0, sys.argv[1])
+import torch, torch.distributed as dist
+from torch.distributed.fsdp import fully_shard
+from torch.nn import functional as F
+import large
+
+alone, layers = "RANK" in os.environ, int(sys.argv[2])
+start = time.process_time()
+torch.cuda.set_device(0)
+torch.set_default_dtype(torch.bfloat16)
+if alone:
+    dist.init_process_group("nccl")
+sizes = list(large.SIZES["8b"])
+sizes[2] = layers
+with torch.device("meta"):
+    model = large.Decoder(*sizes)
+if alone:
+    for layer in model.layers:
+        fully_shard(layer)
+    fully_shard(model)
+model.to_empty(device="cuda")
+optimizer = torch.optim.AdamW(model.parameters(), foreach=True)
+
+def step():
+    ids = torch.zeros(1, 4096, dtype=torch.long, device="cuda")
+    F.cross_entropy(model(ids).flatten(0, 1), ids.flatten()).backward()
+    optimizer.step()
+    optimizer.zero_grad()
+
+def spent(act):
+    start = time.process_time()
+    act()
+    return time.process_time() - start
+
+step()
+out = {"begun": time.process_time() - start, "step": min(spent(step) for _ in range(5))}
+if alone:
+    value = torch.zeros(1 << 20, device="cuda")
+    out["collectives"] = min(spent(lambda: [dist.all_reduce(value) for _ in range(10000)]) for _ in range(2))
+print(json.dumps(out))
+"""
+
+
+def ranks() -> list[tuple[str, str]]:
+    """A rank of 8, beside the same model, of a quarter of the layers, in one process; and what
+    10,000 collectives cost."""
+    scenes = str(Path(__file__).parents[1] / "tests" / "pretend" / "scenes")
+    found = {}
+    for kind in ("rank", "one process"):
+        with tempfile.TemporaryDirectory(prefix="memshim-bench-") as folder:
+            more = Wanted(8, 8).variables(0, "bench", Path(folder)) if kind == "rank" else {}
+            environ = os.environ | pretend.environment("h100-sxm-80gb") | more
+            found[kind] = [json.loads(spent([sys.executable, "-c", RANKS, scenes, "8"], environ)[1]) for _ in range(2)]
+    least = {kind: {k: min(f[k] for f in of) for k in of[0]} for kind, of in found.items()}
+    rank, one = least["rank"], least["one process"]
+    return [
+        (
+            f"8 layers of 8B, {what}",
+            f"{one[k]:.2f} s in one process, {rank[k]:.2f} s on a rank of 8 ({rank[k] / one[k]:.2f} times)",
+        )
+        for k, what in (("begun", "built, and a first step"), ("step", "a training step"))
+    ] + [("10,000 collectives of a rank", f"{rank['collectives']:.2f} s of the processor")]
+
+
 BIG = {"name": "big", "memory": "186GiB", "compute_capability": 10.0, "sms": 148}
-BENCHMARKS = {f.__name__: f for f in (imports, step, values, cases, capture, large)}
+BENCHMARKS = {f.__name__: f for f in (imports, step, values, cases, capture, large, ranks)}
 
 
 def main(arguments: list[str]) -> int:
