@@ -91,6 +91,11 @@ static void limits(ncclComm_t c) {
 	SUCCEEDS(cudaMemset(p, 1 + rank, MIB)); /* bytes alone may be an object */
 	SUCCEEDS(ncclAllGather(p, p + MIB, LIMIT + 1, UINT8, c, NULL));
 	CHECK(is_known(p + MIB, 2 * (LIMIT + 1)) && p[MIB + LIMIT] == 1 && p[MIB + LIMIT + 1] == 2);
+	memspec_pretend_unknown(p + 100 + rank, LIMIT); /* shorter objects, as long as the longest */
+	SUCCEEDS(ncclAllGather(p, p + MIB, LIMIT + 1, UINT8, c, NULL));
+	CHECK(is_known(p + MIB, 100) && p[MIB + 99] == 1 && !is_known(p + MIB + 100, 1));
+	CHECK(is_known(p + MIB + LIMIT + 1, 101) && p[MIB + LIMIT + 101] == 2 && !is_known(p + MIB + LIMIT + 102, 1));
+	SUCCEEDS(cudaMemset(p, 1 + rank, MIB));
 	SUCCEEDS(ncclAllGather(p, p + MIB, LIMIT / 4 + 1, FLOAT32, c, NULL));
 	CHECK(!is_known(p + MIB, 1));
 	SUCCEEDS(ncclBroadcast(p, p + MIB, MIB, UINT8, 0, c, NULL));

@@ -25,8 +25,8 @@ enum { LOOK = 100 }; /* milliseconds between two looks whether it lives */
 
 struct record { /* before each message; the file begins with its writer's process id */
 	uint64_t number;
-	uint32_t size;
-	int32_t value; /* enum value; of UNKNOWN no bytes follow */
+	uint32_t size, known; /* so many bytes follow */
+	uint32_t value;       /* enum value */
 };
 enum { PATH = 4096 };
 struct log { /* a file as this rank reads it, or writes it */
@@ -109,10 +109,22 @@ void exchange_send(struct exchange *x, int to, uint64_t number, const void *from
 	if (log->lost) return;
 	if (log->file < 0) begin(x, log, to);
 	if (log->lost) return;
-	enum value value = bytes_value(from, n);
-	if (x->alone && value == CHOSEN) value = UNKNOWN; /* a later rank may have other values */
-	struct record r = { number, (uint32_t)n, value };
-	append(log, &r, sizeof r, from, value == UNKNOWN ? 0 : n);
+	size_t known = exchange_known(from, n);
+	enum value value = known ? bytes_value(from, known) : UNKNOWN;
+	if (x->alone && value == CHOSEN) known = 0, value = UNKNOWN; /* a later rank may have other values */
+	struct record r = { number, (uint32_t)n, (uint32_t)known, value };
+	append(log, &r, sizeof r, from, known);
+}
+
+size_t exchange_known(const void *p, size_t n) {
+	if (!n || bytes_value(p, 1) == UNKNOWN) return 0;
+	size_t least = 1, most = n;
+	while (least < most) {
+		size_t middle = most - (most - least) / 2;
+		if (bytes_value(p, middle) == UNKNOWN) most = middle - 1;
+		else least = middle;
+	}
+	return least;
 }
 
 /* Whether a rank that has joined has ended: also one that never sent anything. */
@@ -158,7 +170,8 @@ static bool arrived(struct exchange *x, struct log *log, int from, int to, void 
 	return false;
 }
 
-enum value exchange_receive(struct exchange *x, int from, bool to_me, uint64_t number, void *to, size_t n) {
+enum value exchange_receive(struct exchange *x, int from, bool to_me, uint64_t number, void *to, size_t n, size_t *known) {
+	*known = 0;
 	if (!x->id || x->first) return UNKNOWN;
 	struct log *log = &x->logs[to_me ? 2 * x->ranks + from : from];
 	int target = to_me ? x->rank : -1;
@@ -168,9 +181,12 @@ enum value exchange_receive(struct exchange *x, int from, bool to_me, uint64_t n
 			log->lost = true; /* the ranks do not do the same: no later message is the one that is meant */
 			break;
 		}
-		bool meant = to_me || r.number == number, known = r.value != UNKNOWN;
-		if (meant && known && r.size == n) return arrived(x, log, from, target, to, n) ? (enum value)r.value : UNKNOWN;
-		if (known) log->at += r.size;
+		bool meant = to_me || r.number == number;
+		if (meant && r.known && r.size == n && arrived(x, log, from, target, to, r.known)) {
+			*known = r.known;
+			return (enum value)r.value;
+		}
+		log->at += r.known;
 		if (meant) return UNKNOWN;
 	}
 	return UNKNOWN;

@@ -251,12 +251,14 @@ static ncclResult_t gather(const void *from, void *to, size_t n, size_t at, size
 	uint64_t number = c->exchange.number++;
 	memcpy(own, from, n); /* `to` may lie over it */
 	exchange_send(&c->exchange, -1, number, from, n);
-	enum value value = bytes_value(from, n);
-	bool skipped = expected.count || (n > MOST_EXCHANGED && value == UNKNOWN); /* of numbers of a byte that are no object, nobody knows any */
+	size_t mine = exchange_known(from, n);
+	enum value value = mine ? bytes_value(from, mine) : UNKNOWN;
+	bool skipped = expected.count || (n > MOST_EXCHANGED && !mine); /* of numbers of a byte that are no object, nobody knows any */
 	receive(own + at, to, part, (size_t)c->ranks, c, s);
 	for (int i = 0; i < c->ranks && !skipped; i++) {
-		enum value its = i == c->rank ? value : exchange_receive(&c->exchange, i, false, number, theirs, n);
-		if (its != UNKNOWN) put((char *)to + (size_t)i * part, (i == c->rank ? own : theirs) + at, part, its);
+		size_t known = mine;
+		enum value its = i == c->rank ? value : exchange_receive(&c->exchange, i, false, number, theirs, n, &known);
+		if (known > at) put((char *)to + (size_t)i * part, (i == c->rank ? own : theirs) + at, known - at < part ? known - at : part, its);
 	}
 	return ncclSuccess;
 }
@@ -277,8 +279,9 @@ static ncclResult_t reduce(const void *from, void *to, size_t n, size_t at, size
 	if (to_me) receive((const char *)from + at * wide, to, part * wide, 1, c, s);
 	for (int i = 0; to_me && i < c->ranks && value != UNKNOWN; i++) {
 		if (i == c->rank) continue;
-		enum value its = exchange_receive(&c->exchange, i, false, number, more, n * wide);
-		if (its == UNKNOWN || !exchange_reduce(sum, more, n, (int)type, (int)op)) value = UNKNOWN;
+		size_t known;
+		enum value its = exchange_receive(&c->exchange, i, false, number, more, n * wide, &known);
+		if (known < n * wide || !exchange_reduce(sum, more, n, (int)type, (int)op)) value = UNKNOWN;
 		else if (its == CHOSEN) value = CHOSEN;
 	}
 	if (!to_me || value == UNKNOWN) return ncclSuccess;
@@ -362,8 +365,9 @@ static ncclResult_t await(const struct awaited *m) {
 		bytes_unknown(m->to, m->size);
 	}
 	if (!exchanged_by_all(m->c, m->size, m->type, m->stream)) return ncclSuccess;
-	enum value value = exchange_receive(&m->c->exchange, m->from, true, 0, bytes, m->size);
-	if (value != UNKNOWN) put(m->to, bytes, m->size, value);
+	size_t known;
+	enum value value = exchange_receive(&m->c->exchange, m->from, true, 0, bytes, m->size, &known);
+	if (known) put(m->to, bytes, known, value);
 	return m->c->exchange.unsent ? ncclRemoteError : ncclSuccess;
 }
 /* The same, in a group after all that this rank sends in it, for which the other may wait. */
@@ -410,9 +414,11 @@ API ncclResult_t ncclBroadcast(const void *from, void *to, size_t n, ncclDataTyp
 	}
 	if (expected.count && arrived(to, size)) return ncclSuccess;
 	char bytes[MOST_OBJECT];
-	enum value value = process ? exchange_receive(&c->exchange, root, false, number, bytes, size) : UNKNOWN;
-	if (value != UNKNOWN) {
-		put(to, bytes, size, value);
+	size_t known = 0;
+	enum value value = process ? exchange_receive(&c->exchange, root, false, number, bytes, size, &known) : UNKNOWN;
+	if (known) {
+		bytes_unknown(to, size);
+		put(to, bytes, known, value);
 		return ncclSuccess;
 	}
 	if (group.depth && group.received < MOST_RECEIVED) {
