@@ -91,7 +91,7 @@ models:
 """
 
 
-def told(report):
+def checked(report):
     """The same report, failed where `make test` may not skip for its reason."""
     if (
         os.environ.get("MEMSPEC_WHOLE")
@@ -107,12 +107,12 @@ def told(report):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport():
-    return told((yield))
+    return checked((yield))
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report():
-    return told((yield))
+    return checked((yield))
 
 
 # Of several processes of pytest-xdist's each takes a file at a time, since a file's tests share
@@ -185,6 +185,13 @@ def found_binary():
         pytest.skip(str(e))
     os.environ["MEMSPEC"] = os.path.abspath(found)
     return found
+
+
+@pytest.fixture
+def pretend_gpu():
+    """A pretend GPU can be had here; else the test is skipped."""
+    if why := pretended.missing():
+        pytest.skip(why)
 
 
 @pytest.fixture(scope="session")

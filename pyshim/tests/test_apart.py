@@ -1,6 +1,5 @@
 """Marks with on=: a test in a separate process, on a pretend GPU."""
 
-import pretended
 import pytest
 
 from memshim import pretend
@@ -59,10 +58,7 @@ def test_after():
 """
 
 
-@pytest.fixture(autouse=True)
-def possible():
-    if why := pretended.missing():
-        pytest.skip(why)
+pytestmark = pytest.mark.usefixtures("pretend_gpu")
 
 
 def test_each_in_a_process_of_its_own(run_pytest, monkeypatch):

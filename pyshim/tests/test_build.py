@@ -48,8 +48,8 @@ def test_sources(tmp_path, monkeypatch, source, shape):
 
 def test_the_case_decides_the_environment():
     case = {"cublas_workspace": "", "alloc_conf": "", "flags": {"deterministic": False}}
-    told = settings.environment(case)
-    assert {k for k, v in told.items() if v is not None} == {"TORCH_SYMBOLIZE_MODE"}, "nothing is inherited"
+    variables = settings.environment(case)
+    assert {k for k, v in variables.items() if v is not None} == {"TORCH_SYMBOLIZE_MODE"}, "nothing is inherited"
     case["flags"] = {"deterministic": True, "cudnn_v7": True}
     assert settings.environment(case)["TORCH_CUDNN_V8_API_DISABLED"] == "1"
     assert settings.environment(case)["CUBLAS_WORKSPACE_CONFIG"] == ":4096:8"

@@ -3,7 +3,6 @@ values, and the figure has the ends that those show."""
 
 import json
 
-import pretended
 import pytest
 from captured import capture, decode
 
@@ -65,10 +64,7 @@ LINE = {line.rpartition("# ")[2]: i for i, line in enumerate(ZOO.splitlines(), 1
 X = 4 << 20  # bytes of x, and of a result
 
 
-@pytest.fixture(autouse=True)
-def possible():
-    if why := pretended.missing():
-        pytest.skip(why)
+pytestmark = pytest.mark.usefixtures("pretend_gpu")
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import importlib.util
 import json
 import sys
 
-import pretended
 import pytest
 from captured import capture, decode
 
@@ -86,10 +85,7 @@ def grouped():
 LINE = {line.rpartition("# ")[2]: i for i, line in enumerate(ZOO.splitlines(), 1) if "# " in line}
 
 
-@pytest.fixture(autouse=True)
-def possible():
-    if why := pretended.missing():
-        pytest.skip(why)
+pytestmark = pytest.mark.usefixtures("pretend_gpu")
 
 
 def routed(folder, seed):

@@ -2,7 +2,6 @@
 
 import json
 
-import pretended
 import pytest
 from captured import capture, decode
 
@@ -62,10 +61,7 @@ def beams_to_the_limit(): return Beams(ends=False, beams=3)
 END = next(i for i, line in enumerate(ZOO.splitlines(), 1) if line.endswith("# end"))
 
 
-@pytest.fixture(autouse=True)
-def possible():
-    if why := pretended.missing():
-        pytest.skip(why)
+pytestmark = pytest.mark.usefixtures("pretend_gpu")
 
 
 def recorded(folder, name):

@@ -2,11 +2,11 @@
 its recording is where memspec check finds it."""
 
 import shutil
-import subprocess
 import sys
 
 import pretended
 import pytest
+import warm
 from captured import capture, decode, memshim
 
 from memshim import binary
@@ -118,11 +118,9 @@ def test_check_records_what_is_stale(project, recorded):
 
 
 def test_pytest_has_its_cases(project):
-    p = subprocess.run(
+    p = warm.run(
         [sys.executable, "-m", "pytest", "-p", "memshim.judge.plugin", "-p", "no:cacheprovider", "-rA", "memspec.yaml"],
         cwd=project,
-        capture_output=True,
-        text=True,
         timeout=120,
     )
     assert p.returncode == 0 and "2 passed" in p.stdout, p.stdout + p.stderr

@@ -1,18 +1,14 @@
 """Training steps that a case may ask for: optimizers, losses, checkpoints, clipping."""
 
 import json
-import subprocess
 import sys
 
 import pretended
 import pytest
+import warm
 from test_capture import ZOO
 
-
-@pytest.fixture(autouse=True)
-def possible():
-    if why := pretended.missing():
-        pytest.skip(why)
+pytestmark = pytest.mark.usefixtures("pretend_gpu")
 
 
 OWN = """
@@ -90,13 +86,7 @@ def test_training_steps(folder):
         "no module": {"checkpoint": {"modules": ["layers.*"], "reentrant": False}},
     }
     (folder / "zoo.py").write_text(ZOO + OWN)
-    p = subprocess.run(
-        [sys.executable, "-c", STEPS, json.dumps(cases)],
-        cwd=folder,
-        env=pretended.environment("t4"),
-        capture_output=True,
-        text=True,
-    )
+    p = warm.run([sys.executable, "-c", STEPS, json.dumps(cases)], cwd=folder, env=pretended.environment("t4"))
     (folder / "zoo.py").write_text(ZOO)
     assert p.returncode == 0, p.stderr[-3000:]
     got = json.loads(p.stdout)

@@ -2,7 +2,6 @@
 
 import json
 
-import pretended
 import pytest
 from captured import capture, decode
 
@@ -45,10 +44,7 @@ READ = next(i for i, line in enumerate(ZOO.splitlines(), 1) if line.endswith("# 
 ROWS = 4 * 256 * 8192  # bytes of x, which has too many values to be followed
 
 
-@pytest.fixture(autouse=True)
-def possible():
-    if why := pretended.missing():
-        pytest.skip(why)
+pytestmark = pytest.mark.usefixtures("pretend_gpu")
 
 
 SPEC = f"""

@@ -105,7 +105,7 @@ def test_disagreement_fails_and_an_under_estimate_is_marked(case, answer, measur
         under
     ]
     assert got.text.splitlines()[-1].strip() == "reproduce  memspec verify --case 'net[B=1]' memspec.yaml"
-    assert "memshim-" not in got.text, "no temporary folder is told"
+    assert "memshim-" not in got.text, "no temporary folder is printed"
     text = " ".join(got.text.split())  # in one line, however wide it was laid out
     assert (
         "UNDER-ESTIMATED by" in text

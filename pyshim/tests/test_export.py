@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pretended
 import pytest
+import warm
 
 import memshim
 from memshim import binary
@@ -40,12 +41,12 @@ def test_memspec_reads_it_stripped_or_not(project, kind):
     small = memshim.export(model, project / "new" / "small.pt", kind=kind, strip=True, x=x)
     assert model.training, "as it was"
     for file, inputs in (("whole.pt", ["float32[2,3,16,16]"]), ("new/small.pt", ["x=float32[2,3,16,16]"])):
-        told = json.loads((project / f"{file}.inputs.json").read_text())
-        assert told.pop("eager", None) is not None if kind == "trace" else True, "the program that eager runs"
-        assert told.pop("contiguous", False) is False, "no attention asks for it"
-        assert told.pop("modules", []) == [], "no buffers alone"
-        assert told.pop("retyped", {"autocast": "", "dtype": ""}) == {"autocast": "", "dtype": ""}, "no casts"
-        assert told == {"inputs": inputs}
+        sidecar = json.loads((project / f"{file}.inputs.json").read_text())
+        assert sidecar.pop("eager", None) is not None if kind == "trace" else True, "the program that eager runs"
+        assert sidecar.pop("contiguous", False) is False, "no attention asks for it"
+        assert sidecar.pop("modules", []) == [], "no buffers alone"
+        assert sidecar.pop("retyped", {"autocast": "", "dtype": ""}) == {"autocast": "", "dtype": ""}, "no casts"
+        assert sidecar == {"inputs": inputs}
     assert small.stat().st_size < whole.stat().st_size - 40_000
     a, b = estimate(whole), estimate(small)
     assert a["peak"] == b["peak"] and a["weights"] == b["weights"] > 60_000
@@ -116,25 +117,27 @@ def test_a_model_that_cannot_be_scripted_is_traced(project, capsys):
     (project / "odd.py").write_text(ODD)
     words = ["odd.py:Listed", "--input", "x=float32[2,8]"]
     assert main([*words, "-o", "odd.pt"]) == 0
-    told = capsys.readouterr()
-    assert told.out == "odd.pt\n"
-    assert told.err.startswith(
+    printed = capsys.readouterr()
+    assert printed.out == "odd.pt\n"
+    assert printed.err.startswith(
         "memshim: torch.jit.script refuses it (NotSupportedError: Compiled functions can't take variable number of "
         "arguments"
     )
-    assert told.err.endswith("): traced with these inputs, --kind script shows why\n") and told.err.count("\n") == 1
+    assert (
+        printed.err.endswith("): traced with these inputs, --kind script shows why\n") and printed.err.count("\n") == 1
+    )
     assert estimate("odd.pt")["weights"] > 0
     with pytest.raises(Exception, match="variable number of arguments"):
         main([*words, "-o", "named.pt", "--kind", "script"])  # what was asked for by name is not something else
 
 
-def test_a_model_that_cannot_be_traced_either_is_told_what_to_do(project, capsys):
+def test_a_model_that_cannot_be_traced_either_is_recorded_what_to_do(project, capsys):
     (project / "odd.py").write_text(ODD)
     words = ["odd.py:Named", "--input", "x=float32[2,8]"]
     assert main([*words, "-o", "odd.pt"]) == 2
-    told = capsys.readouterr().err.splitlines()[-1]
-    assert told.startswith("memshim: torch.jit.trace refuses it too (RuntimeError: Tracer cannot infer type of ")
-    assert told.endswith("): want -o odd.pt2, an exported program; or record a run of it: python -m memshim capture")
+    printed = capsys.readouterr().err.splitlines()[-1]
+    assert printed.startswith("memshim: torch.jit.trace refuses it too (RuntimeError: Tracer cannot infer type of ")
+    assert printed.endswith("): want -o odd.pt2, an exported program; or record a run of it: python -m memshim capture")
     assert not (project / "odd.pt").exists()
     assert main([*words, "-o", "odd.pt2"]) == 0, "what it said works"
     assert memspec_yaml.ask("estimate", "odd.pt2", "--device", "none")["weights"] > 0
@@ -194,10 +197,10 @@ def test_what_an_artifact_was_made_from(project, capsys):
         .replace("1568, 10)", "1568, SIZE)")
     )
     assert main(["memspec.yaml", "--strip"]) == 0
-    told = json.loads((project / "net.pt.inputs.json").read_text())
-    assert [f["path"] for f in told["made"]["files"]] == ["part.py", "zoo.py"] and told["inputs"]
-    assert told["made"]["command"] == ["python", "-m", "memshim", "export", "memspec.yaml", "--strip"]
-    assert ["fc.bias", "float32", [10]] in told["made"]["parameters"]
+    sidecar = json.loads((project / "net.pt.inputs.json").read_text())
+    assert [f["path"] for f in sidecar["made"]["files"]] == ["part.py", "zoo.py"] and sidecar["inputs"]
+    assert sidecar["made"]["command"] == ["python", "-m", "memshim", "export", "memspec.yaml", "--strip"]
+    assert ["fc.bias", "float32", [10]] in sidecar["made"]["parameters"]
     capsys.readouterr()
     assert run_check(project) == (0, "net.pt: is what its source gives\n")
     (project / "part.py").write_bytes(b"SIZE = 10\r\n")
@@ -222,12 +225,7 @@ def test_what_an_artifact_was_made_from(project, capsys):
 
 
 def run_check(folder):
-    p = subprocess.run(
-        [sys.executable, "-m", "memshim", "export", "memspec.yaml", "--check"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-    )
+    p = warm.run([sys.executable, "-m", "memshim", "export", "memspec.yaml", "--check"], cwd=folder)
     return p.returncode, p.stdout.removeprefix("a model may print\n")
 
 
@@ -240,7 +238,7 @@ class GoesByData(torch.nn.Module):
         return y.sum(1)
 
 
-def test_a_traced_archive_whose_eager_run_is_told(tmp_path):
+def test_a_traced_archive_whose_eager_run_is_recorded(tmp_path):
     path = memshim.export(GoesByData(), tmp_path / "t.pt", torch.zeros(4, 3), kind="trace")
     asked = ("estimate", str(path), "--device", "none", "--input", "float32[8,3]")
     report = memspec_yaml.ask(*asked, "--runtime", "eager")
@@ -274,8 +272,8 @@ def test_what_eager_keeps_on_the_host(tmp_path, kind):
     path = memshim.export(
         Positions(kind == "trace"), tmp_path / "p", torch.zeros(4 if kind == "trace" else 200, 3), kind=kind
     )
-    told = json.loads(path.with_name(path.name + ".inputs.json").read_text())
-    assert "eager" in told
+    sidecar = json.loads(path.with_name(path.name + ".inputs.json").read_text())
+    assert "eager" in sidecar
     report = memspec_yaml.ask(
         "estimate", str(path), "--device", "t4", "--input", "float32[200,3]", "--runtime", "eager"
     )
@@ -426,7 +424,7 @@ m = torch.nn.Sequential(torch.nn.Linear(2, 2))
 m[0].register_forward_hook(lambda *_: None)
 print(torch.compile(m, fullgraph=True, backend="eager")(torch.zeros(1, 2)).shape)
 """
-    p = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    p = warm.run([sys.executable, "-c", code])
     assert p.stdout == "torch.Size([1, 2])\n", p.stderr
 
 

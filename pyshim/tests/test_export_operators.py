@@ -21,9 +21,9 @@ class Residual(torch.nn.Module):
 
 def test_when_python_let_go_of_an_exported_programs_results(tmp_path):
     path = memshim.export(Residual(), tmp_path / "r.pt2", torch.zeros(4, 3), kind="export")
-    told = json.loads(path.with_name("r.pt2.inputs.json").read_text())
+    recorded = json.loads(path.with_name("r.pt2.inputs.json").read_text())
     # y is bound anew; the others are locals to the end
-    assert told["releases"] == [["exp", "add"], ["relu", "mul"], ["add", "mul"], ["sin", "mul"], ["mul", "mul"]]
+    assert recorded["releases"] == [["exp", "add"], ["relu", "mul"], ["add", "mul"], ["sin", "mul"], ["mul", "mul"]]
     report = memspec_yaml.ask(
         "estimate", str(path), "--device", "none", "--runtime", "eager", "--input", "float32[4,3]"
     )
@@ -84,7 +84,7 @@ class KeepsElsewhere(torch.nn.Module):
 
 
 @pytest.mark.parametrize(
-    ("model", "inputs", "told", "quality"),
+    ("model", "inputs", "recorded", "quality"),
     [
         (Residual(), (torch.zeros(4, 3),), {"same": True}, "exact"),
         (
@@ -142,13 +142,13 @@ class KeepsElsewhere(torch.nn.Module):
         "fast path",
     ],
 )
-def test_whether_the_live_model_runs_the_programs_operators(tmp_path, model, inputs, told, quality):
+def test_whether_the_live_model_runs_the_programs_operators(tmp_path, model, inputs, recorded, quality):
     """Where it does not, the program that it runs stands in the sidecar; where there is none, the
     account says so."""
     path = memshim.export(model, tmp_path / "m.pt2", *inputs, kind="export")
     sidecar = json.loads(path.with_name("m.pt2.inputs.json").read_text())
-    assert sidecar["operators"] == told
-    assert ("eager" in sidecar) == (quality == "exact" and not told["same"])
+    assert sidecar["operators"] == recorded
+    assert ("eager" in sidecar) == (quality == "exact" and not recorded["same"])
     assert not hasattr(model, "calls") or model.calls == 0, "what it writes is as before"
     report = memspec_yaml.ask(
         "estimate",
@@ -164,24 +164,24 @@ def test_whether_the_live_model_runs_the_programs_operators(tmp_path, model, inp
 
 
 @pytest.mark.parametrize("make", [Keeps, KeepsElsewhere])
-def test_of_a_model_that_keeps_what_its_first_pass_made_no_program_is_told(make):
+def test_of_a_model_that_keeps_what_its_first_pass_made_no_program_is_recorded(make):
     from memshim.exporting import command, compare_operators
 
     model = make()
-    assert command.told_of_trace(model, (torch.zeros(4, 3),), {}, compare_operators.attributes(model)) == {}
+    assert command.trace_sidecar(model, (torch.zeros(4, 3),), {}, compare_operators.attributes(model)) == {}
 
 
 @pytest.mark.parametrize(
-    ("model", "told", "eager"),
+    ("model", "recorded", "eager"),
     [
         (Residual, {"same": True}, False),
         (Asks, {"same": False, "first": "eager runs nothing where the program has aten::clone float32[4, 3]"}, True),
     ],
 )
-def test_a_model_without_values_that_reads_none(tmp_path, model, told, eager):
+def test_a_model_without_values_that_reads_none(tmp_path, model, recorded, eager):
     from torch._subclasses.fake_tensor import FakeTensorMode
 
     with FakeTensorMode():
         path = memshim.export(model(), tmp_path / "f.pt2", torch.zeros(4, 3), kind="export")
     sidecar = json.loads(path.with_name("f.pt2.inputs.json").read_text())
-    assert sidecar["operators"] == told and ("eager" in sidecar) == eager
+    assert sidecar["operators"] == recorded and ("eager" in sidecar) == eager

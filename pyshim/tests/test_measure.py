@@ -11,6 +11,7 @@ from argparse import Namespace
 from pathlib import Path
 
 import pytest
+import warm
 
 from memshim.case import errors, measure, memspec_yaml, process, record, request
 from memshim.case.build import BuildError, NothingToRun
@@ -146,7 +147,7 @@ class Interrupts(torch.nn.Module):
     def forward(self, x): raise KeyboardInterrupt
 class Deep(torch.nn.Module):
     def forward(self, x): return self.forward(x)
-class Tells(torch.nn.Module):
+class Prints(torch.nn.Module):
     def forward(self, x):
         print("memshim: all is well", file=sys.stderr)
         raise ValueError("mine")
@@ -219,7 +220,7 @@ def test_how_the_process_ends(case, project, monkeypatch, capsys, change, where,
 @pytest.mark.parametrize(
     "source, timeout, error",
     [
-        ("Tells", 60, r"^ValueError: mine \(zoo\.py:40\)$"),  # not what the model said
+        ("Prints", 60, r"^ValueError: mine \(zoo\.py:40\)$"),  # not what the model said
         ("Ends", 60, r"^the process ended without a record, as after os\._exit\(0\)$"),
         ("Crashes", 60, r"^the process ended by signal 11"),
         ("Hangs", 5, r"^not done after 5 s \(zoo\.py:48\)$"),
@@ -364,7 +365,7 @@ with request.alone("cuda"):
     other = subprocess.Popen([sys.executable, "-c", holder], stdout=subprocess.PIPE, text=True, env=environment)
     assert other.stdout.readline() == "held\n"
     start = time.monotonic()
-    p = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+    p = warm.run([sys.executable, "-c", code], env=environment)
     other.wait()
     assert p.stderr.splitlines()[-1] == "memshim: SystemExit: done (<string>:6)" and time.monotonic() - start > 2, (
         p.stderr
@@ -435,7 +436,7 @@ def test_an_answer_that_cannot_be_written_names_its_file(tmp_path, monkeypatch, 
 
     monkeypatch.setattr(request.settings, "apply", lambda case: None)
     monkeypatch.setattr(request, "run", lambda case, at, stacks: {})
-    monkeypatch.setattr(request.record, "dump", lambda told: "{}")
+    monkeypatch.setattr(request.record, "dump", lambda record: "{}")
     monkeypatch.setattr(Path, "write_bytes", full)
     asked = Namespace(where="cpu", timeout=0, stacks="none", output=str(tmp_path / "out"))
     assert request._answered("{}", asked) == errors.FAILED

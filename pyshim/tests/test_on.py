@@ -4,7 +4,6 @@ import json
 import sys
 
 import captured
-import pretended
 import pytest
 import warm
 
@@ -28,10 +27,7 @@ print("peak", torch.cuda.max_memory_allocated())
 """
 
 
-@pytest.fixture(autouse=True)
-def possible():
-    if why := pretended.missing():
-        pytest.skip(why)
+pytestmark = pytest.mark.usefixtures("pretend_gpu")
 
 
 @pytest.fixture
@@ -48,8 +44,8 @@ def memshim(folder, *arguments):
 def test_trace(folder):
     p = memshim(folder, "trace", "--on", "t4", "--json", "t.json", "use.py", "--on", "nothing")
     assert p.returncode == 0, p.stderr
-    told = json.loads((folder / "t.json").read_text())
-    assert told["where"] == "pretend" and f"peak {told['peak']}" in p.stdout, "the allocator's own peak"
+    printed = json.loads((folder / "t.json").read_text())
+    assert printed["where"] == "pretend" and f"peak {printed['peak']}" in p.stdout, "the allocator's own peak"
     assert "(allocated on a pretend GPU), reached at use.py:5 (<module>)" in p.stderr
 
 

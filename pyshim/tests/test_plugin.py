@@ -203,9 +203,9 @@ def test_a_prediction_that_grows(run_pytest, file):
     hold = [f"--memspec-baseline={file}"] * bool(file) + ["--memspec-fail-on-increase"]
     run_pytest(*update, "-k", "net[B:1] or warned").assert_outcomes(passed=2, deselected=2)
     if file:
-        told = json.loads((run_pytest.path / file).read_text())["tests"]
-        assert set(told) == {"memspec.yaml::net[B=1]", "memspec.yaml::warned"}
-        assert set(told["memspec.yaml::warned"]) == {"device", "predicted allocated", "predicted reserved"}
+        printed = json.loads((run_pytest.path / file).read_text())["tests"]
+        assert set(printed) == {"memspec.yaml::net[B=1]", "memspec.yaml::warned"}
+        assert set(printed["memspec.yaml::warned"]) == {"device", "predicted allocated", "predicted reserved"}
     run_pytest(*hold, "-k", "warned").assert_outcomes(passed=1, deselected=3)
     spec = run_pytest.path / "memspec.yaml"
     spec.write_text(spec.read_text().replace("      - dims: {B: 4}", "      - dims: {B: 64}"))

@@ -51,9 +51,9 @@ def test_ranks_are_kept_with_their_list(tmp_path, monkeypatch):
     assert capture(tmp_path, monkeypatch, rows, [0, 15]) == 23
     names = ["other-1.rank7.rec", "train-1.rank0.rec", "train-1.rank15.rec", "train-1.ranks.json"]
     assert sorted(f.name for f in tmp_path.iterdir()) == names
-    told = json.loads((tmp_path / names[-1]).read_text())
-    assert [(r["rank"], r["place"]) for r in told["ranks"]] == [(0, ""), (15, "dp 1 of 2, stage 3")]
-    assert told["not_run"] == [{"why": "experts", "ranks": [3]}]
+    summary = json.loads((tmp_path / names[-1]).read_text())
+    assert [(r["rank"], r["place"]) for r in summary["ranks"]] == [(0, ""), (15, "dp 1 of 2, stage 3")]
+    assert summary["not_run"] == [{"why": "experts", "ranks": [3]}]
     assert program_case.files(str(tmp_path / names[-1])) == [str(tmp_path / n) for n in names[1:3]]
 
 

@@ -4,7 +4,6 @@ same memory, or name, alone."""
 import sys
 import types
 
-import pretended
 import pytest
 import warm
 from captured import capture, decode
@@ -52,10 +51,7 @@ def pytorch():
 """
 
 
-@pytest.fixture(autouse=True)
-def possible():
-    if why := pretended.missing():
-        pytest.skip(why)
+pytestmark = pytest.mark.usefixtures("pretend_gpu")
 
 
 @pytest.fixture(scope="module")

@@ -132,13 +132,13 @@ def test_what_git_ignores_may_be_missing_in_another_clone(repository, watched):
     assert got["read"] == [
         {"path": "weights/local.bin", "sha256": dependencies.digest(repository / "weights/local.bin"), "ignored": True}
     ]
-    told = {"files": [], **got}
+    recorded = {"files": [], **got}
     (repository / "weights/local.bin").write_text("others")
-    assert dependencies.differences(str(repository), told, str(repository), Depends()) == [
+    assert dependencies.differences(str(repository), recorded, str(repository), Depends()) == [
         "weights/local.bin has changed"
     ]
     (repository / "weights/local.bin").unlink()
-    assert dependencies.differences(str(repository), told, str(repository), Depends()) == []
+    assert dependencies.differences(str(repository), recorded, str(repository), Depends()) == []
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root gives files to another user")
@@ -199,10 +199,10 @@ def test_files_elsewhere_have_size_and_time_and_count_for_memshim_alone(reposito
     assert got["elsewhere"] == [
         {"path": "~/hub/config.json", "size": 2, "mtime": 10**9, "sha256": dependencies.digest(file)}
     ]
-    told = {"files": [], "elsewhere": got["elsewhere"]}
+    kept = {"files": [], "elsewhere": got["elsewhere"]}
 
     def differ():
-        return dependencies.differences(str(repository), told, str(repository), Depends())
+        return dependencies.differences(str(repository), kept, str(repository), Depends())
 
     file.touch()
     assert differ() == [], "another time with the same content, as a cache that is filled again has it"
@@ -226,12 +226,12 @@ def test_a_listing_is_held_by_its_names(repository, watched, lists):
     lists(repository / "data")
     got = held(watched, repository)
     assert got["folders"] == [{"path": "data", "sha256": dependencies.listing(str(repository / "data"), [])}]
-    told = {"files": [], **got}
+    kept = {"files": [], **got}
     (repository / "data/.hidden").write_text("")
-    assert dependencies.differences(str(repository), told, str(repository), Depends()) == []
+    assert dependencies.differences(str(repository), kept, str(repository), Depends()) == []
     (repository / "data/3.csv").write_text("")
-    assert dependencies.differences(str(repository), told, str(repository), Depends()) == ["data has other files"]
-    assert dependencies.differences(str(repository), told, str(repository), Depends(ignore=("data/**",))) == []
+    assert dependencies.differences(str(repository), kept, str(repository), Depends()) == ["data has other files"]
+    assert dependencies.differences(str(repository), kept, str(repository), Depends(ignore=("data/**",))) == []
 
 
 def test_names_of_the_kinds_that_were_read_count(repository, watched):
@@ -277,15 +277,15 @@ def test_variables_that_the_projects_code_reads(repository, watched, monkeypatch
     got = held(watched, repository)["variables"]
     assert got == {"WIDTH": dependencies.hashed_value("WIDTH", "256"), "DEPTH": "", "HEADS": ""}
     assert len(got["WIDTH"]) == dependencies.HASHED and "256" not in json.dumps(got)
-    told = {"files": [], "variables": dict(sorted(got.items()))}
-    assert dependencies.differences(str(repository), told, str(repository), Depends()) == []
+    kept = {"files": [], "variables": dict(sorted(got.items()))}
+    assert dependencies.differences(str(repository), kept, str(repository), Depends()) == []
     monkeypatch.setenv("WIDTH", "25600")
     monkeypatch.setenv("DEPTH", "2")
-    assert dependencies.differences(str(repository), told, str(repository), Depends()) == [
+    assert dependencies.differences(str(repository), kept, str(repository), Depends()) == [
         "variable DEPTH has changed",
         "variable WIDTH has changed",
     ]
-    assert dependencies.differences(str(repository), told, str(repository), Depends(ignore=("$WIDTH", "$DEP*"))) == []
+    assert dependencies.differences(str(repository), kept, str(repository), Depends(ignore=("$WIDTH", "$DEP*"))) == []
 
 
 def test_variables_that_a_library_reads_are_not_held(repository, watched, tmp_path):
@@ -403,8 +403,8 @@ def test_packages_are_those_whose_modules_are_imported(tmp_path, monkeypatch):
         del sys.modules["reads_used"]
     assert got["reads-used"] == "1.2" and "reads-unused" not in got and "memshim" not in got
     (at / "Reads_Used-1.2.dist-info/METADATA").write_text("Metadata-Version: 2.1\nName: Reads_Used\nVersion: 1.3\n")
-    told = {"files": [], "packages": {"reads-used": "1.2", "not-installed-here": "1"}}
-    assert dependencies.differences(str(tmp_path), told, str(tmp_path), Depends()) == ["reads-used 1.2 → 1.3"]
+    recorded = {"files": [], "packages": {"reads-used": "1.2", "not-installed-here": "1"}}
+    assert dependencies.differences(str(tmp_path), recorded, str(tmp_path), Depends()) == ["reads-used 1.2 → 1.3"]
 
 
 # depends: of a case.
@@ -418,11 +418,11 @@ def test_depends_corrects(repository, watched, monkeypatch):
     case = Depends.of({"depends": {"ignore": ["conf/**", "$SEED"], "also": ["data/*.csv"]}})
     got = held(watched, repository, case)
     assert paths(got["read"]) == ["data/1.csv", "data/2.csv"] and got["variables"] == {}
-    told = {"files": [], **got}
-    assert dependencies.differences(str(repository), told, str(repository), case) == []
+    recorded = {"files": [], **got}
+    assert dependencies.differences(str(repository), recorded, str(repository), case) == []
     (repository / "data/3.csv").write_text("")
     (repository / "data/1.csv").unlink()
-    assert dependencies.differences(str(repository), told, str(repository), case) == [
+    assert dependencies.differences(str(repository), recorded, str(repository), case) == [
         "data/1.csv is gone",
         "data/3.csv is new",
     ]

@@ -75,7 +75,7 @@ def test_in_other_dtypes(why, body, want):
 
 
 @pytest.mark.parametrize("kind", ["export", "trace"])
-def test_the_sidecar_tells(tmp_path, kind):
+def test_the_sidecar_has_it(tmp_path, kind):
     path = memshim.export(
         net("return y.float().softmax(-1).type_as(y) @ y"), tmp_path / "net.pt", torch.randn(4, 4), kind=kind
     )

@@ -17,10 +17,7 @@ pytest.importorskip("torch")
 MIB = 1 << 20
 
 
-@pytest.fixture(autouse=True)
-def possible():
-    if why := pretended.missing():
-        pytest.skip(why)
+pytestmark = pytest.mark.usefixtures("pretend_gpu")
 
 
 def run(*arguments, stdin="", **kw):
@@ -131,14 +128,14 @@ def test_a_program_that_does_not_fit(tmp_path):
     assert p.returncode == 1 and "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB" in p.stderr, (
         "the program's own traceback"
     )
-    told = p.stderr[p.stderr.index("memshim: ") :]
-    assert told.startswith(
+    printed = p.stderr[p.stderr.index("memshim: ") :]
+    assert printed.startswith(
         "memshim: big.py on a pretend Tesla T4: does not fit: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
     )
     assert p.stderr.count("PYTORCH_CUDA_ALLOC_CONF") + p.stderr.count("PYTORCH_ALLOC_CONF") == 1, (
         "PyTorch's whole text stands there once"
     )
-    assert "out of memory: 2.00 GiB asked for at big.py:10 (<module>)" in told and "700.0 MiB" in told
+    assert "out of memory: 2.00 GiB asked for at big.py:10 (<module>)" in printed and "700.0 MiB" in printed
     assert json.loads((tmp_path / "out.json").read_text())["fits"] is False
     assert decode(tmp_path / "big.rec")[0]["oom"]["text"].startswith("CUDA out of memory. Tried to allocate 2.00 GiB")
     assert binary.call("replay", str(tmp_path / "big.rec")).code == 0
@@ -173,9 +170,9 @@ def test_a_program_that_does_not_fit_after_its_peak(tmp_path):
     (tmp_path / "later.py").write_text(LATER)
     p = run("--on", "t4", "--memory", "2GiB", "--json", "out.json", "--", "later.py", cwd=tmp_path)
     assert p.returncode == 1
-    told = p.stderr[p.stderr.index("memshim: ") :]
-    assert "peak 1.46 GiB (allocated on a pretend GPU), reached at later.py:3 (<module>)" in told
-    held = told[told.index("held when memory ran out: 900.0 MiB") :].splitlines()
+    printed = p.stderr[p.stderr.index("memshim: ") :]
+    assert "peak 1.46 GiB (allocated on a pretend GPU), reached at later.py:3 (<module>)" in printed
+    held = printed[printed.index("held when memory ran out: 900.0 MiB") :].splitlines()
     assert len(held) == 3 and held[2].split() == [
         "900.0",
         "MiB",
@@ -216,7 +213,7 @@ if __name__ == "__main__":
 """
 
 
-def test_each_process_is_told_apart(tmp_path):
+def test_each_process_is_reported_apart(tmp_path):
     (tmp_path / "spawn.py").write_text(SPAWN)
     p = run("--on", "t4", "--count", "2", "--json", "out.json", "--record", "each.rec", "--", "spawn.py", cwd=tmp_path)
     assert p.returncode == 0, p.stderr
@@ -280,7 +277,7 @@ def test_the_ends_of_what_values_decide(tmp_path):
     assert found["values"] == "most" and found["processes"][0]["devices"][0]["allocated"] == peaks["most"]
 
 
-def test_programs_that_tell_nothing(tmp_path):
+def test_programs_that_report_nothing(tmp_path):
     """No torch, ended in the middle, a module, code, a command that is no Python: the exit code is
     theirs."""
     assert run("--on", "t4", "--", "-c", "print(3)").stdout == "3\n"

@@ -9,7 +9,6 @@ import sys
 import time
 from pathlib import Path
 
-import pretended
 import pytest
 import warm
 
@@ -20,10 +19,7 @@ pytest.importorskip("torch")
 MIB = 1 << 20
 
 
-@pytest.fixture(autouse=True)
-def possible():
-    if why := pretended.missing():
-        pytest.skip(why)
+pytestmark = pytest.mark.usefixtures("pretend_gpu")
 
 
 def run(*arguments, **kw):

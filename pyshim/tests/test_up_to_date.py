@@ -123,8 +123,8 @@ def test_other_software(folder, monkeypatch):
 
 
 def test_it_tells_what_it_hangs_on(folder):
-    told = decode(folder / "net.rec")[0]["made"]
-    assert [f["path"] for f in told["files"]] == ["width.py", "zoo.py"]
-    assert told["command"][0] == "python" and sys.version.startswith(told["versions"]["python"])
+    made = decode(folder / "net.rec")[0]["made"]
+    assert [f["path"] for f in made["files"]] == ["width.py", "zoo.py"]
+    assert made["command"][0] == "python" and sys.version.startswith(made["versions"]["python"])
     assert 0 < command._changed() < os.path.getmtime(folder / "net.rec")
     assert Path(command.__file__).stat().st_mtime <= command._changed()

@@ -206,7 +206,7 @@ def the_plugin_is_there(python, project):
     assert "3 budgets: 2 pass, 1 warn, 3 not measured: " in p.stdout
 
 
-def test_setuptools_that_are_too_old_are_told(tmp_path):
+def test_setuptools_that_are_too_old_are_named(tmp_path):
     (tmp_path / "setuptools" / "command").mkdir(parents=True)
     (tmp_path / "setuptools" / "__init__.py").write_text("__version__ = '65.5.0'\nDistribution = setup = None\n")
     (tmp_path / "setuptools" / "command" / "__init__.py").write_text("")

@@ -93,13 +93,13 @@ def test_rows_are_what_the_library_says(version, device_class):
         answered, _, direction = name.partition(" ")
         direction = direction or "forward"
         if answered == version:
-            want = {group: told for group, told in answers.items() if group.split()[0] == device_class}
+            want = {group: answer for group, answer in answers.items() if group.split()[0] == device_class}
             given = {}
             for group, row in want.items() if not again else ():
                 given[group] = {
-                    line: told
-                    for line, told in zip(known["convolutions"], row)
-                    if told.endswith("/" + COMPILE[direction])
+                    line: answer
+                    for line, answer in zip(known["convolutions"], row)
+                    if answer.endswith("/" + COMPILE[direction])
                 }
             assert ask_rows.ask(known["convolutions"], process, device_class, direction, given) == want
             asked += sum(map(len, want.values()))

@@ -145,7 +145,7 @@ def test_calls_lost_alike_are_each_named_and_refused_alike_are_counted(world, ca
     ]
 
 
-def test_a_profile_that_cannot_be_written_is_told(world, tmp_path, capsys):
+def test_a_profile_that_cannot_be_written_is_an_error(world, tmp_path, capsys):
     world.groups = [group(call(1))]
     assert world.run("-o", str(tmp_path / "absent" / "p.json")) == 2
     assert (
@@ -392,7 +392,7 @@ def test_what_is_no_plain_file_is_not_opened(world, capsys):
     assert capsys.readouterr().err == f"memshim: {world.file}: got no plain file, want a workspace profile\n"
 
 
-def test_contradicting_entries_are_told(world, capsys):
+def test_contradicting_entries_are_named(world, capsys):
     entry = call(1) | {"bytes": 1, "engine": 1}
     text = json.dumps(
         {

@@ -115,11 +115,11 @@ def imports() -> list[tuple[str, str]]:
 
 
 def step() -> list[tuple[str, str]]:
-    told = [
+    figures = [
         json.loads(spent([sys.executable, "-c", STEP], os.environ | pretend.environment("t4", values=False))[1])
         for _ in range(3)
     ]
-    best = {k: min(t[k] for t in told) for k in told[0]}
+    best = {k: min(t[k] for t in figures) for k in figures[0]}
     return [("resnet50, a training step", f"{1000 * best['plain']:.1f} ms")] + [
         (f"with {k}", f"{1000 * best[k]:.1f} ms, {100 * (best[k] / best['plain'] - 1):+.0f} %") for k in list(best)[1:]
     ]
@@ -160,7 +160,7 @@ print(json.dumps(out | {"a pass without gradients": least(forward)}))
 
 def values() -> list[tuple[str, str]]:
     """What it costs that values are followed."""
-    told = [
+    figures = [
         [
             json.loads(spent([sys.executable, "-c", SMALL], os.environ | pretend.environment("t4", values=v))[1])
             for v in (False, True)
@@ -168,8 +168,8 @@ def values() -> list[tuple[str, str]]:
         for _ in range(4)
     ]
     out = []
-    for what in told[0][0]:
-        without, followed = (1000 * min(t[v][what] for t in told) for v in (0, 1))
+    for what in figures[0][0]:
+        without, followed = (1000 * min(t[v][what] for t in figures) for v in (0, 1))
         out.append(
             (
                 f"a small net, {what}",
@@ -241,17 +241,17 @@ def large() -> list[tuple[str, str]]:
         ("forward_8b", "h100-sxm-80gb", "8 billion parameters, 4,096 tokens"),
         ("forward_70b", BIG, "70 billion parameters, 8,192 tokens"),
     ):
-        told = json.loads(
+        figures = json.loads(
             spent([sys.executable, str(scene), case], os.environ | pretend.environment(device))[1]
             .strip()
             .rpartition("\n")[2]
         )[case]
-        wall, process = min(told["seconds"], key=lambda s: s[1])
+        wall, process = min(figures["seconds"], key=lambda s: s[1])
         out.append(
             (
                 what,
-                f"built in {told['built']:.1f} s; a pass {process:.2f} s of the processor, {wall:.2f} s; "
-                f"{told['host'] >> 20} MiB of the host",
+                f"built in {figures['built']:.1f} s; a pass {process:.2f} s of the processor, {wall:.2f} s; "
+                f"{figures['host'] >> 20} MiB of the host",
             )
         )
     return out

@@ -89,12 +89,12 @@ def test_a_record(server, case):
     assert lines == {8, 9, 10} and not any("::" in f["function"] for f in got["frames"]), (
         "Python's stacks, which cost nothing"
     )
-    told = record.table(got).splitlines()
-    assert told[0] == "  eager on a pretend NVIDIA GeForce RTX 4090: weights 32.0 MiB"
-    assert told[1].split() == ["baseline", "first", "steady", "above", "the", "baseline"] and [
-        x.split()[0] for x in told[2:]
+    measured = record.table(got).splitlines()
+    assert measured[0] == "  eager on a pretend NVIDIA GeForce RTX 4090: weights 32.0 MiB"
+    assert measured[1].split() == ["baseline", "first", "steady", "above", "the", "baseline"] and [
+        x.split()[0] for x in measured[2:]
     ] == list(record.METRICS)
-    assert told[2].split()[1:3] == ["36.0", "MiB"]
+    assert measured[2].split()[1:3] == ["36.0", "MiB"]
     again = on(process.Fresh(), case, stacks="all")
     assert any("::" in f["function"] for f in again["frames"]), "a record that is kept has C++ ones"
     assert [(e["action"], e["size"]) for e in again["events"]] == [(e["action"], e["size"]) for e in got["events"]], (
@@ -214,13 +214,13 @@ def test_one_of_several_gpus(server, case):
     assert first["uuid"] != second["uuid"]
     with open("zoo.py", "a") as f:
         f.write("""
-class Tells(Wide):
+class NamesDevice(Wide):
     def forward(self, x):
         raise ValueError(f"{torch.cuda.device_count()} GPU, GPU-{torch.cuda.get_device_properties(0).uuid}")
 """)
     for runner, device in ((server, first), (process.Fresh(), second)):
         with pytest.raises(errors.ModelError, match=f"1 GPU, {device['uuid']}"):
-            on(runner, case, count=2, source="zoo.py:Tells", visible=device["uuid"])
+            on(runner, case, count=2, source="zoo.py:NamesDevice", visible=device["uuid"])
 
 
 def test_check_runs_a_case_on_its_gpu_of_two(case):

@@ -70,7 +70,7 @@ def test_the_program_reads_its_own_peaks():
     del kept
 
 
-def told(t) -> tuple:
+def figures(t) -> tuple:
     return t.peak.total, t.rows(), t.peak.churn
 
 
@@ -81,16 +81,16 @@ def test_what_is_read_inside_another_is_what_is_read_alone(names):
         torch.cuda.empty_cache()
         with_it = {name: memshim.trace(file=None)}
         work(with_it)
-        alone[name] = told(with_it[name])
+        alone[name] = figures(with_it[name])
     torch.cuda.empty_cache()
     together = {name: memshim.trace(file=None) for name in names}
     with memshim.trace(file=None) as outer:
         work(together)
-    assert {name: told(t) for name, t in together.items()} == alone
+    assert {name: figures(t) for name, t in together.items()} == alone
     torch.cuda.empty_cache()
     with memshim.trace(file=None) as without:
         work({})
-    assert told(outer) == told(without), "and the outer one is as without them"
+    assert figures(outer) == figures(without), "and the outer one is as without them"
 
 
 def test_regions_may_end_in_any_order():
@@ -112,7 +112,7 @@ class Looks:
     """One of those who look, from its start to its end, and what it reported."""
 
     def __init__(self, kind: str, model: torch.nn.Module):
-        self.kind, self.model, self.told = kind, model, ()
+        self.kind, self.model, self.figures = kind, model, ()
 
     def start(self) -> None:
         torch.cuda.empty_cache()  # what is cached is the same in each run
@@ -133,19 +133,19 @@ class Looks:
         torch.cuda.empty_cache()
         if self.kind == "trace":
             self.by.stop()
-            self.told = told(self.by)
+            self.figures = figures(self.by)
         elif self.kind == "profiler":
             s = self.by.record_stats()
-            self.told = s.peak_allocated, s.peak_cached, s.parts, s.breakdown.rows, s.breakdown.phase
+            self.figures = s.peak_allocated, s.peak_cached, s.parts, s.breakdown.rows, s.breakdown.phase
             self.by.close()
         elif self.kind == "budget":
-            self.told = self.by.stop(), self.by.leaked([]), self.by.leaks(), self.by.holders()
+            self.figures = self.by.stop(), self.by.leaked([]), self.by.leaks(), self.by.holders()
             self.by.drop()
         elif self.kind == "tracker":
             change = self.by.track()
-            self.told = change.census.allocator, change.added, change.removed
+            self.figures = change.census.allocator, change.added, change.removed
         else:
-            self.told = [
+            self.figures = [
                 (e["action"], e["size"])
                 for e in memory._snapshot()["device_traces"][0]
                 if e["action"] not in ("annotate", "snapshot")
@@ -173,7 +173,7 @@ def looked_at(*kinds: str, nested: bool = True) -> list:
     for rows, do in ((100, a.start), (500, b.start), (2000, last[0].end), (1400, last[1].end)):
         do()
         some(rows)
-    return [a.told, b.told]
+    return [a.figures, b.figures]
 
 
 LOOKS = ("trace", "profiler", "budget", "tracker", "the program's own recording")
@@ -294,7 +294,7 @@ def test_a_recording_that_keeps_too_little_is_said():
     memory._record_memory_history(None)
 
 
-def test_what_the_garbage_collector_lets_go_of_is_told(monkeypatch):
+def test_what_the_garbage_collector_frees_is_reported(monkeypatch):
     """Also while the history is read: here, whenever its entries are."""
 
     class Cycle:
@@ -403,12 +403,12 @@ def test_looking_does_not_start_cuda():
 
 WITHOUT_ADDR2LINE = """
 import sys, torch, memshim
-assert "torch._dynamo" not in sys.modules, "else this tells nothing"
+assert "torch._dynamo" not in sys.modules, "else this shows nothing"
 model = torch.nn.Linear(300, 300).cuda()
 with memshim.Profiler(model, print_period=0) as p:
     model(torch.zeros(99, 300, device="cuda")).sum().backward()
     s = p.record_stats()
-assert s.parts.workspace > 1 << 20, "cuBLAS's, told by C++ frames"
+assert s.parts.workspace > 1 << 20, "cuBLAS's, recognized by C++ frames"
 with memshim.trace(file=None) as t:
     model(torch.zeros(99, 300, device="cuda")).sum().backward()
 assert not {"torch._dynamo", "torch._inductor"} & set(sys.modules), "nobody imports what the program does not"

@@ -58,7 +58,7 @@ def test_start_stop_report_and_a_decorator(capsys):
     t.start()
     x = torch.empty(3 * MIB, dtype=torch.uint8, device="cuda")
     peak = t.stop()
-    assert peak.churn == len(x) == 3 * MIB and not capsys.readouterr().out, "told when it is asked for"
+    assert peak.churn == len(x) == 3 * MIB and not capsys.readouterr().out, "printed when it is asked for"
     t.report()
     assert capsys.readouterr().out == t.table() + "\n"
 

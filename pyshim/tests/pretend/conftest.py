@@ -3,11 +3,11 @@ saw, as one JSON object: case → result. A case that raised has {"error": type,
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import warm
 
 from memshim import pretend
 from memshim.pretend import build, support
@@ -45,7 +45,7 @@ def play(scene, device="t4", *arguments, environ=(), **options):
     command = [sys.executable, *(["-c", scene] if "\n" in scene else [str(SCENES / f"{scene}.py")]), *arguments]
     env = os.environ | pretend.environment(device, **options) | dict(environ)
     env["PYTHONPATH"] = os.pathsep.join([str(SCENES), env.get("PYTHONPATH", "")])
-    p = subprocess.run(command, env=env, capture_output=True, text=True, timeout=600)
+    p = warm.run(command, env=env, timeout=600)
     words = " ".join(command[:2] if "\n" not in scene else command[:1])
     again = f"reproduce: memshim.pretend.environment({device!r}, **{options}) and {words}"
     assert p.returncode == 0, f"{p.stderr[-3000:]}\n{again}"

@@ -84,7 +84,7 @@ def test_what_a_user_may_want_stays(home, tmp_path):
     own.mkdir()
     for why, p in {
         "a folder that TORCHINDUCTOR_CACHE_DIR names": makes("", str(own)),
-        "code whose place the log tells": makes("", TORCH_LOGS="+dynamo,output_code"),
+        "code whose place the log has": makes("", TORCH_LOGS="+dynamo,output_code"),
         "a package": makes("open(os.path.join(made, 'net.pt2'), 'w').close()"),
     }.items():
         p[0].communicate()

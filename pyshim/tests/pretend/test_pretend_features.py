@@ -3,10 +3,10 @@ known to take."""
 
 import json
 import os
-import subprocess
 import sys
 
 import pytest
+import warm
 
 from memshim import pretend
 from memshim.pretend import support
@@ -232,13 +232,7 @@ def test_torchrun(tmp_path):
     program = tmp_path / "train.py"
     program.write_text(RANKS)
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(program)]
-    p = subprocess.run(
-        command,
-        env=os.environ | pretend.environment(["t4", "a100-sxm-40gb"]),
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    p = warm.run(command, env=os.environ | pretend.environment(["t4", "a100-sxm-40gb"]))
     assert p.returncode == 0, p.stderr[-3000:]
     found = [json.loads((tmp_path / f"{rank}.json").read_text()) for rank in range(2)]
     assert [name for name, _ in found] == ["Tesla T4", "NVIDIA A100-SXM4-40GB"] and all(

@@ -78,10 +78,10 @@ def main() -> None:
             for strides, shape in pick.sample(cases, min(len(cases), 90)):
                 x = torch.empty_strided(sizes, strides, device="cuda")
                 try:
-                    told = str(list(x.view(shape).stride()))
+                    strides_text = str(list(x.view(shape).stride()))
                 except (RuntimeError, ValueError):
-                    told = "refused"
-                lines.append(f"{list(sizes)} {list(strides)} {list(shape)} {told}".replace(", ", ","))
+                    strides_text = "refused"
+                lines.append(f"{list(sizes)} {list(strides)} {list(shape)} {strides_text}".replace(", ", ","))
     out.write_text("\n".join(lines) + "\n")
     print(out, len(lines))
 

@@ -225,8 +225,8 @@ class Job:
                 notes.append(f"{name} failed: {why}")
             got.artifact = shown
             if not why:
-                told, why = self.apart(lambda: self.second(stripped, got.ops))
-                got.witness = f"failed {why}" if why else got.against(told)
+                recorded, why = self.apart(lambda: self.second(stripped, got.ops))
+                got.witness = f"failed {why}" if why else got.against(recorded)
                 if got.witness != "same events":
                     notes.append(f"{name}: births {got.births()} peak {got.peak()}; on CPU {got.witness}")
             streams.append(got)

@@ -51,14 +51,14 @@ class Stream:
                 live -= sizes[e.index]
         return most
 
-    def against(self, told: list[tuple[int, int]]) -> str:
+    def against(self, recorded: list[tuple[int, int]]) -> str:
         """Compares with the second test: as strong a statement as holds.
 
         Storages of one number are set apart on both sides: a CPU run makes one of each Python
         scalar.
         """
         here = _without_scalars([(e.index, e.size) for e in self.events])
-        there = _without_scalars(told)
+        there = _without_scalars(recorded)
         if here == there:
             return "same events"
         other = Stream("", events=[Event(i, size, "?" if size else "") for i, size in there])
@@ -70,11 +70,11 @@ class Stream:
         return [(e.index, e.size, e.op) for e in self.events] + [("end", *self.end), ("kept", *self.kept)]
 
 
-def _without_scalars(told: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def _without_scalars(recorded: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Leaves births of at most SCALAR bytes and their deaths out, and numbers the rest anew."""
     numbers: dict[int, int] = {}
     out: list[tuple[int, int]] = []
-    for index, size in told:
+    for index, size in recorded:
         if size > SCALAR:
             numbers[index] = len(numbers)
             out.append((numbers[index], size))
@@ -83,10 +83,10 @@ def _without_scalars(told: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return out
 
 
-def _between(told: list[tuple[int, int]]) -> list[tuple[int, set[int]]]:
+def _between(recorded: list[tuple[int, int]]) -> list[tuple[int, set[int]]]:
     """Each birth's size and the set of deaths that follow it."""
     out: list[tuple[int, set[int]]] = []
-    for index, size in told:
+    for index, size in recorded:
         if size:
             out.append((size, set()))
         else:

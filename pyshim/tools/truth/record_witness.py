@@ -49,19 +49,19 @@ def witness(call: Callable[..., Any], inputs: tuple, ops: set[str]) -> list[tupl
                 events.append((node.start_time_ns, fields.ptr, fields.alloc_size, node))
     events.sort(key=lambda e: e[0])
     scratch = _scratch(events, ops)
-    told: list[tuple[int, int]] = []
+    recorded: list[tuple[int, int]] = []
     born: dict[int, int] = {}
     count = 0
     for n, (_, pointer, size, _) in enumerate(events):
         if n in scratch:
             continue
         if size > 0:
-            told.append((count, size))
+            recorded.append((count, size))
             born[pointer] = count
             count += 1
         elif pointer in born:  # what existed before is none of the pass's
-            told.append((born.pop(pointer), 0))
-    return told
+            recorded.append((born.pop(pointer), 0))
+    return recorded
 
 
 def _scratch(events: list[tuple[int, int, int, Any]], ops: set[str]) -> set[int]:

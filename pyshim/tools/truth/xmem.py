@@ -200,8 +200,8 @@ def runs(kind: str) -> Iterator[tuple[dict[str, str], dict[str, dict[str, Any]]]
     both = kind == "convolutional" and NEWER in os.environ
     plain = {k: v for k, v in os.environ.items() if k != NEWER}
     by_formula = forked_rows.results(__file__, measured([kind]), plain)
-    for row, told in forked_rows.results(__file__, measured([kind])):
-        yield row, {OURS: told, **({FORMULA: next(by_formula)[1]} if both else {})}
+    for row, measured_row in forked_rows.results(__file__, measured([kind])):
+        yield row, {OURS: measured_row, **({FORMULA: next(by_formula)[1]} if both else {})}
 
 
 def apart(pairs: list[tuple[int, int]]) -> str:
@@ -232,7 +232,7 @@ def main() -> int:
         head = " ".join(f"{n:>9}" for n in errors)
         print(f"{'model, optimizer, batch':46} {'zero_grad':>15} {'GPU':>14} {'measured':>8} {'pretend':>8} {head}")
         for row, results in runs(kind):
-            told = results[OURS]
+            measured_row = results[OURS]
             given = {n: r.get("reserved") for n, r in results.items()} | {n: row[n] for n in ESTIMATORS}
             found = {n: off(row, v) for n, v in given.items()}
             for n, e in found.items():
@@ -240,9 +240,9 @@ def main() -> int:
                     errors[n].append(e)
             if given[OURS] and given.get(FORMULA):
                 pairs.append((given[FORMULA], given[OURS]))
-            notes.update(told.get("notes", ()))
+            notes.update(measured_row.get("notes", ()))
             name = f"{row['model']}, {row['optimizer']}, {row['batch']}"
-            ours = f"{told['reserved'] / MIB:8.0f}" if "reserved" in told else told["error"]
+            ours = f"{measured_row['reserved'] / MIB:8.0f}" if "reserved" in measured_row else measured_row["error"]
             size, place = int(row["measured"]) / MIB, row["zero_grad"] or "not recorded"
             cells = " ".join(f"{shown(e):>9}" for e in found.values())
             print(f"{name:46} {place:>15} {row['gpu']:>14} {size:8.0f} {ours} {cells}", flush=True)

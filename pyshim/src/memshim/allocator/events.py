@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from memshim.allocator.blocks import MIN_BLOCK
 from memshim.frames import Stacks
 
 MAX_EVENTS = 10_000_000  # of the allocator's ring buffer, which grows as it fills
@@ -87,24 +85,6 @@ def read_entries(entries: list[dict[str, Any]], stacks: Stacks) -> list[Event]:
             )
         )
     return out
-
-
-def block(size: int, where: str) -> int:
-    """What an allocation counts for where its block is not known: on CUDA the request rounded up
-    (roundup_power2_divisions apart)."""
-    return -(-size // MIN_BLOCK) * MIN_BLOCK if where == "cuda" else size
-
-
-def deltas(events: list[Event], where: str) -> Iterator[tuple[Event, int]]:
-    """For each event that changes what is allocated: the event, and by how much. A free of what the
-    history never saw born is of before."""
-    # PyTorch counts a block as free when that is asked for
-    free = "free_requested" if where == "cuda" else "free_completed"
-    for e in events:
-        if e.action == "alloc":
-            yield e, block(e.size, where)
-        elif e.action == free:
-            yield e, -block(e.size, where)
 
 
 def forward_frames(lines_forward: list[str]) -> list[tuple[str, int, str]]:

@@ -158,11 +158,11 @@ class Iterations:
 
         return tree_map(lambda t: t.to("cuda:0") if isinstance(t, torch.Tensor) else t, value)
 
-    def _end(self, name: str, told: dict[str, int]) -> None:
+    def _end(self, name: str, stats: dict[str, int]) -> None:
         import torch
 
         torch.cuda.synchronize(0)
-        self.passes.append(record.phase(name, self.region.mark(), told))
+        self.passes.append(record.phase(name, self.region.mark(), stats))
 
     def owners(self) -> dict[int, Owner]:
         """What is there at the end, by address. Gradients and an optimizer's state are of the module
@@ -313,7 +313,7 @@ def reads(index: Callable[[int], int]) -> dict[str, Any]:
         return {"reads": [], "log": []}
     seen = pretend.report().reads
     number = {id(r): i for i, r in enumerate(hook.reads.found.values())}
-    told = [
+    rows = [
         {
             "file": shorten(r.file) if r.file else "",
             "line": r.line,
@@ -323,7 +323,7 @@ def reads(index: Callable[[int], int]) -> dict[str, Any]:
         }
         for r in seen
     ]
-    return {"reads": told, "log": [[number[id(r)], index(count)] for r, count in hook.reads.log]}
+    return {"reads": rows, "log": [[number[id(r)], index(count)] for r, count in hook.reads.log]}
 
 
 def open_end(r: Any) -> str:

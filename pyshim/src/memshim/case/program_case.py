@@ -175,8 +175,8 @@ def _keep_ranks(report: dict[str, Any], found: dict[int, Path], path: str) -> in
         recording.write(data, _file_of(path, r["rank"]))
         rows.append({"rank": r["rank"], "place": place(r), "sha256": hashlib.sha256(data).hexdigest()})
         size += len(data)
-    told = {"world_size": report["world_size"], "ranks": rows, "not_run": report["not_run"]}
-    write_whole(path, (json.dumps(told, indent=1) + "\n").encode())
+    summary = {"world_size": report["world_size"], "ranks": rows, "not_run": report["not_run"]}
+    write_whole(path, (json.dumps(summary, indent=1) + "\n").encode())
     stem = Path(path.removesuffix(RANKS))
     for old in stem.parent.glob(f"{stem.name}.rank*.rec"):
         if str(old) not in {_file_of(path, r["rank"]) for r in rows}:
@@ -231,8 +231,8 @@ def _failed(report: dict[str, Any] | None, recordings: int, said: list[str]) -> 
     """Why there is not one recording."""
     own = _own(said)
     if report is None:
-        told = [line.removeprefix("memshim run: ") for line in said if line.startswith("memshim run: ")]
-        return CaseError(told[-1] if told else " ".join(own) or "memshim run left no report")
+        printed = [line.removeprefix("memshim run: ") for line in said if line.startswith("memshim run: ")]
+        return CaseError(printed[-1] if printed else " ".join(own) or "memshim run left no report")
     if report["exit"]:
         last = own[-1] if own else ""
         return ModelError(f"the program ended with {report['exit']}" + (f": {last}" if last else ""))

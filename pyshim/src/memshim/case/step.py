@@ -92,13 +92,12 @@ def _with_inputs(source: str, given: tuple[Any, ...]) -> tuple[Any, list[Any], d
 
 
 @contextlib.contextmanager
-def precision(case: dict[str, Any], device: str = "cuda") -> Iterator[None]:
+def precision(case: dict[str, Any]) -> Iterator[None]:
     """The case's autocast."""
     import torch
 
-    with (
-        torch.autocast(device, dtype=getattr(torch, case["autocast"])) if case["autocast"] else contextlib.nullcontext()
-    ):
+    dtype = case["autocast"]
+    with torch.autocast("cuda", dtype=getattr(torch, dtype)) if dtype else contextlib.nullcontext():
         yield
 
 

@@ -100,7 +100,7 @@ def export(
     return path
 
 
-def tell_made(path: str | os.PathLike[str], facts: dict[str, Any]) -> None:
+def report_made(path: str | os.PathLike[str], facts: dict[str, Any]) -> None:
     """Say in an artifact's sidecar what it was made from."""
     sidecar = Path(f"{path}{SIDECAR}")
     found = json.loads(sidecar.read_text(encoding="utf-8")) if sidecar.exists() else {"inputs": []}
@@ -153,10 +153,10 @@ def _save(
         else:
             archive = torch.jit.trace(model, args)
     archive.save(file)
-    return {} if kind == "script" else told_of_trace(model, args, kwargs, before)
+    return {} if kind == "script" else trace_sidecar(model, args, kwargs, before)
 
 
-def told_of_trace(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], before: dict[str, str]) -> dict[str, Any]:
+def trace_sidecar(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], before: dict[str, str]) -> dict[str, Any]:
     """What the sidecar of a traced archive says of eager runs; nothing where no program is what
     the live model runs, or its passes differ. before: what its modules held before the first
     (operators.attributes)."""
@@ -251,7 +251,7 @@ def _export_source(a: argparse.Namespace) -> int:
         args, kwargs = inputs.make(a.input, dims)
         opened = _opened((args, kwargs), inputs.make(a.input, {name: size + 1 for name, size in dims.items()}))
     say(_write(a, model, a.output, args, kwargs, opened))
-    tell_made(
+    report_made(
         a.output,
         provenance.made(a.output, a.source, ".", model, ["python", "-m", "memshim", "export", *a.words], reads),
     )
@@ -343,7 +343,7 @@ def _export_spec(a: argparse.Namespace) -> int:
             *(w for w, given in (("--strip", a.strip), ("--kind", a.kind), (a.kind, a.kind)) if given),
         ]
         command = ["python", "-m", "memshim", "export", *words]
-        tell_made(
+        report_made(
             case["artifact"],
             provenance.made(case["artifact"], case["source"], case["dir"], model, command, reads, Depends.of(case)),
         )

@@ -73,9 +73,9 @@ def _dispatched(
     casts: list[tuple[str, bool]] = []
 
     def dispatched(function: Any, out: Any) -> None:
-        told = sizes_of(out)
-        if told and makes(function):
-            seen.append(operator_name(function) + told)
+        shapes = sizes_of(out)
+        if shapes and makes(function):
+            seen.append(operator_name(function) + shapes)
 
     def called(function: Any, args: Any, kwargs: Any, out: Any) -> None:
         if getattr(function, "__name__", "") in CASTS and isinstance(out, torch.Tensor):

@@ -93,7 +93,7 @@ class CaseItem(pytest.Item):
         except (memspec_yaml.SpecError, binary.BinaryError) as e:
             self.note("outcome", "error")
             pytest.fail(str(e), pytrace=False)
-        self.tell()
+        self.note_results()
         if "error" in (self.checked["outcome"], self.measured and self.measured.outcome):
             pytest.fail("\n".join(self.messages), pytrace=False)
 
@@ -106,7 +106,7 @@ class CaseItem(pytest.Item):
             near(self.path), self.case, machine.seen(self.config), o, lambda *a: machine.runner(self.config).measure(*a)
         )
 
-    def tell(self) -> None:
+    def note_results(self) -> None:
         """Its numbers and outcomes, by the names of memspec check --format junit."""
         for name in ("device", "torch", "runtime", "quality"):
             self.note(name, (self.checked["report"] or {}).get(name))

@@ -51,8 +51,8 @@ class Doing:
     in another, or that an optimizer steps. One for all loops, so that none reports over another; each
     reads its own modules of it (Loop.own)."""
 
-    def __init__(self, tell: Callable[[str], None] | None) -> None:
-        self._tell, self._loops, self._threads = tell, 0, threading.local()
+    def __init__(self, report: Callable[[str], None] | None) -> None:
+        self._report, self._loops, self._threads = report, 0, threading.local()
 
     def begin(self) -> None:
         self._loops += 1
@@ -61,8 +61,8 @@ class Doing:
         self._loops -= 1
         if not self._loops:
             self._threads = threading.local()
-            if self._tell:
-                self._tell("")
+            if self._report:
+                self._report("")
 
     def _stack(self) -> list[tuple[str, str]]:
         stack: list[tuple[str, str]] = self._threads.__dict__.setdefault("stack", [])
@@ -75,20 +75,20 @@ class Doing:
     def push(self, name: str) -> None:
         path = f"{self._now() or _ELSEWHERE}/{name}"
         self._stack().append((name, path))
-        if self._tell:
-            self._tell(path)
+        if self._report:
+            self._report(path)
 
     def pop(self, name: str) -> None:
         stack = self._stack()
         while stack and stack.pop()[0] != name:
             pass
-        if self._tell:
-            self._tell(self._now())
+        if self._report:
+            self._report(self._now())
 
     def outside(self) -> None:
         """This thread does nothing of a model's from here on."""
-        if self._tell:
-            self._tell(self._now() if self._stack() else BASE)
+        if self._report:
+            self._report(self._now() if self._stack() else BASE)
 
 
 _ELSEWHERE = f"{BASE}-"  # in threads that are not the main one

@@ -206,12 +206,12 @@ class Profiler:
         the model runs again nothing is recorded."""
         mine = [s for s in self.stats if s.epoch == self.epoch]
         top = max(mine, key=lambda s: (s.peak_allocated, s.breakdown is not None)) if mine else None
-        told = max((s for s in mine if s.breakdown), key=lambda s: s.peak_allocated, default=top)
-        rows = told.breakdown.rows if told and told.breakdown else []
-        lines = [_csv_row(told, row, self.where, epoch_end=True) for row in rows] if told else []
+        detailed = max((s for s in mine if s.breakdown), key=lambda s: s.peak_allocated, default=top)
+        rows = detailed.breakdown.rows if detailed and detailed.breakdown else []
+        lines = [_csv_row(detailed, row, self.where, epoch_end=True) for row in rows] if detailed else []
         label = "" if self.where == "cuda" else f" ({where.LABELS[self.where]})"
         out = [f"epoch {self.epoch}, {len(mine)} iterations{label}"]
-        out += [_iteration_line(s) for s in ([top] if told is top else [top, told]) if s]
+        out += [_iteration_line(s) for s in ([top] if detailed is top else [top, detailed]) if s]
         out += self._table(rows, "layer" if self._rows != "tensor" else "tensor") if rows else []
         self._print("\n".join(out))
         self._write_csv(lines)
@@ -279,10 +279,10 @@ def _counters(region: Region) -> tuple[Any, ...]:
         return ()
     from memshim.allocator.recorder import recorder
 
-    told = recorder.real_stats(cuda.device)
+    stats = recorder.real_stats(cuda.device)
     return tuple(
         (kind[pool]["allocated"], kind[pool]["freed"], kind[pool]["current"], kind[pool]["peak"])
-        for name, kind in told.items()
+        for name, kind in stats.items()
         if isinstance(kind, dict) and "all" in kind and not name.startswith("inactive_split")
         for pool in kind
     )
@@ -329,7 +329,7 @@ def _or(n: int | None) -> int | str:
     return "" if n is None else n
 
 
-def _csv_line(s: Stats, told: str) -> tuple[Any, ...]:
+def _csv_line(s: Stats, where_measured: str) -> tuple[Any, ...]:
     b = s.breakdown
     parts: tuple[int | str, ...] = b.parts if b else ("",) * len(Parts._fields)
     return (
@@ -348,11 +348,11 @@ def _csv_line(s: Stats, told: str) -> tuple[Any, ...]:
         b.phase if b else "",
         b.where if b else "",
         _or(s.same_as),
-        told,
+        where_measured,
     )
 
 
-def _csv_row(s: Stats, r: Row, told: str, epoch_end: bool = False) -> tuple[Any, ...]:
+def _csv_row(s: Stats, r: Row, where_measured: str, epoch_end: bool = False) -> tuple[Any, ...]:
     kind = ("epoch " if epoch_end else "") + ("tensor" if r.tensor else "layer")
     return (
         kind,
@@ -364,7 +364,7 @@ def _csv_row(s: Stats, r: Row, told: str, epoch_end: bool = False) -> tuple[Any,
         *r[3:],
         *[""] * (len(Parts._fields) - 4 + 7),
         _or(s.same_as),
-        told,
+        where_measured,
     )
 
 

@@ -189,7 +189,7 @@ class Device:
             self.whole.keep_events(False)
             self.whole.lost = f"source lines are known for the first {len(self.iterations)} iterations"
 
-    def told(self, top: int | None) -> dict[str, Any] | None:
+    def report(self, top: int | None) -> dict[str, Any] | None:
         """What it came to; None where nothing was taken of it."""
         import torch
 
@@ -350,11 +350,11 @@ class Observer:
         from memshim.pretend import writes
 
         error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)  # what ended the program
-        devices = [told for d in self.devices if (told := d.told(self._top))]
-        told = getattr(pretend, "report", None)  # of values and calls
+        devices = [device for d in self.devices if (device := d.report(self._top))]
+        report = getattr(pretend, "report", None)  # of values and calls
         seen = (
-            told().as_json()
-            if told
+            report().as_json()
+            if report
             else {
                 "exact": True,
                 "reads": [],
@@ -385,7 +385,7 @@ class Observer:
         }
         made = self._made() if self._record and devices else None
         for d in self.devices:
-            if d.recorded and any(told["index"] == d.index for told in devices):
+            if d.recorded and any(device["index"] == d.index for device in devices):
                 write_whole(
                     Path(self._folder, f"{os.getpid()}.{d.index}.rec"),
                     d.recorded.encode(d.whole, str(out["out_of_memory"]), made, self._wanted.get("case", "")),

@@ -44,17 +44,17 @@ def repeat(
         pid, statuses = launch.run(
             words, {**environ, WANTED: wanted, process_reports.FIGURES: str(folder), VALUES: values}, quiet=True
         )
-        told = process_reports.ranges(process_reports.read(folder, pid, statuses), cards)
+        reports = process_reports.ranges(process_reports.read(folder, pid, statuses), cards)
         recordings = [f.read_bytes() for f in recorded(folder, pid)]
     code = 128 - statuses[pid] if statuses[pid] < 0 else statuses[pid]
-    sure = all(d["total_range"]["high"] <= d["memory"] and not p["unsized"] for p in told for d in p["devices"])
-    fits = False if any(p["out_of_memory"] for p in told) else True if sure else None
+    sure = all(d["total_range"]["high"] <= d["memory"] and not p["unsized"] for p in reports for d in p["devices"])
+    fits = False if any(p["out_of_memory"] for p in reports) else True if sure else None
     return {
         "values": values,
         "exit": code,
         "fits": fits,
-        "failed": bool(code) and fits is not False or any(p["failed"] and not p["out_of_memory"] for p in told),
-        "peaks": peaks(told),
+        "failed": bool(code) and fits is not False or any(p["failed"] and not p["out_of_memory"] for p in reports),
+        "peaks": peaks(reports),
     }, recordings
 
 
@@ -106,8 +106,8 @@ def _read(r: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def peaks(told: list[dict[str, Any]]) -> list[dict[str, int]]:
-    return [{m: d[m] for m in ("allocated", "reserved", "total")} for p in told for d in p["devices"]]
+def peaks(reports: list[dict[str, Any]]) -> list[dict[str, int]]:
+    return [{m: d[m] for m in ("allocated", "reserved", "total")} for p in reports for d in p["devices"]]
 
 
 def judge(found: dict[str, Any], ends: list[dict[str, Any]]) -> None:

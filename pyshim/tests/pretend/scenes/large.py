@@ -80,7 +80,7 @@ def build(size, where="cuda"):
         return Decoder(*SIZES[size]).cuda()
 
 
-def told(**more):
+def result(**more):
     return {
         "allocated": torch.cuda.max_memory_allocated(),
         "reserved": torch.cuda.max_memory_reserved(),
@@ -99,7 +99,7 @@ def inference(size, length, where="cuda"):
             start, process = time.perf_counter(), time.process_time()
             model(ids)
             seconds.append([time.perf_counter() - start, time.process_time() - process])
-    return told(built=built, seconds=seconds, base=base, parameters=sum(p.numel() for p in model.parameters()))
+    return result(built=built, seconds=seconds, base=base, parameters=sum(p.numel() for p in model.parameters()))
 
 
 @case
@@ -139,7 +139,7 @@ def training_8b():
         text = str(e)
     states = [t for state in optimizer.state.values() for t in state.values() if t.is_cuda]
     held = [sum(t.numel() * t.element_size() for t in tensors) for tensors in (model.parameters(), states)]
-    return told(text=text, held=held)
+    return result(text=text, held=held)
 
 
 if __name__ == "__main__":

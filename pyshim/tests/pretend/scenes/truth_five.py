@@ -30,14 +30,14 @@ def by_itself(name):
     end, start = os.pipe()
     if os.fork() == 0:
         try:
-            told = first_pass(name)
+            result = first_pass(name)
         except Exception as e:
-            told = {"error": type(e).__name__, "text": str(e)}
-        os.write(start, json.dumps(told).encode())
+            result = {"error": type(e).__name__, "text": str(e)}
+        os.write(start, json.dumps(result).encode())
         os._exit(0)
     os.close(start)
-    with open(end) as told:
-        text = told.read()
+    with open(end) as result:
+        text = result.read()
     os.wait()
     return json.loads(text)
 

@@ -26,18 +26,18 @@ def figures(report: dict) -> dict[str, int]:
     return out
 
 
-def ran(told: dict) -> dict[str, int]:
+def ran(row: dict) -> dict[str, int]:
     return {
-        f"{phase} {m}": told[phase][i + 1] for phase in ("baseline", "first", "steady") for i, m in enumerate(METRICS)
+        f"{phase} {m}": row[phase][i + 1] for phase in ("baseline", "first", "steady") for i, m in enumerate(METRICS)
     }
 
 
-def compare(report: dict, told: dict) -> Verdict:
+def compare(report: dict, row: dict) -> Verdict:
     """exact must be equal in all six figures. An estimate is never under by more than a hundredth
     and its upper figure never under; a bound is never under."""
     if "error" in report:
         return Verdict("none", "error")
-    quality, truth, ours = report["quality"], ran(told), figures(report)
+    quality, truth, ours = report["quality"], ran(row), figures(report)
     if quality == "incomplete":
         return Verdict("none", quality)
     missing = sorted(set(truth) - set(ours))

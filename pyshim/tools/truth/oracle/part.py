@@ -87,7 +87,7 @@ def predicted(a: argparse.Namespace, cache: Path) -> list:
 
 
 def begins(entries: list, births: list[int], at: int) -> int:
-    """Where a pass begins among our entries, which tell of loading too: at the entry from which
+    """Where a pass begins among our entries, which include loading: at the entry from which
     most of the pass's first births follow."""
     sizes = [(n, e["size"]) for n, e in enumerate(entries) if e["action"] == "alloc" and n >= at]
     agree = [(sum(x == y[1] for x, y in zip(births, sizes[i:])), -i) for i in range(len(sizes))]

@@ -9,7 +9,7 @@ from oracle.compare import Verdict, compare
 from oracle.configuration import Prediction, Run
 
 CAUSES = {
-    "locals-unknown": "the archive does not tell Python's names (locals-unknown)",
+    "locals-unknown": "the archive does not record Python's names (locals-unknown)",
     "operators-differ": "the live model runs other operators (operators-differ)",
 }
 HOLDS = ("equal", "within", "none")  # none: memspec says that it cannot say

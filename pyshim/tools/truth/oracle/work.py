@@ -105,7 +105,7 @@ def tell(model: Any, task: dict, cache: Path):
     told: dict[str, Any] = {"model": model.name, "told": ""}
     try:
         module, given = built(model), model.inputs(2)  # a size of one would be taken for the only one
-        found = command.told_of_trace(module, given, {}, compare_operators.attributes(module))
+        found = command.trace_sidecar(module, given, {}, compare_operators.attributes(module))
         if not found:
             raise ValueError("torch.export gives no program that the live model agrees with")
         path.write_bytes(trace.read_bytes())
