@@ -144,7 +144,9 @@ func (r *Result) Message(o MessageOptions) string {
 			p.Item("why", "%s", w)
 		}
 	}
-	p.Item("predicted", "%s", r.predicted())
+	if r.Report.Serving == nil || r.Report.Serving.Fits { // else the line has it
+		p.Item("predicted", "%s", r.predicted())
+	}
 	item(p, "changed", r.Change)
 	_ = r.writeBroken(w, o.Rows)
 	writeUnsupported(p, r.Report, o.Rows)

@@ -39,7 +39,7 @@ func Judge(r *report.Report, budgets []Budget, o Options) Verdict {
 		v.Why = append(v.Why, unsettled(r, o).Text)
 	case valuesDecide(r, o):
 	case !r.Fits() && r.Serving != nil:
-		v.Why = append(v.Why, "the engine does not fit the device: "+r.Serving.Unfit)
+		v.Why = append(v.Why, "does not fit: "+r.Serving.Unfit)
 	case r.OOM != nil:
 		v.Why = append(v.Why, fmt.Sprintf("the run does not fit the device: %s asked for with a limit of %s",
 			r.OOM.Requested, r.OOM.Limit))

@@ -13,12 +13,13 @@ from types import SimpleNamespace as Object
 
 import pretended
 import pytest
+from served import FOUND, NO_CACHE
 
 import memshim
 from memshim import pretend
 from memshim.pretend import library
 from memshim.program import launch
-from memshim.serving import command, driver_memory, model_folder, report, watch
+from memshim.serving import command, driver_memory, model_folder, report, start, watch
 from memshim.sizes import GIB, MIB
 
 SCHEMA = json.loads((Path(memshim.__file__).parent / "schemas" / "serving.schema.json").read_text())
@@ -39,14 +40,14 @@ def model(tmp_path):
 @pytest.mark.parametrize(
     "program, runs",
     [
-        (["vllm", "serve", "m"], ["-m", command.CLI, "serve", "m"]),
+        (["vllm", "serve", "m"], ["-m", start.CLI, "serve", "m"]),
         (["-m", "vllm.entrypoints.openai.api_server"], ["-m", "vllm.entrypoints.openai.api_server"]),
         (["python", "-m", "vllm.entrypoints.openai.api_server"], ["-m", "vllm.entrypoints.openai.api_server"]),
         ([__file__, "--x"], [__file__, "--x"]),
     ],
 )
 def test_the_engine_is_run_by_this_python(program, runs):
-    assert command.words(program) == [sys.executable, *runs]
+    assert start.words(program) == [sys.executable, *runs]
 
 
 @pytest.mark.parametrize(
@@ -83,7 +84,7 @@ def test_a_missing_engine_is_one_line_with_what_to_install(monkeypatch, capsys, 
     ],
 )
 def test_the_number_of_gpus_follows_from_the_engines_words(program, gpus):
-    assert command.gpus(program) == gpus
+    assert start.gpus(program) == gpus
 
 
 def test_an_engine_that_asks_for_more_gpus_is_started_again_with_them(possible, model, tmp_path):
@@ -260,53 +261,6 @@ def test_a_command_is_ended_with_its_processes_once_its_figures_are_there(tmp_pa
 
 # ---- the report ----
 
-FOUND = report.figures(
-    "0.19.0",
-    "2.10.0",
-    ["vllm", "serve", "models/qwen3-8b"],
-    [Object(name="h100-sxm-80gb", driver="NVIDIA H100 80GB HBM3", memory=85045477376)],
-    driver_memory.of("0.19.0", "NVIDIA H100 80GB HBM3"),
-    {"model": "models/qwen3-8b", "made_up": ["tokenizer", "weights"], "defaults": ["max_num_seqs"]},
-    [
-        {
-            "rank": 0,
-            "card": "NVIDIA H100 80GB HBM3",
-            "total": 85045477376,
-            "free_at_start": 84503237755,
-            "requested": 80793203507,
-            "loaded": 15 * GIB,
-            "activation": 2 * GIB,
-            "outside_pytorch": 256 * MIB,
-            "kv_memory": 58 * GIB,
-            "graphs": 300 * MIB,
-            "allocated_peak": 75 * GIB,
-            "in_use": 76 * GIB,
-        }
-    ],
-    {
-        "blocks": 26368,
-        "block_size": 16,
-        "tokens": 421888,
-        "concurrency": 51.5,
-        "max_model_len": 8192,
-        "kv_cache": 58 * GIB,
-        "max_num_seqs": 1024,
-        "max_num_batched_tokens": 8192,
-        "gpu_memory_utilization": 0.95,
-        "kv_cache_dtype": "auto",
-        "dtype": "bfloat16",
-        "quantization": None,
-        "eager": False,
-        "tensor_parallel_size": 1,
-    },
-    None,
-)
-NO_CACHE = FOUND | {
-    "kv": None,
-    "fits": False,
-    "error": {"stage": "KV cache", "kind": "ValueError", "text": "No available memory for the cache blocks."},
-}
-
 
 def test_the_table():
     assert (
@@ -322,6 +276,7 @@ memshim: vLLM 0.19.0, models/qwen3-8b on a pretend NVIDIA H100 80GB HBM3: 421,88
   KV cache          58.00 GiB  26,368 blocks of 16 tokens, bfloat16
   CUDA graphs       300.0 MiB  beside the budget; the driver's part is not known
   concurrency           51.50  requests of max_model_len 8,192
+  next limit       the KV cache, at 51 requests of 8,192 tokens; max_num_seqs is 1,024
   made up          tokenizer, weights"""
     )
 
@@ -336,6 +291,11 @@ def test_a_release_that_was_not_tried_is_named():
     assert "not tried" not in report.text(FOUND)
     other = report.text(FOUND | {"engine": {"name": "vllm", "release": "0.30.1"}})
     assert other.endswith("\n  not tried        vLLM 0.30.1; releases that were: 0.17.0, 0.19.0")
+
+
+def test_the_next_limit_is_what_ends_the_requests_at_once():
+    text = report.text(FOUND | {"kv": FOUND["kv"] | {"max_num_seqs": 48}})
+    assert "next limit       max_num_seqs, at 48 requests; the KV cache holds 51" in text
 
 
 @pytest.mark.parametrize("gpus, charged", [(1, 7), (2, 9)])

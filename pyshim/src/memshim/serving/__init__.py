@@ -3,7 +3,9 @@
 An engine (vLLM) starts unmodified, by the user's own command, to the point where its KV cache is
 made. Its figures are then read from its objects, and it is ended.
 
-    command.py         python -m memshim serve: starts the engine, reads what it left, reports
+    command.py         python -m memshim serve: starts the engine and reports
+    start.py           one start: how the engine is run, and what its processes left
+    advice.py          starts with what could leave more tokens
     model_folder.py    what a model's folder lacks, so that it is made up
     driver_memory.py   what the driver takes beside PyTorch's allocator, by published logs
     watch.py           in every process of the engine: hooks, and the figures of its objects

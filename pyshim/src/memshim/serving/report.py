@@ -74,11 +74,22 @@ def text(found: dict[str, Any]) -> str:
     ]
     lines += [f"  {name:<16} {_size(size):>10}  {note}" for name, size, note in rows]
     lines.append(f"  {'concurrency':<16} {kv['concurrency']:>10.2f}  requests of max_model_len {kv['max_model_len']:,}")
+    lines.append(f"  {'next limit':<16} {_next(kv)}")
     if found["made_up"]:
         lines.append(f"  {'made up':<16} {', '.join(found['made_up'])}")
     if found["engine"]["release"] not in TRIED:
         lines.append(f"  {'not tried':<16} vLLM {found['engine']['release']}; releases that were: {', '.join(TRIED)}")
     return "\n".join(lines)
+
+
+def _next(kv: dict[str, Any]) -> str:
+    """What ends the requests that are served at once."""
+    if kv["concurrency"] < kv["max_num_seqs"]:
+        return (
+            f"the KV cache, at {int(kv['concurrency']):,} requests of {kv['max_model_len']:,} tokens; max_num_seqs is "
+            f"{kv['max_num_seqs']:,}"
+        )
+    return f"max_num_seqs, at {kv['max_num_seqs']:,} requests; the KV cache holds {int(kv['concurrency']):,}"
 
 
 def unfit(found: dict[str, Any]) -> str:

@@ -1,0 +1,53 @@
+"""What a start of an engine came to, for tests: figures as memshim serve writes them."""
+
+from types import SimpleNamespace as Object
+
+from memshim.serving import driver_memory, report
+from memshim.sizes import GIB, MIB
+
+FOUND = report.figures(
+    "0.19.0",
+    "2.10.0",
+    ["vllm", "serve", "models/qwen3-8b"],
+    [Object(name="h100-sxm-80gb", driver="NVIDIA H100 80GB HBM3", memory=85045477376)],
+    driver_memory.of("0.19.0", "NVIDIA H100 80GB HBM3"),
+    {"model": "models/qwen3-8b", "made_up": ["tokenizer", "weights"], "defaults": ["max_num_seqs"]},
+    [
+        {
+            "rank": 0,
+            "card": "NVIDIA H100 80GB HBM3",
+            "total": 85045477376,
+            "free_at_start": 84503237755,
+            "requested": 80793203507,
+            "loaded": 15 * GIB,
+            "activation": 2 * GIB,
+            "outside_pytorch": 256 * MIB,
+            "kv_memory": 58 * GIB,
+            "graphs": 300 * MIB,
+            "allocated_peak": 75 * GIB,
+            "in_use": 76 * GIB,
+        }
+    ],
+    {
+        "blocks": 26368,
+        "block_size": 16,
+        "tokens": 421888,
+        "concurrency": 51.5,
+        "max_model_len": 8192,
+        "kv_cache": 58 * GIB,
+        "max_num_seqs": 1024,
+        "max_num_batched_tokens": 8192,
+        "gpu_memory_utilization": 0.95,
+        "kv_cache_dtype": "auto",
+        "dtype": "bfloat16",
+        "quantization": None,
+        "eager": False,
+        "tensor_parallel_size": 1,
+    },
+    None,
+)
+NO_CACHE = FOUND | {
+    "kv": None,
+    "fits": False,
+    "error": {"stage": "KV cache", "kind": "ValueError", "text": "No available memory for the cache blocks."},
+}
