@@ -8,7 +8,7 @@ import pytest
 
 from memshim.allocator import recording
 from memshim.allocator.recording import Contents, Site
-from memshim.judge import advise, remedies
+from memshim.judge import advise, advise_report, remedies
 from memshim.judge.remedies import Remedy
 
 NET = """
@@ -289,6 +289,21 @@ def test_larger_cards_are_some_way_apart():
         {"name": n, "memory": m} for n, m in (("c", 20), ("none", None), ("a", 16), ("b", 17), ("d", 40), ("e", 41))
     ]
     assert [r.what for r in remedies.cards(devices, {"device": {"memory": 16}})] == ["on b", "on d"]
+
+
+def test_nothing_is_to_be_written_in_a_program_for_a_larger_card():
+    (card,) = remedies.cards([{"name": "l4", "memory": 22 << 30}], {"device": {"memory": 15 << 30}})
+    half = Remedy("dtype", "bfloat16 weights", ("dtype: bfloat16",), "model.bfloat16()")
+    case = {"name": "net", "device": {"name": "t4"}, "budgets": []}
+    advice = advise.Advice(case, trial(2.0), [trial(0.5, half), trial(0.9, card)], [], [], 2)
+    assert advise_report.text(advice).splitlines()[-6:] == [
+        "    bfloat16 weights",
+        "      memspec.yaml  dtype: bfloat16",
+        "      program       model.bfloat16()",
+        "    on l4",
+        "      memspec.yaml  device: l4",
+        "  The recordings of these runs stay in .memspec/; memspec prune removes those of no case.",
+    ]
 
 
 def test_what_a_run_took_that_did_not_end_is_compared_with_nothing():

@@ -72,7 +72,8 @@ def text(a: Advice) -> str:
     for t in order:
         if len(t.remedies) == 1:
             out += [f"    {t.what}", *(f"      memspec.yaml  {line}" for line in t.lines)]
-            out.append(f"      program       {t.remedies[0].code}")
+            out += [f"      program       {code}" for code in [t.remedies[0].code] if code]
+    out.append("  The recordings of these runs stay in .memspec/; memspec prune removes those of no case.")
     return "\n".join([*out, *_failures(a)])
 
 

@@ -21,7 +21,7 @@ _PLAIN = re.compile(r"[A-Za-z_][\w.*/-]*")
 
 class Remedy(NamedTuple):
     """kind: two of one kind exclude each other. lines: keys of a case. code: what to write in the
-    program instead. against: kinds beside which it cannot be."""
+    program instead, "" for nothing. against: kinds beside which it cannot be."""
 
     kind: str
     what: str
@@ -238,5 +238,5 @@ def cards(devices: list[dict[str, Any]], case: dict[str, Any]) -> list[Remedy]:
     for d in sorted((d for d in devices if d["memory"]), key=lambda d: (d["memory"], d["name"])):
         if d["memory"] > last * (1.25 if out else 1):
             last = d["memory"]
-            out.append(Remedy("device", f"on {d['name']}", (f"device: {flow(d['name'])}",), f"on {d['name']}"))
+            out.append(Remedy("device", f"on {d['name']}", (f"device: {flow(d['name'])}",), ""))
     return out
