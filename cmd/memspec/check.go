@@ -45,8 +45,7 @@ an error; 3 if any is inconclusive; else 0.`,
 	q := cli.NewQuery(cmd)
 	out := cli.NewOutputs(cmd, format.Verdicts|format.Timelines)
 	against := cmd.Flags().String("against", "", "compare with another `COMMIT` of the repository, read from git: its artifacts and recordings, by its memspec.yaml")
-	part := cmd.Flags().String("shard", "",
-		"only one `PART` of the cases, such as 2/8: the same ones whatever else the file holds")
+	part := cli.ShardFlag(cmd)
 	since := cmd.Flags().String("changed-since", "",
 		"only cases that something changed for since a `COMMIT`: artifact, profile, source or lines of memspec.yaml")
 	on, lines := cli.DeviceFlag(cmd), cli.SetFlag(cmd)
@@ -69,10 +68,8 @@ an error; 3 if any is inconclusive; else 0.`,
 			_, err = cli.LoadCases(files, *patterns)
 			return err
 		}
-		if *part != "" {
-			if cases, err = cli.Shard(cases, *part); err != nil {
-				return err
-			}
+		if cases, err = cli.Shard(cases, *part); err != nil {
+			return err
 		}
 		if *since != "" {
 			if cases, err = cli.ChangedSince(cmd.Context(), cases, *since); err != nil {

@@ -29,10 +29,16 @@ has all that running a case for real takes: inputs with their dims bound, how to
 	}
 	patterns := cli.CaseFlag(cmd)
 	format := cli.FormatFlag(cmd)
-	on, lines := cli.DeviceFlag(cmd), cli.SetFlag(cmd)
+	on, lines, part := cli.DeviceFlag(cmd), cli.SetFlag(cmd), cli.ShardFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := cli.WantValues(cmd, "shard"); err != nil {
+			return err
+		}
 		cases, err := cli.CasesOf(args, *patterns)
 		if err != nil {
+			return err
+		}
+		if cases, err = cli.Shard(cases, *part); err != nil {
 			return err
 		}
 		if cases, err = cli.OnDevice(cases, *on); err != nil {

@@ -10,15 +10,26 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/memspec/memspec/engine/artifact"
 	"github.com/memspec/memspec/engine/origin"
 	"github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/spec"
 )
 
+// ShardFlag adds --shard to a command that reads cases.
+func ShardFlag(cmd *cobra.Command) *string {
+	return cmd.Flags().String("shard", "",
+		"only one `PART` of the cases, such as 2/8: the same ones whatever else the file holds")
+}
+
 // Shard keeps the cases of one of several parts, such as 2/8: which part a case is in depends on
-// its name and its file alone, so that another case that comes or goes moves none.
+// its name and its file alone, so that another case that comes or goes moves none. No text keeps all.
 func Shard(cases []spec.Case, text string) ([]spec.Case, error) {
+	if text == "" {
+		return cases, nil
+	}
 	first, last, ok := strings.Cut(text, "/")
 	part, err1 := strconv.ParseUint(first, 10, 32)
 	parts, err2 := strconv.ParseUint(last, 10, 32)

@@ -181,3 +181,39 @@ def test_a_case_that_fails_does_not_stop_the_others(folder):
     line = 1 + ZOO.splitlines().index('    raise ValueError("no such weights")')
     assert p.returncode == 2 and len(p.stdout.splitlines()) == 2
     assert p.stderr == f"memshim capture: plain: ValueError: no such weights (zoo.py:{line})\n"
+
+
+PARTS = """
+version: 1
+defaults: {device: t4}
+models:
+  plain:
+    source: zoo.py:net
+    inputs: {x: "float32[B,3,34,34]"}
+    cases:
+      - dims: {B: [1, 2, 3]}
+        budget: {allocated: 32MiB}
+"""
+
+
+def test_parts_make_together_what_one_run_makes(folder, tmp_path):
+    """--jobs changes nothing either."""
+    (tmp_path / "zoo.py").write_text(ZOO)
+    (tmp_path / "memspec.yaml").write_text(PARTS)
+    made = tmp_path / ".memspec"
+    parts, said = [], []
+    for part in ("1/2", "2/2"):
+        p = memshim(tmp_path, "memspec.yaml", "--shard", part, "--jobs", "2")
+        assert p.returncode == 0, p.stderr
+        said.append(p.stdout)
+        parts.append({f.name: f.read_bytes() for f in made.iterdir()} if made.exists() else {})
+        for f in made.iterdir() if made.exists() else ():
+            f.unlink()
+    assert not parts[0].keys() & parts[1].keys()
+    assert all(len(p) == len(s.splitlines()) or "no case to capture" in s for p, s in zip(parts, said))
+    p = memshim(tmp_path, "memspec.yaml")
+    assert p.returncode == 0, p.stderr
+    assert {f.name: f.read_bytes() for f in made.iterdir()} == parts[0] | parts[1]
+    assert command(tmp_path, "check", "memspec.yaml").returncode == 0
+    p = memshim(tmp_path, "memspec.yaml", "--shard", "3/2")
+    assert p.returncode == 2 and '--shard: got "3/2", want a part of several such as 2/8' in p.stderr

@@ -54,8 +54,8 @@ class Recorded:
     def write(self, line):
         (self.folder / "model.py").write_text(SOURCE.format(line=line, log=str(self.log)))
 
-    def case(self, batch):
-        case = CASE | {"dir": str(self.folder), "inputs": [f"float32[{batch},64]"]}
+    def case(self, batch, **more):
+        case = CASE | {"dir": str(self.folder), "inputs": [f"float32[{batch},64]"]} | more
         out = self.folder / f"{batch}.rec"
         self.server.capture(case, str(out))
         return out
@@ -87,6 +87,25 @@ def test_a_source_is_imported_once_for_many_cases(recorded):
     before = first.read_bytes()
     assert cases.case(8).read_bytes() == before  # of a process that imported it itself
     assert cases.imports() == 2
+
+
+def test_a_module_that_the_import_made_is_still_found(recorded):
+    cases = recorded("made = torch.nn.BatchNorm1d(64)")
+    (cases.folder / "model.py").write_text(
+        (cases.folder / "model.py").read_text()
+        + """
+def iterates():
+    made.cuda()
+    x = torch.zeros(8, 64, device="cuda")
+    return lambda: made(x)
+"""
+    )
+    case = {"source": "model.py:iterates", "inputs": []}
+    first = cases.case(1, **case).read_bytes()
+    cases.case(2, **case)
+    assert cases.case(1, **case).read_bytes() == first
+    assert cases.imports() == 2
+    assert "parameter" in {site.category for site in recording.read(cases.folder / "1.rec").sites}
 
 
 @pytest.mark.parametrize(

@@ -422,7 +422,7 @@ def _outlives(region: CUDARegion, born: int, death: int) -> bool:
 
 
 @cache
-def _overloads() -> dict[str, str]:
+def overloads() -> dict[str, str]:
     """By the name of its C++ struct in at::_ops, every operator."""
     import torch
 
@@ -455,7 +455,7 @@ def _operator(frames: list[Any]) -> str:
             break
         m = _OPERATOR.search(f.function)
         if m:
-            found = _overloads().get(m[1], found)
+            found = overloads().get(m[1], found)
     return found
 
 

@@ -26,6 +26,7 @@ from memshim.allocator import recording
 from memshim.case import inputs, memspec_yaml, pickles, process, program_case
 from memshim.case.build import BuildError
 from memshim.case.errors import TIMEOUT, UNSURE, USAGE, MeasureError, NoGPU
+from memshim.case.measure import jobs
 from memshim.case.step import parse_optimizer
 from memshim.origin import provenance
 from memshim.origin.dependencies import Depends
@@ -137,6 +138,15 @@ def parser() -> argparse.ArgumentParser:
         default=[],
         metavar="NAME",
         help="of a memspec.yaml; its exact name, else with * and ?; repeats",
+    )
+    p.add_argument(
+        "--shard",
+        default="",
+        metavar="K/N",
+        help="of a memspec.yaml: only one part of its cases, such as 2/8, as memspec check --shard has it",
+    )
+    p.add_argument(
+        "--jobs", type=jobs, default=1, metavar="N", help="of a memspec.yaml: how many cases are recorded at a time (1)"
     )
     p.add_argument(
         "--input",
@@ -377,17 +387,22 @@ def _of_spec(a: argparse.Namespace) -> int:
         )
     if len(a.on or []) > 1:
         raise BuildError(f"got --on {len(a.on)} times beside a memspec.yaml, want it once: a case has one device")
-    found = of_spec(a.source, memspec_yaml.load(a.source, a.case, a.on[0] if a.on else ""))
+    found = of_spec(a.source, memspec_yaml.load(a.source, a.case, a.on[0] if a.on else "", a.shard))
+    if a.shard and not found:
+        say(f"{a.source}: no case to capture is in part {a.shard}")
+        return 0
     if not found:
         raise BuildError(
             f"{a.source}: got no case with a program:, or with a source: and without an artifact:, want one to capture"
         )
-    results: list[Any] = []
-    with progress.Progress(len(found)) as bar, contextlib.closing(process.runner()) as runner:
-        for case in found:
+    with progress.Progress(len(found)) as bar:
+
+        def one(case: dict[str, Any], runner: process.Runner) -> Any:
             bar.start(case["name"])
-            current = not a.fresh and up_to_date(case["recording"], case)
-            results.append(
-                _up_to_date(case["recording"]) if current else _captured(runner, case, case["recording"], "pretend", a)
-            )
+            if not a.fresh and up_to_date(case["recording"], case):
+                return _up_to_date(case["recording"])
+            return _captured(runner, case, case["recording"], "pretend", a)
+
+        with contextlib.closing(process.each(found, a.jobs, one, repeats=True)) as captured:
+            results = list(captured)
     return _say(results, {i: c["name"] for i, c in enumerate(found)})

@@ -20,6 +20,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import IO, Any
 
+from memshim.attribution.sites import overloads
 from memshim.case import build, settings
 from memshim.origin import provenance
 from memshim.origin.reads import Reads, look_up_distributions
@@ -189,8 +190,11 @@ def imported(job: dict[str, Any]) -> Files | None:
         return None
     read.began = 0.0  # a case begins it again
     look_up_distributions()
+    overloads()
     gc.collect()
-    gc.freeze()  # as in the process that this one is forked from
+    kinds = (torch.nn.Module, torch.optim.Optimizer)
+    if not any(issubclass(type(o), kinds) for o in gc.get_objects()):  # a case finds those among what it can reach
+        gc.freeze()  # as in the process that this one is forked from
     return _files(case, read)
 
 

@@ -31,12 +31,11 @@ def selected(spec: str, names: Sequence[str]) -> list[str]:
     return [str(spec), *(word for n in names for word in ("--case", n))]
 
 
-def load(spec: str, names: Sequence[str] = (), device: str = "") -> list[dict[str, Any]]:
+def load(spec: str, names: Sequence[str] = (), device: str = "", shard: str = "") -> list[dict[str, Any]]:
     """Every case, or those named: its exact name, else with * and ?; on another device than the
-    file says where one is given."""
-    cases: list[dict[str, Any]] = ask("cases", *selected(spec, names), *(["--device", device] if device else []))[
-        "cases"
-    ]
+    file says where one is given. shard: of these, one part such as 2/8, as memspec check has it."""
+    given = [word for flag, value in (("--device", device), ("--shard", shard)) if value for word in (flag, value)]
+    cases: list[dict[str, Any]] = ask("cases", *selected(spec, names), *given)["cases"]
     return cases
 
 

@@ -308,11 +308,19 @@ def measure_all(
 ) -> Generator[Any, None, None]:
     """What one(case, measure) gives for each case, in order, so many at a time; measure is a
     runner's."""
+    return each(cases, jobs, lambda case, runner: one(case, runner.measure))
+
+
+def each(
+    cases: list[dict[str, Any]], jobs: int, one: Callable[[dict[str, Any], Runner], Any], repeats: bool = False
+) -> Generator[Any, None, None]:
+    """What one(case, runner) gives for each case, in order, so many at a time. repeats: a case may run
+    more than once."""
     work: queue.Queue[Any] = queue.Queue()
     for i, case in enumerate(cases):
         work.put((i, case))
     done: list[queue.Queue[Any]] = [queue.Queue() for _ in cases]
-    runners = [runner() if len(cases) > 1 else Fresh() for _ in range(max(1, min(jobs, len(cases))))]
+    runners = [runner() if repeats or len(cases) > 1 else Fresh() for _ in range(max(1, min(jobs, len(cases))))]
 
     def worker(r: Fresh | Server) -> None:
         while True:
@@ -321,7 +329,7 @@ def measure_all(
             except queue.Empty:
                 return
             try:
-                done[i].put((one(case, r.measure), None))
+                done[i].put((one(case, r), None))
             except BaseException as e:
                 done[i].put((None, e))
 

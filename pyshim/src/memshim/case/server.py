@@ -55,6 +55,7 @@ def _warm() -> None:
     import torch
 
     from memshim.allocator.cpu_region import CPURegion
+    from memshim.case import iterations  # noqa: F401
 
     region = CPURegion(before=[]).open()
     torch.zeros(1)
