@@ -226,10 +226,10 @@ func reportTo(t TB, r *suite.Result) verdict.Verdict {
 	switch r.Verdict.Outcome {
 	case verdict.Pass:
 		if line := r.Caution(); line != "" {
-			logf(t, "%s", line)
+			log(t, line)
 		}
 	case verdict.Warn:
-		logf(t, "%s", message(t, r))
+		log(t, message(t, r))
 	default:
 		models := suite.New(os.Environ())
 		r.Remedies = models.Remedies(contextOf(t), r)
@@ -241,12 +241,12 @@ func reportTo(t TB, r *suite.Result) verdict.Verdict {
 // helper is a t that leaves functions out of the line it names: those that call Helper themselves.
 type helper interface{ Helper() }
 
-func logf(t TB, format string, args ...any) {
+func log(t TB, text string) {
 	if h, ok := t.(helper); ok {
 		h.Helper()
 	}
 	if l, ok := t.(interface{ Logf(string, ...any) }); ok {
-		l.Logf(format, args...)
+		l.Logf("%s", text)
 	}
 }
 

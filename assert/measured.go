@@ -35,9 +35,9 @@ func finish(t TB, r *suite.Result, machine *verify.Machine) verdict.Verdict {
 	switch a.Outcome {
 	case verdict.Pass, verdict.Warn:
 		if line := r.Caution(); line != "" {
-			logf(t, "%s", line)
+			log(t, line)
 		}
-		logf(t, "%s", text)
+		log(t, text)
 	default:
 		t.Errorf("%s", text)
 	}

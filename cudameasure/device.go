@@ -50,13 +50,7 @@ func (e *DeviceError) Error() string {
 func (e *DeviceError) Unwrap() error { return e.Kind }
 
 // Devices lists the GPUs of this machine, all of them, whatever CUDA_VISIBLE_DEVICES says. There is
-// at least one, or an error.
-func Devices(ctx context.Context) ([]Device, error) {
-	t := FromEnvironment()
-	return t.Devices(ctx)
-}
-
-// Devices asks cudaprobe where there is one, else nvidia-smi.
+// at least one, or an error. It asks cudaprobe where there is one, else nvidia-smi.
 func (t *Tools) Devices(ctx context.Context) ([]Device, error) {
 	if t.Probe != "" {
 		return t.askProbe(ctx)

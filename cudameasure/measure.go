@@ -59,13 +59,7 @@ type Sampled struct {
 func (s *Sampled) Rise() units.Bytes { return s.Most - s.Before }
 
 // Run measures a case on this machine's GPU: python -m memshim measure in a fresh process, device
-// memory sampled beside it.
-func Run(ctx context.Context, c spec.Case) (*Measurement, error) {
-	t := FromEnvironment()
-	return t.Run(ctx, c)
-}
-
-// Run measures a case on a GPU; without one it is ErrNoDevice.
+// memory sampled beside it. Without a GPU it is ErrNoDevice.
 func (t *Tools) Run(ctx context.Context, c spec.Case) (*Measurement, error) {
 	return t.run(ctx, &c, recording.OnCUDA)
 }

@@ -202,7 +202,7 @@ func (a *Account) add(ctx context.Context, m *cudameasure.Measurement) error {
 		a.Skipped = append(a.Skipped, Skipped{File: m.File, Why: why})
 		return nil
 	}
-	c, err := a.compare(ctx, m)
+	c, err := a.compare(m)
 	if err != nil {
 		return err
 	}
@@ -218,7 +218,7 @@ func (a *Account) add(ctx context.Context, m *cudameasure.Measurement) error {
 	return nil
 }
 
-func (a *Account) compare(ctx context.Context, m *cudameasure.Measurement) (Compared, error) {
+func (a *Account) compare(m *cudameasure.Measurement) (Compared, error) {
 	out := Compared{Measured: m}
 	var err error
 	if out.Comparison, err = cudameasure.Verify(&a.Case, a.Report, m); err != nil || len(m.Events) == 0 {

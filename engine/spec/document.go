@@ -180,7 +180,7 @@ func (d *document) model(e entry, defaults settings) []Case {
 	base := own.over(defaults)
 	m := modelDecl{name: e.name, pos: d.at(e.key), settings: base}
 	_, program := own.isProgram()
-	if own.artifact == nil && own.source == nil && !program && !hasKeyIn(d, e.val, "artifact", "source", "program", "module", "serve") {
+	if own.artifact == nil && own.source == nil && !program && !hasKeyIn(e.val, "artifact", "source", "program", "module", "serve") {
 		d.errorf(e.key, "got the model %s without artifact:, source:, program: or serve:, want one", e.name)
 	}
 	if own.cases == nil {
@@ -214,7 +214,7 @@ func (d *document) model(e entry, defaults settings) []Case {
 }
 
 // hasKeyIn says whether a key was written, even if what it holds is wrong: then that was said already.
-func hasKeyIn(d *document, n *yaml.Node, keys ...string) bool {
+func hasKeyIn(n *yaml.Node, keys ...string) bool {
 	for i := 0; n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
 		if slices.Contains(keys, n.Content[i].Value) {
 			return true

@@ -134,14 +134,13 @@ func (x *lexer) comment() {
 }
 
 // pass goes over n bytes, counting lines.
-func (x *lexer) pass(n int) string {
+func (x *lexer) pass(n int) {
 	text := x.text[x.pos : x.pos+n]
 	if last := strings.LastIndexByte(text, '\n'); last >= 0 {
 		x.line += int32(strings.Count(text, "\n"))
 		x.begin = x.pos + last + 1
 	}
 	x.pos += n
-	return text
 }
 
 // skipTo passes over a comment, which two signs begin, to what ends it.

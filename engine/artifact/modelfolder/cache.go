@@ -33,12 +33,12 @@ const (
 )
 
 // readCache applies the architecture's rules of its cache.
-func (m *Model) readCache(c *config) error {
+func (m *Model) readCache(c *config) {
 	if c.of.cacheless != "" {
 		if c.of.class != "" {
 			m.unknownf("KV cache of %s: no rule is known (%s)", m.Type, c.of.cacheless)
 		}
-		return nil
+		return
 	}
 	err := c.each(c.of.cache, func(t tensor) error {
 		grows, dtype, _ := strings.Cut(t.rule.kind, " ")
@@ -55,11 +55,10 @@ func (m *Model) readCache(c *config) error {
 	if err != nil {
 		m.unknownf("KV cache: %v", err)
 		m.Cache = Cache{}
-		return nil
+		return
 	}
 	m.Cache.Known = true
 	slices.SortStableFunc(m.Cache.Parts, func(a, b CachePart) int { return cmp.Compare(a.order(), b.order()) })
-	return nil
 }
 
 func (p *CachePart) order() int {

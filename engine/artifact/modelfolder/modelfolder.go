@@ -155,7 +155,8 @@ func describe(json object, headers map[string]Tensor) (*Model, error) {
 	if err := m.readWeights(c, headers); err != nil {
 		return nil, err
 	}
-	return m, m.readCache(c)
+	m.readCache(c)
+	return m, nil
 }
 
 func (m *Model) notef(format string, args ...any) {

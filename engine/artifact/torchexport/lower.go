@@ -23,13 +23,11 @@ func lower(d *document, record string, weights *payloads) (*program.Program, err
 	if err != nil {
 		return nil, err
 	}
-	p := &program.Program{Format: "torchexport",
-		Producer: fmt.Sprintf("torch %s, export schema %d.%d", d.torch, d.major,
-			d.minor), Records: program.RecordsModules, Modules: l.list}
-	p.States = l.loadOrder()
-	if p.Symbols, err = l.symbols(); err != nil {
-		return nil, err
+	p := &program.Program{
+		Format: "torchexport", Producer: fmt.Sprintf("torch %s, export schema %d.%d", d.torch, d.major, d.minor),
+		Records: program.RecordsModules, Modules: l.list,
 	}
+	p.States, p.Symbols = l.loadOrder(), l.symbols()
 	p.Entry = program.NewFunc(f, func(*program.Func) (*program.Graph, error) { return g, nil })
 	if err := program.CheckTables(p); err != nil {
 		return nil, err
@@ -250,7 +248,7 @@ func (l *lowerer) number() int32 {
 }
 
 // symbols are those of the range constraints, and those that sizes name without one.
-func (l *lowerer) symbols() ([]program.Symbol, error) {
+func (l *lowerer) symbols() []program.Symbol {
 	byName := map[string]program.Symbol{}
 	for _, c := range l.document.symbols {
 		s := program.Symbol{Name: c.name, Min: 0, Max: maxSize}
@@ -281,7 +279,7 @@ func (l *lowerer) symbols() ([]program.Symbol, error) {
 		out = append(out, s)
 	}
 	slices.SortFunc(out, func(a, b program.Symbol) int { return strings.Compare(a.Name, b.Name) })
-	return out, nil
+	return out
 }
 
 // size reads a size, each text once.

@@ -50,7 +50,7 @@ func (m *interp) evalCall(f *frame, in *inst, fn *program.Func, module *Object, 
 	if err != nil {
 		return nil, err
 	}
-	holds := m.eager && m.callHolds(in, fn, selfs)
+	holds := m.eager && callHolds(fn, selfs)
 	if !holds {
 		for j, move := range in.move {
 			if move {
@@ -66,7 +66,7 @@ func (m *interp) evalCall(f *frame, in *inst, fn *program.Func, module *Object, 
 // callHolds says whether an eager call keeps its arguments until it returns: calls of modules do,
 // of functions and methods not. Tracing numbers the calls of one module: forward, forward1,
 // forward2.
-func (m *interp) callHolds(in *inst, fn *program.Func, selfs int) bool {
+func callHolds(fn *program.Func, selfs int) bool {
 	return selfs == 1 && fn.Module
 }
 

@@ -30,7 +30,7 @@ func groupedMM(c *ops.Call) ([]tensor.Meta, error) {
 	if err := sameKind(c, a, b); err != nil {
 		return nil, err
 	}
-	groups := groupCount(a, b, offs)
+	groups := groupCount(a, offs)
 	for _, t := range []*tensor.Tensor{a, b} {
 		if len(t.Sizes) == 3 && t.Sizes[0] != groups {
 			return nil, c.Errorf("got %v and %v in %d groups, want as many of each", a.Sizes, b.Sizes, groups)
@@ -51,7 +51,7 @@ func groupedMM(c *ops.Call) ([]tensor.Meta, error) {
 	return ops.One(m)
 }
 
-func groupCount(a, b, offs *tensor.Tensor) int64 {
+func groupCount(a, offs *tensor.Tensor) int64 {
 	if offs != nil {
 		return offs.Sizes[0]
 	}
@@ -59,11 +59,11 @@ func groupCount(a, b, offs *tensor.Tensor) int64 {
 }
 
 func groupedWorkspace(c *ops.Call) []workspace.Request {
-	a, b, offs := c.T("self"), c.T("mat2"), c.T("offs")
+	a, offs := c.T("self"), c.T("offs")
 	if !ops.OnCUDA(a) {
 		return nil
 	}
-	g := workspace.GroupedMatMul{A: &a.Meta, Groups: groupCount(a, b, offs), Batch: offs == nil,
+	g := workspace.GroupedMatMul{A: &a.Meta, Groups: groupCount(a, offs), Batch: offs == nil,
 		Result: c.DTypeOr("out_dtype", a.DType)}
 	return g.Requests(c.Platform())
 }

@@ -142,7 +142,7 @@ func crossEntropy(c *ops.Call) (any, error) {
 }
 
 // weightView is the class weights with the input's number of dimensions.
-func weightView(c *ops.Call, x *tensor.Tensor, dim int64) *tensor.Tensor {
+func weightView(c *ops.Call, dim int64) *tensor.Tensor {
 	shape := slices.Repeat([]int64{1}, len(c.T("self").Sizes))
 	shape[dim] = c.T("weight").Sizes[0]
 	return c.Do("aten::view", c.T("weight"), ops.IntList(shape...))
@@ -155,7 +155,7 @@ func probabilityLoss(c *ops.Call, logits, y *tensor.Tensor, dim int64) *tensor.T
 	}
 	prod := c.Do("aten::mul.Tensor", logits, y)
 	if c.T("weight") != nil {
-		prod = c.Do("aten::mul.Tensor", prod, weightView(c, logits, dim))
+		prod = c.Do("aten::mul.Tensor", prod, weightView(c, dim))
 	}
 	switch c.Int("reduction") {
 	case reduceNone:
@@ -170,7 +170,7 @@ func smoothedLoss(c *ops.Call, logits, y *tensor.Tensor, dim int64) *tensor.Tens
 	nll := c.Do("aten::nll_loss_nd", logits, y, c.Arg("weight"), c.Arg("reduction"), c.Arg("ignore_index"))
 	weighted := logits
 	if c.T("weight") != nil {
-		weighted = c.Do("aten::mul.Tensor", logits, weightView(c, logits, dim))
+		weighted = c.Do("aten::mul.Tensor", logits, weightView(c, dim))
 	}
 	sum := c.Do("aten::sum.dim_IntList", weighted, ops.IntList(dim))
 	smooth := c.Do("aten::neg", sum)

@@ -88,13 +88,13 @@ func listReverse(c *ops.Call) (any, error) {
 	return nil, nil
 }
 
-func find(c *ops.Call, l *ops.List, el any) int {
+func find(l *ops.List, el any) int {
 	return slices.IndexFunc(l.Items, func(v any) bool { _, eq, _ := compareValues(v, el); return eq })
 }
 
 func listRemove(c *ops.Call) (any, error) {
 	l := list(c, 0)
-	i := find(c, l, c.Args[1])
+	i := find(l, c.Args[1])
 	if i < 0 {
 		return nil, c.Errorf("got an item that is not in the list")
 	}
@@ -105,7 +105,7 @@ func listRemove(c *ops.Call) (any, error) {
 }
 
 func listIndex(c *ops.Call) (any, error) {
-	i := find(c, list(c, 0), c.Args[1])
+	i := find(list(c, 0), c.Args[1])
 	if i < 0 {
 		return nil, c.Errorf("got an item that is not in the list")
 	}
@@ -346,7 +346,7 @@ func containsItem(c *ops.Call) (any, error) {
 	if d, ok := c.Args[0].(*ops.Dict); ok {
 		return d.Find(c.Args[1]) >= 0, nil
 	}
-	return find(c, list(c, 0), c.Args[1]) >= 0, nil
+	return find(list(c, 0), c.Args[1]) >= 0, nil
 }
 
 func lenOf(c *ops.Call) (any, error) {

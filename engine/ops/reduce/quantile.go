@@ -43,7 +43,7 @@ func quantile(c *ops.Call) (any, error) {
 		outShape = append([]int64{q.Sizes[0]}, outShape...)
 	}
 	flat := quantileInput(c, x, at, outShape, len(q.Sizes) > 0)
-	return quantileOf(c, flat, q, outShape)
+	return quantileOf(c, flat, q)
 }
 
 // quantileInput moves the dimension to the end and gives the others the result's shape.
@@ -64,7 +64,7 @@ func quantileInput(c *ops.Call, x *tensor.Tensor, at int, outShape []int64, list
 	return c.Do("aten::reshape", x, ops.IntList(append(in, size)...))
 }
 
-func quantileOf(c *ops.Call, x, q *tensor.Tensor, outShape []int64) (any, error) {
+func quantileOf(c *ops.Call, x, q *tensor.Tensor) (any, error) {
 	double, long := ops.Kw{"dtype": int64(tensor.Float64)}, ops.Kw{"dtype": int64(tensor.Int64)}
 	mode := c.Str("interpolation")
 	last := int64(-1)
@@ -109,7 +109,7 @@ func quantileOf(c *ops.Call, x, q *tensor.Tensor, outShape []int64) (any, error)
 	below := c.Do("aten::_to_copy", ranks, long)
 	if mode != "linear" && mode != "midpoint" {
 		ordered := c.DoGet(0, "aten::sort", x, last, false)
-		return quantileShape(c, c.Do("aten::gather", ordered, last, below), outShape, q)
+		return quantileShape(c, c.Do("aten::gather", ordered, last, below), q)
 	}
 	var weights *tensor.Tensor
 	if mode == "midpoint" {
@@ -125,10 +125,10 @@ func quantileOf(c *ops.Call, x, q *tensor.Tensor, outShape []int64) (any, error)
 	out := c.Do("aten::gather", ordered, last, below)
 	upper := c.Do("aten::gather", ordered, last, above)
 	c.Free(ordered)
-	return quantileShape(c, c.Do("aten::lerp_.Tensor", out, upper, weights), outShape, q)
+	return quantileShape(c, c.Do("aten::lerp_.Tensor", out, upper, weights), q)
 }
 
-func quantileShape(c *ops.Call, out *tensor.Tensor, outShape []int64, q *tensor.Tensor) (any, error) {
+func quantileShape(c *ops.Call, out *tensor.Tensor, q *tensor.Tensor) (any, error) {
 	if len(q.Sizes) > 0 {
 		out = c.Do("aten::unsqueeze_", out, int64(0))
 		out = c.Do("aten::transpose_", out, int64(0), int64(-1))
