@@ -1,8 +1,12 @@
 """Marks with on=: a test in a separate process, on a pretend GPU."""
 
+import types
+
 import pytest
+import warm
 
 from memshim import pretend
+from memshim.judge import separate_process
 
 pytest.importorskip("torch")
 
@@ -61,6 +65,13 @@ def test_after():
 pytestmark = pytest.mark.usefixtures("pretend_gpu")
 
 
+@pytest.fixture
+def forked(monkeypatch):
+    """The processes of the tests are forked; test_each_in_a_process_of_its_own starts them."""
+    run = types.SimpleNamespace(run=lambda words, cwd, env, **kw: warm.run(words, cwd, env))
+    monkeypatch.setattr(separate_process, "subprocess", run)
+
+
 def test_each_in_a_process_of_its_own(run_pytest, monkeypatch):
     monkeypatch.setenv("PYTEST_OF_THE_PARENT", "1")
     monkeypatch.delenv("CI", raising=False)  # where what is not judged fails
@@ -94,7 +105,7 @@ def test_without_a_mark():
 """
 
 
-def test_all_marks_on_one_device(run_pytest):
+def test_all_marks_on_one_device(run_pytest, forked):
     run_pytest.makepyfile(test_one=ONE)
     result = run_pytest("--memspec-on", "t4", "test_one.py")
     result.assert_outcomes(passed=1, failed=1)
@@ -123,7 +134,7 @@ def test_where_none_can_be_had_the_budget_is_not_judged(run_pytest, monkeypatch)
     result.stdout.fnmatch_lines(["*1 budget: 1 not judged: * want Linux on x86-64*"])
 
 
-def test_on_is_the_marks_alone(run_pytest):
+def test_on_is_the_marks_alone(run_pytest, forked):
     run_pytest.makepyfile("def test_part(memshim):\n    with memshim.budget(delta='1MiB', on='t4'):\n        pass\n")
     result = run_pytest("test_on_is_the_marks_alone.py")
     result.stdout.fnmatch_lines(["*memshim.budget: got on=, which is the mark's alone*"])
@@ -155,7 +166,7 @@ def test_raises():
 """
 
 
-def test_a_budget_between_the_ends_of_what_values_decide_is_not_judged(run_pytest, monkeypatch):
+def test_a_budget_between_the_ends_of_what_values_decide_is_not_judged(run_pytest, forked, monkeypatch):
     monkeypatch.setenv("CI", "true")
     run_pytest.makepyfile(test_branches=BRANCHES)
     result = run_pytest("test_branches.py")

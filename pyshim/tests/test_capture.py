@@ -11,6 +11,7 @@ from collections import Counter
 
 import pretended
 import pytest
+import warm
 from captured import capture as memshim
 from captured import capture_afresh, decode
 
@@ -102,10 +103,7 @@ number = 7
 """
 
 
-@pytest.fixture(autouse=True)
-def possible():
-    if why := pretended.missing():
-        pytest.skip(why)
+pytestmark = pytest.mark.usefixtures("pretend_gpu")
 
 
 TRAINED = [
@@ -243,13 +241,13 @@ def test_what_a_step_keeps_is_of_the_module_that_has_the_parameter(training):
 
 
 def test_what_it_was_made_from(training, folder):
-    told = decode(training)[0]["made"]
-    assert told["files"] == [{"path": "zoo.py", "sha256": hashlib.sha256(ZOO.encode()).hexdigest()}]
+    made = decode(training)[0]["made"]
+    assert made["files"] == [{"path": "zoo.py", "sha256": hashlib.sha256(ZOO.encode()).hexdigest()}]
     assert (
-        told["parameters"][0] == ["stem.weight", "float32", [8, 3, 3, 3]]
-        and ["head.bias", "float32", [10]] in told["parameters"]
+        made["parameters"][0] == ["stem.weight", "float32", [8, 3, 3, 3]]
+        and ["head.bias", "float32", [10]] in made["parameters"]
     )
-    assert told["command"][:5] == ["python", "-m", "memshim", "capture", "zoo.py:net"] and told["versions"]["torch"]
+    assert made["command"][:5] == ["python", "-m", "memshim", "capture", "zoo.py:net"] and made["versions"]["torch"]
 
 
 def test_memspec_replays_it_to_the_byte(training, folder):
@@ -327,9 +325,7 @@ def test_autocast_lets_go_in_one_order(folder):
 
 def test_attribution_moves_no_allocation(training, folder):
     """The events of the same step in a plain loop, without marks, hooks and C++ stacks."""
-    p = subprocess.run(
-        [sys.executable, "-c", PLAIN], cwd=folder, env=pretended.environment("t4"), capture_output=True, text=True
-    )
+    p = warm.run([sys.executable, "-c", PLAIN], cwd=folder, env=pretended.environment("t4"))
     plain = json.loads(p.stdout)
     _, events = decode(training)
     assert [[e["action"], e["size"]] for e in events] == plain[: len(events)]

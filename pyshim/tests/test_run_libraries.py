@@ -8,8 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pretended
 import pytest
+import warm
 
 torch = pytest.importorskip("torch")
 KIB, MIB = 1 << 10, 1 << 20
@@ -74,24 +74,19 @@ print("parameters", sum(p.nbytes for p in model.parameters()), "trained", sum(p.
 """
 
 
-@pytest.fixture(autouse=True)
-def possible():
-    if why := pretended.missing():
-        pytest.skip(why)
+pytestmark = pytest.mark.usefixtures("pretend_gpu")
 
 
 def run(folder, text, *options, command=("train.py",)):
     """The program's output, and the report."""
     (folder / "train.py").write_text(text)
-    p = subprocess.run(
-        [sys.executable, "-m", "memshim", "run", "--on", "t4", "--json", "told.json", *options, "--", *command],
+    p = warm.run(
+        [sys.executable, "-m", "memshim", "run", "--on", "t4", "--json", "report.json", *options, "--", *command],
         cwd=folder,
-        capture_output=True,
-        text=True,
         timeout=600,
     )
     assert p.returncode == 0, p.stdout + p.stderr
-    return p.stdout, json.loads((folder / "told.json").read_text()), p.stderr
+    return p.stdout, json.loads((folder / "report.json").read_text()), p.stderr
 
 
 @pytest.mark.parametrize(
@@ -106,11 +101,11 @@ def test_the_loops_of_libraries(tmp_path, library, program):
         library == "lightning" and importlib.util.find_spec("pytorch_lightning")
     ):
         pytest.skip(f"no {library} here")
-    said, told, _ = run(tmp_path, program)
+    said, found, _ = run(tmp_path, program)
     words = said.split()
     parameters, trained = int(words[words.index("parameters") + 1]), int(words[words.index("trained") + 1])
-    assert told["fits"] is True
-    (process,) = [p for p in told["processes"] if p["devices"]]
+    assert found["fits"] is True
+    (process,) = [p for p in found["processes"] if p["devices"]]
     (device,) = process["devices"]
     first, *later = [i["allocated"] for i in device["iterations"]]
     assert len(later) == 2 and first > parameters
@@ -165,15 +160,15 @@ if __name__ == "__main__":
 
 
 def test_workers_tied_weights_an_average_and_an_operator_of_ones_own(tmp_path):
-    said, told, text = run(tmp_path, LOOP)
+    said, found, text = run(tmp_path, LOOP)
     weight = int(said)
-    (process,) = [p for p in told["processes"] if p["devices"]]
+    (process,) = [p for p in found["processes"] if p["devices"]]
     (device,) = process["devices"]
     assert len(device["iterations"]) == 3
     assert 4 * weight <= device["iterations"][2]["allocated"] < 7 * weight, (
         "weights, average, momentum, gradients, and no copy of what is tied"
     )
-    assert all(not p["devices"] for p in told["processes"] if p is not process), (
+    assert all(not p["devices"] for p in found["processes"] if p is not process), (
         "a loader's workers took nothing of the GPU"
     )
     assert (
@@ -227,11 +222,11 @@ def test_a_compiled_model_of_any_size_with_a_graph_break(tmp_path):
     nothing of memshim's is reported as a warning."""
     if not importlib.util.find_spec("triton"):
         pytest.skip("no Triton here")
-    _, told, errors = run(tmp_path, COMPILED)
-    (device,) = [d for p in told["processes"] for d in p["devices"]]
+    _, found, errors = run(tmp_path, COMPILED)
+    (device,) = [d for p in found["processes"] for d in p["devices"]]
     first, *later = [i["allocated"] for i in device["iterations"]]
     parameters = 4 * (2 * 256 * 1024 + 1024 + 256)
-    assert told["exact"] is True and first > 2 * parameters and all(n > 4 * parameters for n in later)
+    assert found["exact"] is True and first > 2 * parameters and all(n > 4 * parameters for n in later)
     assert sum(r["mem"] for r in device["lines"]["rows"]) == device["lines"]["peak"] == device["allocated"]
     after_the_break = [
         r for r in device["lines"]["rows"] if "(torch_dynamo_resume_in_forward" in r["location"] and r["backward"]
@@ -242,14 +237,14 @@ def test_a_compiled_model_of_any_size_with_a_graph_break(tmp_path):
 
 def test_torchrun(tmp_path):
     """Each rank is reported by its process and its device."""
-    _, told, text = run(
+    _, found, text = run(
         tmp_path,
         DISTRIBUTED,
         "--count",
         "2",
         command=("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "train.py"),
     )
-    ranks = sorted((d["index"], len(d["iterations"]), d["allocated"]) for p in told["processes"] for d in p["devices"])
+    ranks = sorted((d["index"], len(d["iterations"]), d["allocated"]) for p in found["processes"] for d in p["devices"])
     assert [r[:2] for r in ranks] == [(0, 2), (1, 2)] and ranks[1][2] - ranks[0][2] >= 64 * 512 * 4, (
         "its batch is larger"
     )
@@ -298,7 +293,7 @@ def test_a_compiled_extension(tmp_path):
         cwd=tmp_path,
         check=True,
     )
-    said, told, _ = run(tmp_path, USES)
+    said, found, _ = run(tmp_path, USES)
     assert said == "cuda:0 (1024, 4096)\n"
-    (device,) = told["processes"][0]["devices"]
+    (device,) = found["processes"][0]["devices"]
     assert device["allocated"] == 20 * MIB and {r["line"]: r["mem"] for r in device["lines"]["rows"]}[5] == 16 * MIB

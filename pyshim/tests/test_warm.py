@@ -15,6 +15,8 @@ STATE = """
 import importlib.util, inspect, json, os, sys
 before = [n for n in sys.modules if n.partition(".")[0] in ("torch", "numpy", "sympy", "memshim", "triton")]
 found = importlib.util.find_spec("torch").origin
+import numpy, typing_extensions
+alone = "torch" in sys.modules
 import torch
 loaded = sorted(n for n in sys.modules if n.partition(".")[0] in ("torch", "numpy", "sympy", "triton"))
 import torch.multiprocessing
@@ -22,7 +24,8 @@ optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(2))])  # imports tor
 after = sorted(n for n in sys.modules if n.partition(".")[0] in ("torch", "sympy", "triton"))
 names = [n for n in after if n in sys.modules and sys.modules[n].__spec__ is None]
 print(json.dumps({
-    "before": before, "found": found, "loaded": loaded, "after": after, "names": names, "argv": sys.argv,
+    "before": before, "alone": alone, "found": found, "loaded": loaded, "after": after, "names": names,
+    "argv": sys.argv,
     "path": sys.path, "orig": sys.orig_argv, "main": [__name__, globals().get("__file__")],
     "environment": dict(os.environ),
     "folder": os.getcwd(), "stdin": sys.stdin.read(), "stack": [f.function for f in inspect.stack()][:1],

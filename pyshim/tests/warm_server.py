@@ -63,11 +63,15 @@ class Shelf(importlib.abc.MetaPathFinder):
         self.modules, self.groups, self.attributes, self.variables = {}, [], {}, {}
 
     def load(self, name, *brings):
-        """Import a name: a group of what that loaded, except the standard library's. brings: names of
-        groups before it that it imports too."""
+        """Import a name: a group of what that loaded, except the standard library's, and one of each
+        other package of it, which a program may import alone. brings: names of groups before it that
+        it imports too."""
         before, environ = set(sys.modules), dict(os.environ)
         importlib.import_module(name)
         new = [n for n in sys.modules if n not in before and n.partition(".")[0] not in sys.stdlib_module_names]
+        packages = dict.fromkeys(n.partition(".")[0] for n in new)
+        packages.pop(name.partition(".")[0], None)
+        self.groups += [[n for n in new if n.partition(".")[0] == package] for package in packages]
         self.groups.append([*brings, *new])
         self.variables[name] = {n: v for n, v in os.environ.items() if n not in environ}
 
@@ -140,7 +144,7 @@ def become(request, fds):
     if request["session"]:
         os.setsid()
     arguments = request["arguments"]
-    sys.orig_argv = [sys.executable, *arguments]
+    sys.orig_argv = [sys.orig_argv[0], *arguments]
     sys.path[:] = dict.fromkeys([*filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)), *INSTALLED])
     if request["before"]:
         function, given = pickle.loads(request["before"])

@@ -6,12 +6,12 @@ import importlib.util
 import json
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import captured
 import pytest
+import warm
 
 from memshim import binary, pretend
 from memshim.pretend import build, support, toolkit
@@ -90,7 +90,7 @@ def test_constants_are_folded_by_their_values(seen):
     assert seen["folded"] == {"added": True, "products": 0, "reads": 0}
 
 
-def test_padding_is_taken_and_told(seen):
+def test_padding_is_taken_and_reported(seen):
     """A copy of the weight and a larger result, beside the trial of the first call."""
     found = seen["padding"]
     (first, steady), (_, unpadded) = found["padded"], found["unpadded"]
@@ -274,15 +274,15 @@ def test_without_a_compiler_the_last_line_of_a_run_names_it(tmp_path):
         "TRITON_CACHE_DIR": str(tmp_path / "triton"),
         "TORCHINDUCTOR_COMPILE_THREADS": "1",
     }
-    command = [sys.executable, "-m", "memshim", "run", "--on", "t4", "--json", "told.json", "--", "train.py"]
-    p = subprocess.run(command, cwd=tmp_path, env=os.environ | fresh, capture_output=True, text=True, timeout=300)
+    command = [sys.executable, "-m", "memshim", "run", "--on", "t4", "--json", "report.json", "--", "train.py"]
+    p = warm.run(command, cwd=tmp_path, env=os.environ | fresh)
     assert p.returncode == 1 and "Traceback" in p.stderr
     said = (
         "got no C compiler (cc, gcc or clang), want one: Triton builds what launches its kernels with it "
         "(apt-get install gcc, or CC)"
     )
     assert p.stderr.splitlines()[-1] == f"memshim: {said}"
-    assert [q["missing"] for q in json.loads((tmp_path / "told.json").read_text())["processes"] if q["missing"]] == [
+    assert [q["missing"] for q in json.loads((tmp_path / "report.json").read_text())["processes"] if q["missing"]] == [
         said
     ]
 
