@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -56,7 +57,11 @@ def rows() -> list[Row]:
     return [
         *(Row("accelerate_train", [s], ACCELERATE) for s in ("ddp", "fsdp1", "fsdp2")),
         *(Row("trainer_ranks", [a], TORCHRUN) for a in TRAINERS),
-        *(Row("lightning_fit", [s, "N"], None) for s in ("ddp", "fsdp", "model_parallel")),
+        *(
+            Row("lightning_fit", [s, "N", *more], None)
+            for more in ([], ["checkpoint"])
+            for s in ("ddp", "fsdp", "model_parallel")
+        ),
         *(
             Row("deepspeed_train", [stage, *place], DEEPSPEED)
             for stage, *place in (("1",), ("2",), ("3",), ("1", "offload"), ("2", "offload"), ("3", "offload"))
@@ -117,7 +122,7 @@ def run(row: Row, how: str, device: str, world: int) -> Result:
         wanted = 2  # ranks that used a device
         return Result(
             p.returncode == 0 and len([r for r in ranks if r["reserved"]]) >= wanted,
-            last_line(p.stdout),
+            last_line(re.sub(r"^\[rank\d+\]: ?", "", p.stdout, flags=re.MULTILINE)),
             max((r["allocated"] for r in ranks), default=0),
             max((r["reserved"] for r in ranks), default=0),
             after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,

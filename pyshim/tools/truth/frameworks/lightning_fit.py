@@ -1,4 +1,5 @@
-"""Lightning's Trainer: DDP, FSDP or ModelParallel (FSDP2 and tensor parallel) over N devices."""
+"""Lightning's Trainer: DDP, FSDP or ModelParallel (FSDP2 and tensor parallel) over N devices, with a
+checkpoint at the end or without one."""
 
 import sys
 
@@ -12,7 +13,7 @@ from torch.utils.data import DataLoader
 from transformers import AutoModelForCausalLM
 from transformers.models.llama.modeling_llama import LlamaDecoderLayer
 
-strategy, devices = sys.argv[1], int(sys.argv[2])
+strategy, devices, checkpoint = sys.argv[1], int(sys.argv[2]), sys.argv[3:] == ["checkpoint"]
 
 
 class Language(lightning.LightningModule):
@@ -58,6 +59,7 @@ trainer = lightning.Trainer(
     limit_val_batches=1,
     logger=False,
     default_root_dir=tiny.output(),
+    enable_checkpointing=checkpoint,
     enable_progress_bar=False,
 )
 trainer.fit(Language(), DataLoader(rows, batch_size=4), DataLoader(rows[:32], batch_size=4))
