@@ -73,8 +73,15 @@ def ddp_hook(rank, world):
 STRATEGIES["ddp, compressed gradients"] = ddp_hook
 
 
+def keeps_products():
+    """What activation checkpointing keeps: matrix products."""
+    from torch.utils.checkpoint import create_selective_checkpoint_contexts
+
+    return create_selective_checkpoint_contexts([torch.ops.aten.mm.default, torch.ops.aten.addmm.default])
+
+
 def fsdp2(
-    rank, world, reshard=None, mixed=False, offload=False, replicas=1, clip=False, checkpointing=False, compiled=False
+    rank, world, reshard=None, mixed=False, offload=False, replicas=1, clip=False, checkpointing=None, compiled=False
 ):
     from torch.distributed.fsdp import CPUOffloadPolicy, MixedPrecisionPolicy, fully_shard
 
@@ -89,10 +96,10 @@ def fsdp2(
     if offload:
         options["offload_policy"] = CPUOffloadPolicy()
     for i, block in enumerate(model):
-        if checkpointing:
+        if checkpointing is not None:
             from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import checkpoint_wrapper
 
-            model[i] = block = checkpoint_wrapper(block)
+            model[i] = block = checkpoint_wrapper(block, **checkpointing)
         if compiled:
             block.compile()
         fully_shard(block, **options)
@@ -108,13 +115,15 @@ for name, options in {
     "CPU offload": {"offload": True},
     "replicas (HSDP)": {"replicas": 2},
     "clipping": {"clip": True},
-    "checkpointing": {"checkpointing": True},
+    "checkpointing": {"checkpointing": {}},
+    "selective checkpointing": {"checkpointing": {"context_fn": keeps_products}},
     "compiled": {"compiled": True},
+    "compiled, selective checkpointing": {"compiled": True, "checkpointing": {"context_fn": keeps_products}},
 }.items():
     STRATEGIES[f"fsdp2, {name}"] = functools.partial(fsdp2, **options)
 
 
-def tensor_parallel(rank, world, sequence=False, shards=1):
+def tensor_parallel(rank, world, sequence=False, shards=1, compiled=False):
     from torch.distributed.fsdp import fully_shard
     from torch.distributed.tensor import Shard
     from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, SequenceParallel, parallelize_module
@@ -130,6 +139,8 @@ def tensor_parallel(rank, world, sequence=False, shards=1):
                 "down": RowwiseParallel(output_layouts=Shard(0)),
             }
         parallelize_module(block, mesh["tp"], plan)
+        if compiled:
+            block.compile()
     if shards > 1:
         for block in model:
             fully_shard(block, mesh=mesh["dp"])
@@ -141,6 +152,7 @@ def tensor_parallel(rank, world, sequence=False, shards=1):
 
 STRATEGIES["tensor parallel"] = tensor_parallel
 STRATEGIES["tensor and sequence parallel"] = functools.partial(tensor_parallel, sequence=True)
+STRATEGIES["tensor parallel, compiled"] = functools.partial(tensor_parallel, compiled=True)
 STRATEGIES["fsdp2 and tensor parallel"] = functools.partial(tensor_parallel, shards=2)
 
 
