@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 Row = dict[str, str]
@@ -30,17 +30,25 @@ def serve(run: Callable[[Row], dict[str, Any]]) -> int:
     return 0
 
 
-def results(
-    file: str, rows: Iterable[Row], environ: Mapping[str, str] | None = None
-) -> Iterator[tuple[Row, dict[str, Any]]]:
-    """Each row with its result; file --serve serves them. A row's gpu is a device of memspec."""
+def environment(gpu: str, without: Iterable[str]) -> dict[str, str]:
+    """The variables of a process on the GPU, as they are where those of without are not set: what
+    they name is loaded into the process by other variables."""
     from memshim import pretend
 
+    kept = {n: os.environ.pop(n) for n in without if n in os.environ}
+    try:
+        return os.environ | pretend.environment(gpu)
+    finally:
+        os.environ.update(kept)
+
+
+def results(file: str, rows: Iterable[Row], without: Iterable[str] = ()) -> Iterator[tuple[Row, dict[str, Any]]]:
+    """Each row with its result; file --serve serves them. A row's gpu is a device of memspec."""
     rows = list(rows)
     for gpu in dict.fromkeys(r["gpu"] for r in rows):
         p = subprocess.Popen(
             [sys.executable, file, "--serve"],
-            env={**(os.environ if environ is None else environ), **pretend.environment(gpu)},
+            env=environment(gpu, without),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

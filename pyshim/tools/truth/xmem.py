@@ -198,8 +198,7 @@ def summary(kind: str, errors: dict[str, list[float]]) -> Iterator[str]:
 def runs(kind: str) -> Iterator[tuple[dict[str, str], dict[str, dict[str, Any]]]]:
     """Each row with its result, and with that by formula where another cuDNN answers."""
     both = kind == "convolutional" and NEWER in os.environ
-    plain = {k: v for k, v in os.environ.items() if k != NEWER}
-    by_formula = forked_rows.results(__file__, measured([kind]), plain)
+    by_formula = forked_rows.results(__file__, measured([kind]), without=[NEWER])
     for row, measured_row in forked_rows.results(__file__, measured([kind])):
         yield row, {OURS: measured_row, **({FORMULA: next(by_formula)[1]} if both else {})}
 
@@ -210,8 +209,8 @@ def apart(pairs: list[tuple[int, int]]) -> str:
     errors = [100 * (a / b - 1) for a, b in pairs]
     mean = statistics.mean(map(abs, errors))
     return (
-        f"convolutional, {len(errors)} rows: reserved by formula is {min(errors):+.1f} to {max(errors):+.1f} % of that "
-        f"with the cuDNN of {NEWER}, {mean:.1f} % in the mean"
+        f"convolutional, {len(errors)} rows: reserved by formula is {min(errors):+.1f} to {max(errors):+.1f} % off "
+        f"that with the cuDNN of {NEWER}, {mean:.1f} % in the mean"
     )
 
 
