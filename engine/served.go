@@ -18,13 +18,16 @@ func (m *Model) served(c spec.Case, origin []trace.Note) (*Run, error) {
 	s := m.Artifact.Served
 	switch d := &c.Platform.Device; {
 	case d.Name != s.Device.Name:
-		return nil, fmt.Errorf("%s: got the start of an engine on %s, want one on %s: its figures hold for that card alone", m.Path, s.Device.Name, d.Name)
+		return nil, fmt.Errorf("%s: got the start of an engine on %s, want one on %s: its figures hold for that card alone",
+			m.Path, s.Device.Name, d.Name)
 	case d.Memory != s.Device.Memory:
-		return nil, fmt.Errorf("%s: got the start of an engine on %s of memory, want one on %s", m.Path, s.Device.Memory, d.Memory)
+		return nil, fmt.Errorf("%s: got the start of an engine on %s of memory, want one on %s",
+			m.Path, s.Device.Memory, d.Memory)
 	}
 	r := &report.Report{
 		Schema: report.Schema,
-		Run: report.Run{Artifact: m.Path, Format: m.Artifact.Format, Producer: m.Artifact.Producer, Where: string(recording.OnPretend),
+		Run: report.Run{Artifact: m.Path, Format: m.Artifact.Format, Producer: m.Artifact.Producer,
+			Where:   string(recording.OnPretend),
 			Runtime: s.Engine.Name, Mode: report.Serve, Device: c.Platform.Device.Name, Torch: s.Torch},
 		Serving: serving(s),
 		Unknown: report.BudgetMetrics(),
@@ -47,7 +50,8 @@ func (m *Model) served(c spec.Case, origin []trace.Note) (*Run, error) {
 // serving is a recorded start as a report has it.
 func serving(s *recording.Served) *report.Serving {
 	d := &s.Driver
-	out := &report.Serving{Engine: s.Engine.Name, Release: s.Engine.Release, Model: s.Model, GPUs: s.Device.Count, Fits: *s.Fits, MadeUp: s.MadeUp, Defaults: s.Defaults,
+	out := &report.Serving{Engine: s.Engine.Name, Release: s.Engine.Release, Model: s.Model, GPUs: s.Device.Count,
+		Fits: *s.Fits, MadeUp: s.MadeUp, Defaults: s.Defaults,
 		Driver: report.DriverBytes{Bytes: d.Bytes, Least: d.Least, Most: d.Most, Source: d.Source, Logged: d.Logged}}
 	for i := range s.Workers {
 		w := &s.Workers[i]
@@ -63,8 +67,10 @@ func serving(s *recording.Served) *report.Serving {
 	if dtype == "auto" {
 		dtype = k.DType
 	}
-	out.KV = &report.KVCache{Tokens: k.Tokens, Requests: k.Requests(), Blocks: k.Blocks, BlockSize: k.BlockSize, Memory: w.KVMemory, Budget: w.Requested, Total: w.Total,
-		Utilization: k.Utilization, Outside: w.Outside, Graphs: w.Graphs, MaxModelLen: k.MaxModelLen, MaxNumSeqs: k.MaxNumSeqs, MaxBatchedTokens: k.MaxBatchedTokens, DType: dtype}
+	out.KV = &report.KVCache{Tokens: k.Tokens, Requests: k.Requests(), Blocks: k.Blocks, BlockSize: k.BlockSize,
+		Memory: w.KVMemory, Budget: w.Requested, Total: w.Total,
+		Utilization: k.Utilization, Outside: w.Outside, Graphs: w.Graphs, MaxModelLen: k.MaxModelLen,
+		MaxNumSeqs: k.MaxNumSeqs, MaxBatchedTokens: k.MaxBatchedTokens, DType: dtype}
 	if d.Logged || w.Outside == nil {
 		least := s.WithDriver(d.Most - d.Bytes)
 		whole := least.Requests()
@@ -90,7 +96,8 @@ func driverNotes(s *recording.Served) []trace.Note {
 	}
 	n := note.Note{ID: note.DriverUnlogged, Subject: fmt.Sprintf("%s, by %s", d.Bytes, d.Source)}
 	if d.Logged {
-		n = note.Note{ID: note.DriverEstimate, Subject: fmt.Sprintf("%s, in logs %s to %s: %s", d.Bytes, d.Least, d.Most, d.Source)}
+		n = note.Note{ID: note.DriverEstimate,
+			Subject: fmt.Sprintf("%s, in logs %s to %s: %s", d.Bytes, d.Least, d.Most, d.Source)}
 	}
 	return []trace.Note{{Note: n, Site: trace.NoSite}}
 }

@@ -116,7 +116,7 @@ func (s *Served) check() error {
 	case s.Fits == nil:
 		return errors.New("got an engine that did not start, want one that has a KV cache or does not fit")
 	case *s.Fits != (s.KV != nil) || *s.Fits && s.Error != nil || !*s.Fits && s.Error == nil:
-		return fmt.Errorf("got fits %t beside another kv or error, want a KV cache where it fits, and an error where it does not", *s.Fits)
+		return fmt.Errorf("got fits %t beside another kv or error, want a KV cache where it fits, else an error", *s.Fits)
 	case *s.Fits && len(s.Workers) == 0 || len(s.Workers) > maxServedGPUs:
 		return fmt.Errorf("got %d workers, want 1 to %d", len(s.Workers), maxServedGPUs)
 	case s.Device.Count < 1 || s.Device.Count > maxServedGPUs:
@@ -156,13 +156,15 @@ func (w *ServedWorker) check() error {
 }
 
 func (c *ServedCache) check() error {
-	for _, n := range []int64{c.Blocks, c.BlockSize, c.Tokens, c.MaxModelLen, int64(c.Bytes), c.MaxNumSeqs, c.MaxBatchedTokens} {
+	numbers := []int64{c.Blocks, c.BlockSize, c.Tokens, c.MaxModelLen, int64(c.Bytes), c.MaxNumSeqs, c.MaxBatchedTokens}
+	for _, n := range numbers {
 		if n < 0 {
 			return errors.New("kv: got a number below 0")
 		}
 	}
 	if !(c.Concurrency >= 0 && c.Concurrency < 1<<53) || !(c.Utilization >= 0 && c.Utilization <= 1) {
-		return fmt.Errorf("kv: got concurrency %v and gpu_memory_utilization %v, want numbers from 0, the last up to 1", c.Concurrency, c.Utilization)
+		return fmt.Errorf("kv: got concurrency %v and gpu_memory_utilization %v, want numbers from 0, the last up to 1",
+			c.Concurrency, c.Utilization)
 	}
 	if c.Blocks > 0 && c.Bytes < units.Bytes(c.Blocks) {
 		return fmt.Errorf("kv: got %d blocks in %d bytes", c.Blocks, int64(c.Bytes))
@@ -172,7 +174,8 @@ func (c *ServedCache) check() error {
 
 // checkTexts refuses what could not be printed: people read it.
 func (s *Served) checkTexts() error {
-	texts := append([]string{s.Engine.Name, s.Engine.Release, s.Model, s.Device.Name, s.Device.DriverName, s.Driver.Source, s.Torch}, s.Command...)
+	texts := []string{s.Engine.Name, s.Engine.Release, s.Model, s.Device.Name, s.Device.DriverName, s.Driver.Source, s.Torch}
+	texts = append(texts, s.Command...)
 	texts = append(append(texts, s.MadeUp...), s.Defaults...)
 	if s.Error != nil {
 		texts = append(texts, s.Error.Stage, s.Error.Text)

@@ -370,7 +370,7 @@ func (r *Report) UpperValue(m Metric) (units.Bytes, bool) {
 	return 0, false
 }
 
-// Metrics are those that the report tells, in the order they are printed.
+// Metrics are those that the report has, in the order they are printed.
 func (r *Report) Metrics() []Metric {
 	if r.Serving != nil {
 		return ServingMetrics()

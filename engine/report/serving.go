@@ -12,7 +12,7 @@ import (
 
 // The metrics of an engine that serves a model. The last two are numbers, and more of them is better.
 const (
-	Loaded      Metric = "loaded"      // what loading the model leaves in PyTorch's allocator, of the GPU that has the most
+	Loaded      Metric = "loaded"      // what loading leaves in PyTorch's allocator, of the GPU that has the most
 	Activation  Metric = "activation"  // the peak of the engine's profile run over that, of the GPU that has the most
 	KVTokens    Metric = "kv_tokens"   // tokens that the KV cache holds
 	Concurrency Metric = "concurrency" // whole requests of the longest length that the KV cache holds
@@ -69,20 +69,21 @@ func (m Metric) Breaks(v, limit units.Bytes) bool {
 // Serving is what an engine that serves a model has left for its KV cache, by the engine's own
 // figures.
 type Serving struct {
-	Engine      string       `json:"engine"`
-	Release     string       `json:"release"`
-	Model       string       `json:"model"`
-	GPUs        int          `json:"gpus"`
-	Fits        bool         `json:"fits"`
-	Unfit       string       `json:"unfit,omitempty"` // why not, in the engine's words
-	Loaded      *units.Bytes `json:"loaded"`          // null where the engine did not come so far
-	Activation  *units.Bytes `json:"activation"`      // null where the engine measured none
-	KV          *KVCache     `json:"kv"`              // null where there is none
-	LeastTokens *int64       `json:"least_tokens"`    // where the driver takes as much as in any log; null where no log says
-	LeastWhole  *int64       `json:"least_concurrency"`
-	Driver      DriverBytes  `json:"driver"`
-	MadeUp      []string     `json:"made_up"`
-	Defaults    []string     `json:"defaults"` // what the engine chose, as the command does not say it
+	Engine     string       `json:"engine"`
+	Release    string       `json:"release"`
+	Model      string       `json:"model"`
+	GPUs       int          `json:"gpus"`
+	Fits       bool         `json:"fits"`
+	Unfit      string       `json:"unfit,omitempty"` // why not, in the engine's words
+	Loaded     *units.Bytes `json:"loaded"`          // null where the engine did not come so far
+	Activation *units.Bytes `json:"activation"`      // null where the engine measured none
+	KV         *KVCache     `json:"kv"`              // null where there is none
+	// where the driver takes as much as in any log; null where no log says
+	LeastTokens *int64      `json:"least_tokens"`
+	LeastWhole  *int64      `json:"least_concurrency"`
+	Driver      DriverBytes `json:"driver"`
+	MadeUp      []string    `json:"made_up"`
+	Defaults    []string    `json:"defaults"` // what the engine chose, as the command does not say it
 }
 
 // KVCache is an engine's KV cache, on the GPU that has the least for it.
@@ -181,7 +182,8 @@ func WriteServed(p *layout.Printer, s *Serving) {
 		return
 	}
 	if s.Activation != nil {
-		p.Item("activation", "%s: the peak of a profile run of %s tokens and %s requests%s", *s.Activation, grouped(k.MaxBatchedTokens), grouped(k.MaxNumSeqs), chosen(s.Defaults))
+		p.Item("activation", "%s: the peak of a profile run of %s tokens and %s requests%s", *s.Activation,
+			grouped(k.MaxBatchedTokens), grouped(k.MaxNumSeqs), chosen(s.Defaults))
 	}
 	if k.Outside != nil {
 		p.Item("outside", "%s, an estimate: the driver, by %s", *k.Outside, s.Driver.Source)
@@ -192,7 +194,8 @@ func WriteServed(p *layout.Printer, s *Serving) {
 		p.Item("graphs", "%s of CUDA graphs beside the budget, without the driver's part", k.Graphs)
 	}
 	if s.LeastTokens != nil && *s.LeastTokens != k.Tokens {
-		p.Item("at least", "%s, %s: where the driver takes as much as in any log", KVTokens.Exact(units.Bytes(*s.LeastTokens)), Concurrency.Exact(units.Bytes(*s.LeastWhole)))
+		p.Item("at least", "%s, %s: where the driver takes as much as in any log",
+			KVTokens.Exact(units.Bytes(*s.LeastTokens)), Concurrency.Exact(units.Bytes(*s.LeastWhole)))
 	}
 	if len(s.MadeUp) > 0 {
 		p.Item("made up", "%s", strings.Join(s.MadeUp, ", "))

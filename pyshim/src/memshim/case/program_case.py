@@ -124,8 +124,8 @@ def _capture_engine(case: dict[str, Any], path: str, at: Path, timeout: float) -
     command = [sys.executable, "-m", "memshim", "serve", "--on", case["device"]["name"], OF_CASE, str(at / "case.json")]
     said = _run([*command, "-o", str(at / "out.rec"), "--", *words(case)], case["program"]["cwd"], at / "said", timeout)
     if not (at / "out.rec").exists():
-        told = [line.removeprefix("memshim serve: ") for line in said]
-        raise ModelError("; ".join(told[:1] + told[1:][-LINES:]) or "memshim serve left no recording")
+        lines = [line.removeprefix("memshim serve: ") for line in said]
+        raise ModelError("; ".join(lines[:1] + lines[1:][-LINES:]) or "memshim serve left no recording")
     data = (at / "out.rec").read_bytes()
     recording.write(data, path)
     return len(data)
