@@ -154,6 +154,9 @@ func (r *Run) source() report.Source {
 		if h := rec.Header; h != nil && h.NCCL != nil {
 			src.NCCL = &report.NCCL{Low: h.NCCL.Low, High: h.NCCL.High, Communicators: h.NCCL.Communicators}
 		}
+		if rec.Header != nil {
+			src.HostPinned = rec.Header.HostPinned
+		}
 		if rec.Header != nil && !recorded.OfProgram(rec) && !recorded.RecordsWeights(r.Trace) {
 			src.Weights = &rec.Header.Weights
 		}

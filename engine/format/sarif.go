@@ -117,8 +117,12 @@ func rules() []sarifRule {
 		out = append(out, r)
 	}
 	for _, m := range report.BudgetMetrics() {
+		kind, who := "GPU memory", " `memspec explain --case NAME` shows who holds it."
+		if !m.OfDevice() {
+			kind, who = "page-locked memory of the host", ""
+		}
 		add(BudgetRule(m), fmt.Sprintf("The budget on %s is broken", m),
-			fmt.Sprintf("A run of the model takes more GPU memory than memspec.yaml allows it: `%s` is over its budget. `memspec explain --case NAME` shows who holds it.", m))
+			fmt.Sprintf("A run of the model takes more %s than memspec.yaml allows it: `%s` is over its budget.%s", kind, m, who))
 	}
 	add(RuleOutOfMemory, "The run does not fit its device", "An allocation asks for more memory than is left of the device's, after everything cached was given back.")
 	add(RuleDisagreement, "Predicted and measured memory are too far apart", "A measured peak is further from the predicted one than the case's tolerance.")
@@ -181,7 +185,7 @@ func peakOf(r *report.Report, m report.Metric) *report.Moment {
 		return &r.OOM.Moment
 	case m == report.Reserved || m == report.Total:
 		return r.ReservedAt
-	case m == report.Weights || m == report.FirstCall && r.FirstCall != nil:
+	case m == report.Weights || m == report.HostPinned || m == report.FirstCall && r.FirstCall != nil:
 		return nil
 	}
 	return r.PeakAt

@@ -75,7 +75,7 @@ const (
 	Upper                          // the figures may be too low: an upper figure, which the run has, is judged beside them
 	Open                           // the figures may be too low and no upper figure is known: a budget that they keep is undecided
 	OpenTotal                      // Open of a total alone: what is not known lies outside PyTorch's allocator
-	OpenReserved                   // Open of reserved and of a total: what is not known is how PyTorch's allocator has cached
+	OpenReserved                   // Open of reserved, of a total and of host_pinned: what is not known is how PyTorch's allocators have cached
 	OpenTokens                     // Open of tokens and requests of an engine's KV cache: nobody knows by how much they are too many
 	UpperTokens                    // Upper of tokens and requests of an engine's KV cache: they may be too many
 	Ends                           // the figures have two ends, and both are judged
@@ -91,7 +91,7 @@ func (e Effect) String() string {
 		AtMost:       "judged as it is: never too low",
 		Upper:        "the upper figure is judged too",
 		Open:         "undecided where it keeps a budget: no upper figure is known",
-		OpenReserved: "reserved and a total are undecided where they keep a budget",
+		OpenReserved: "reserved, a total and host_pinned are undecided where they keep a budget",
 		OpenTokens:   "tokens and requests are undecided where they keep a budget",
 		UpperTokens:  "the least of tokens and requests is judged too",
 		OpenTotal:    "a total is undecided where it keeps a budget",

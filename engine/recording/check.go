@@ -27,6 +27,8 @@ func (r *Recording) Check() error {
 		return fmt.Errorf("got %d phases of a run that came to its end, want 3", len(r.Passes))
 	case r.Weights < 0 || r.Context != nil && *r.Context < 0:
 		return errors.New("got a size below 0")
+	case r.HostPinned != nil && *r.HostPinned < 0:
+		return fmt.Errorf("got host_pinned of %d B, want a size", *r.HostPinned)
 	case r.NCCL != nil && (r.NCCL.Low < 0 || r.NCCL.High < r.NCCL.Low || r.NCCL.Communicators < 0):
 		return fmt.Errorf("got nccl of %d to %d B of %d communicators, want sizes in order", r.NCCL.Low, r.NCCL.High, r.NCCL.Communicators)
 	}

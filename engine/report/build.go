@@ -35,7 +35,8 @@ type Source struct {
 	CheckValues string
 	Compiled    bool // the model: its peak is that of the calls after the first
 
-	NCCL *NCCL // as a recording has it; nil where it has none
+	NCCL       *NCCL        // as a recording has it; nil where it has none
+	HostPinned *units.Bytes // as a recording has it; nil where it has none
 
 	OtherValues []OtherValues // what the run takes with other values, where that is not the same
 }
@@ -62,7 +63,7 @@ func Build(s Source) *Report {
 		r.Weights = *s.Weights
 	}
 	r.Unknown, r.Origin = s.Unknown, s.Origin
-	r.NCCL = s.NCCL
+	r.NCCL, r.HostPinned = s.NCCL, s.HostPinned
 	if stated := s.Platform.NCCL; stated != nil {
 		r.NCCL = &NCCL{Low: *stated, High: *stated}
 		if s.NCCL != nil {

@@ -54,6 +54,9 @@ func Diff(before, after *Report) *Difference {
 		if m == FirstCall && before.FirstCall == nil && after.FirstCall == nil {
 			continue // as the others report already
 		}
+		if m == HostPinned && before.HostPinned == nil && after.HostPinned == nil {
+			continue
+		}
 		c := MetricChange{Metric: m}
 		if v, ok := before.Value(m); ok {
 			c.Old = &v

@@ -32,13 +32,20 @@ const (
 	FirstCall Metric = "first_call" // allocated while the first pass runs, which compiles and tunes a compiled model
 	Reserved  Metric = "reserved"   // torch.cuda.max_memory_reserved
 	Total     Metric = "total"      // context + reserved + outside: what nvidia-smi shows for the process
+	// HostPinned is page-locked memory of the host, of a recorded run on a pretend GPU; no device's.
+	HostPinned Metric = "host_pinned"
 )
 
 // Metrics are those that every report tells, in the order they are printed.
 func Metrics() []Metric { return []Metric{Weights, Delta, Allocated, Reserved, Total} }
 
 // BudgetMetrics are all that a budget can be put on, in the order they are printed.
-func BudgetMetrics() []Metric { return []Metric{Weights, Delta, Allocated, FirstCall, Reserved, Total} }
+func BudgetMetrics() []Metric {
+	return []Metric{Weights, Delta, Allocated, FirstCall, Reserved, Total, HostPinned}
+}
+
+// OfDevice says whether the metric is of the device's memory, so that its limit may be a share of it.
+func (m Metric) OfDevice() bool { return m != HostPinned }
 
 // Quality says what a number is worth (best first).
 type Quality string
@@ -63,6 +70,8 @@ type Report struct {
 	Unknown []Metric    `json:"unknown,omitempty"` // metrics that the artifact does not tell of
 	// what NCCL's communicators take beside the allocator; nil where there are none
 	NCCL *NCCL `json:"nccl,omitempty"`
+	// the most page-locked memory of the host; nil where the run does not record it
+	HostPinned *units.Bytes `json:"host_pinned,omitempty"`
 	// what the CUDA context takes beside the allocator; nil where nothing is known of it
 	Context *Context `json:"context,omitempty"`
 	Passes  []Pass   `json:"passes"` // in the order they ran
@@ -327,6 +336,10 @@ func (r *Report) Value(m Metric) (units.Bytes, bool) {
 	case Total:
 		if r.Peak.Total != nil {
 			return *r.Peak.Total, true
+		}
+	case HostPinned:
+		if r.HostPinned != nil {
+			return *r.HostPinned, true
 		}
 	}
 	return 0, false

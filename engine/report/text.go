@@ -17,6 +17,10 @@ import (
 // ShortRows is how many rows of holders a text shows unless asked for all.
 const ShortRows = 10
 
+// hostPinnedShown is from which size on text has page-locked memory: each number that is read to
+// the host pins a block of its size.
+const hostPinnedShown = units.MiB
+
 // WriteText writes the report for people, with at most ShortRows rows of holders.
 func WriteText(w io.Writer, r *Report) error { return WriteTextRows(w, r, ShortRows) }
 
@@ -62,6 +66,9 @@ func writeText(w io.Writer, r *Report, rows int) error {
 	}
 	if n := r.NCCL; n != nil {
 		p.Item("nccl", "%s", n.text())
+	}
+	if r.HostPinned != nil && *r.HostPinned >= hostPinnedShown {
+		p.Item("host pinned", "%s of page-locked memory of the host, no part of the total", Both(*r.HostPinned))
 	}
 	p.Line("")
 	p.Table(2, sizes(r))

@@ -44,6 +44,9 @@ func (o *OtherValues) value(m Metric) units.Bytes {
 // ones. A total is that of the reserved memory, with the least and the most that the context and NCCL may
 // take. It is false where the metric is not known.
 func (r *Report) Ends(m Metric) (low, high units.Bytes, known bool) {
+	if m == HostPinned {
+		return 0, 0, false // the runs with other values do not record it
+	}
 	own := r.WithValues("")
 	low, high = own.value(m), own.value(m)
 	for i := range r.OtherValues {

@@ -64,7 +64,7 @@ func TestValues(t *testing.T) {
 	assert.False(t, ok, "it is known")
 
 	assert.Equal(t, []Metric{"weights", "delta", "allocated", "reserved", "total"}, Metrics())
-	assert.Equal(t, []Metric{"weights", "delta", "allocated", "first_call", "reserved", "total"}, BudgetMetrics())
+	assert.Equal(t, []Metric{"weights", "delta", "allocated", "first_call", "reserved", "total", "host_pinned"}, BudgetMetrics())
 	assert.True(t, (&Report{Notes: []Note{{ID: "a"}, {ID: "b"}}}).HasNote("b"))
 	assert.False(t, (&Report{Notes: []Note{{ID: "a"}}}).HasNote("b"))
 }

@@ -91,6 +91,8 @@ func meantMetric(name string) string {
 		return ": did you mean total (what nvidia-smi shows for the process)?"
 	case "params", "parameters", "model", "weight":
 		return ": did you mean weights?"
+	case "pinned", "pin_memory", "page_locked", "host":
+		return ": did you mean host_pinned (page-locked memory of the host)?"
 	case "first", "compile", "warmup", "tuning":
 		return ": did you mean first_call?"
 	case "activations", "forward":
@@ -157,6 +159,10 @@ func (r *reader) bindBudgets(c *Case, decls []budgetDecl, level verdict.Level) {
 		}
 		v := verdict.Budget{Metric: b.metric, Level: level, Text: b.text, Path: b.path, Pos: r.at(b.node)}
 		if b.percent != nil {
+			if !b.metric.OfDevice() {
+				r.errorf(b.node, "got %s of %s, want a size: a share is of the device's memory", b.text, b.metric)
+				continue
+			}
 			if c.Platform.Device.Memory == 0 {
 				r.errorf(b.node, "got %s of the memory of the device %q, which has no limit: want a size", b.text, c.Platform.Device.Name)
 				continue

@@ -25,6 +25,9 @@ func (r *Result) writeBroken(w io.Writer, rows int) error {
 	case report.Weights:
 		r.writeParameters(p, rows)
 		return p.Err
+	case report.HostPinned:
+		p.Item("host pinned", "%s, each block a power of two; who pinned it is not recorded", report.Both(f.Predicted))
+		return p.Err
 	case report.FirstCall:
 		if r.Report.FirstCall != nil {
 			p.Item("first call", "%s; who holds the peak of the later calls:", report.Both(f.Predicted))

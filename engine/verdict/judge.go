@@ -202,7 +202,7 @@ func opens(e note.Effect, m report.Metric) bool {
 	case note.OpenTokens, note.UpperTokens:
 		return m.Counts()
 	case note.OpenReserved:
-		return m == report.Total || m == report.Reserved
+		return m == report.Total || m == report.Reserved || m == report.HostPinned // cached by powers of two
 	}
 	return false
 }
@@ -342,6 +342,9 @@ func unknown(r *report.Report, m report.Metric) string {
 	if m == report.Total {
 		return fmt.Sprintf("what a CUDA context takes on %s is not known: give context: for it under devices:",
 			r.Device)
+	}
+	if m == report.HostPinned {
+		return "page-locked memory of the host is not known: a recording of a run on a pretend GPU has it"
 	}
 	return fmt.Sprintf("%s is not known", m)
 }

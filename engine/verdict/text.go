@@ -67,6 +67,8 @@ func metricText(m report.Metric) string {
 		return "peak " + string(m)
 	case report.FirstCall:
 		return "first call"
+	case report.HostPinned:
+		return "host pinned"
 	}
 	return string(m)
 }

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import warm
+from captured import decode
 
 from memshim import files
 from memshim.program import launch, process_reports, report
@@ -264,8 +265,9 @@ def test_pinned_memory_of_the_host_is_a_figure(tmp_path):
     """At its most: the saved input of 12 MiB and 5 MiB more, each in a block of a power of two, and
     1 MiB registered, which is given back before 0.5 MiB are."""
     (tmp_path / "offload.py").write_text(PINNED)
-    p = run("--on", "t4", "--json", "out.json", "--", "offload.py", cwd=tmp_path)
+    p = run("--on", "t4", "--json", "out.json", "--record", "o.rec", "--", "offload.py", cwd=tmp_path)
     assert p.returncode == 0, p.stderr
+    assert decode(tmp_path / "o.rec")[0]["host_pinned"] == 25 * MIB, "so that memspec can judge it"
     (process,) = [q for q in json.loads((tmp_path / "out.json").read_text())["processes"] if q["devices"]]
     assert process["host_pinned"] == (16 + 8 + 1) * MIB
     assert "  host pinned      25.0 MiB (the peak of page-locked memory of the host;" in p.stderr

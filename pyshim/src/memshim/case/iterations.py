@@ -241,6 +241,7 @@ class Iterations:
             "phases": self.passes,
             "context": self._context(),
             **self._communicators(),
+            **self._pinned(),
             "oom": self.oom,
             "notes": notes(),
             "training": case["training"] if model is not None else None,
@@ -270,6 +271,12 @@ class Iterations:
         from memshim.pretend import communicators
 
         return communicators.header(self.region.index) if where.pretended() else {}
+
+    def _pinned(self) -> dict[str, int]:
+        """The host's page-locked memory; a real runtime does not say."""
+        from memshim.pretend.library import Library
+
+        return {"host_pinned": Library().pinned()} if where.pretended() else {}
 
     def _context(self) -> int | None:
         """Of a real one it would depend on what else runs there."""

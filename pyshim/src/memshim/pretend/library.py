@@ -80,6 +80,8 @@ class Library:
         self._note.restype = ctypes.c_bool
         self._figures = lib.memspec_pretend_figures
         self._figures.restype = ctypes.c_char_p
+        self._pinned = lib.memspec_pretend_pinned
+        self._pinned.restype = ctypes.c_uint64
         lib.memspec_pretend_reads.restype = ctypes.POINTER(_Reads)
         lib.memspec_pretend_operators.restype = ctypes.POINTER(ctypes.c_int)
         self._lib, self._threads = lib, threading.local()
@@ -103,6 +105,10 @@ class Library:
         """The file, in the folder that MEMSPEC_PRETEND_FIGURES names, where this process's figures
         are kept; "" where none is wanted."""
         return (self._figures() or b"").decode()
+
+    def pinned(self) -> int:
+        """The peak of this process's page-locked memory of the host, bytes."""
+        return int(self._pinned())
 
     def take(self, device: int, size: int) -> bool:
         """Take bytes of a device beside its allocations, as a driver does for modules; False where

@@ -90,6 +90,7 @@ class Recorded:
         from memshim.case.settings import compiled, flags_now
         from memshim.gpu import devices, queries
         from memshim.pretend import communicators
+        from memshim.pretend.library import Library
 
         p = torch.cuda.get_device_properties(region.index)
         sites, starts = self._attributed(region)  # which may put events in another order
@@ -137,6 +138,7 @@ class Recorded:
             "phases": passes,
             "context": pretend_context(),
             **communicators.header(region.index),
+            "host_pinned": Library().pinned(),
             "oom": {"phase": passes[-1]["name"], "text": out_of_memory} if out_of_memory else None,
             "notes": notes(),
             "training": None,

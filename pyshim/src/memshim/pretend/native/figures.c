@@ -146,6 +146,14 @@ void figures_pytorch(int ordinal, size_t allocated, size_t reserved) {
 	keep_most(&f->reserved_most, reserved);
 }
 
+/* For the Python side: the peak of this process's page-locked memory of the host, bytes. */
+API uint64_t memspec_pretend_pinned(void) {
+	lock_memory();
+	uint64_t most = shared->pinned_most;
+	unlock_memory();
+	return most;
+}
+
 /* For the Python side: the name of this process's file, which is made now where it is not there; null where none is wanted. */
 API const char *memspec_pretend_figures(void) {
 	lock_memory();
