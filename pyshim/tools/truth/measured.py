@@ -8,7 +8,8 @@ of it. The table has each row's error in percent of what was measured.
 attention, attention-compiled: softmax(q k / √d) v in float32, what is allocated after the forward
 pass, beside q, k, v, the output's gradient and the output of the warm-up. vit: ViT-L/16 of
 torchvision fine-tuned with Adam, the most reserved. scripted, scripted-2.7: a classifier scripted,
-saved and loaded again beside the first, one pass.
+saved and loaded again beside the first, one pass. flux: FLUX.2 fine-tuned by a method of PEFT; it
+takes diffusers and peft (adapters_of_flux.py).
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from typing import Any
 import forked_rows
 
 ROWS = Path(__file__).parents[3] / "testdata" / "measured" / "published.csv"
-UNITS = {"MiB": 1 << 20, "GB": 10**9}
+UNITS = {"B": 1, "MiB": 1 << 20, "GB": 10**9}
 STEPS = 4
 WITHIN = 2.0  # percent
 
@@ -118,12 +119,22 @@ def scripted(row: forked_rows.Row) -> None:
         model(x)
 
 
+def flux(row: forked_rows.Row) -> None:
+    import adapters_of_flux
+    import torch
+
+    held, beside = adapters_of_flux.train(row["row"])
+    row["allocated"] = str(held)
+    row["reserved"] = str(torch.cuda.max_memory_reserved() - beside)
+
+
 SETS: dict[str, Callable[[forked_rows.Row], None]] = {
     "attention": attention,
     "attention-compiled": attention,
     "vit": vit,
     "scripted": scripted,
     "scripted-2.7": scripted,
+    "flux": flux,
 }
 
 
@@ -141,7 +152,7 @@ def run(row: forked_rows.Row) -> dict[str, Any]:
     SETS[row["set"]](row)
     return {
         "allocated": int(row.get("allocated", torch.cuda.max_memory_allocated())),
-        "reserved": torch.cuda.max_memory_reserved(),
+        "reserved": int(row.get("reserved", torch.cuda.max_memory_reserved())),
         "notes": sorted({n.name for n in pretend.report().estimated}),
     }
 
