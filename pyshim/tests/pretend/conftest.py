@@ -3,6 +3,7 @@ saw, as one JSON object: case → result. A case that raised has {"error": type,
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -40,12 +41,16 @@ class Seen(dict):
     stderr = ""
 
 
-def play(scene, device="t4", *arguments, environ=(), **options):
-    """Run a scene (a file of scenes/, or Python source) on a device."""
+def play(scene, device="t4", *arguments, environ=(), fresh=False, **options):
+    """Run a scene (a file of scenes/, or Python source) on a device. fresh: in a process that is
+    started, not forked from one that has torch's libraries."""
     command = [sys.executable, *(["-c", scene] if "\n" in scene else [str(SCENES / f"{scene}.py")]), *arguments]
     env = os.environ | pretend.environment(device, **options) | dict(environ)
     env["PYTHONPATH"] = os.pathsep.join([str(SCENES), env.get("PYTHONPATH", "")])
-    p = warm.run(command, env=env, timeout=600)
+    if fresh:
+        p = subprocess.run(command, env=env, capture_output=True, text=True, timeout=600)
+    else:
+        p = warm.run(command, env=env, timeout=600)
     words = " ".join(command[:2] if "\n" not in scene else command[:1])
     again = f"reproduce: memshim.pretend.environment({device!r}, **{options}) and {words}"
     assert p.returncode == 0, f"{p.stderr[-3000:]}\n{again}"

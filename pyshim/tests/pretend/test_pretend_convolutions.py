@@ -74,7 +74,7 @@ def test_a_cudnn_before_9_8_is_not_asked(play, tmp_path):
         str(tmp_path / "old.c"),
     ]
     subprocess.run(command, check=True)
-    seen = play(f"CALL = {CALL}\n{ASKED}", "t4", str(old))
+    seen = play(f"CALL = {CALL}\n{ASKED}", "t4", str(old), fresh=True)
     for direction in ("forward", "dgrad", "wgrad"):
         assert seen[direction] == [[[0, 4096], [1, 0]], CALL | {"direction": direction}], direction
     assert seen["nobody"].startswith("finalising the plan: cudnnStatus_t 3000")
