@@ -148,12 +148,14 @@ def test_a_program_that_leaves_no_recording(tmp_path, text, said):
 
 
 @pytest.mark.parametrize(
-    ("program", "want"),
+    ("words", "cwd", "serve", "want"),
     [
-        ({"words": ["train.py", "-x"], "cwd": "p"}, ["train.py", "-x"]),
-        ({"words": ["train.py"], "cwd": "p/runs"}, ["../train.py"]),
-        ({"words": ["-m", "pkg.train", "a"], "cwd": "p/runs"}, ["-m", "pkg.train", "a"]),
+        (["train.py", "-x"], "p", False, ["train.py", "-x"]),
+        (["train.py"], "p/runs", False, ["../train.py"]),
+        (["-m", "pkg.train", "a"], "p/runs", False, ["-m", "pkg.train", "a"]),
+        (["vllm", "serve", "qwen"], "p/runs", True, ["vllm", "serve", "qwen"]),
+        (["chat.py"], "p/runs", True, ["../chat.py"]),
     ],
 )
-def test_words(program, want):
-    assert program_case.words({"dir": "p", "program": program}) == want
+def test_words(words, cwd, serve, want):
+    assert program_case.words({"dir": "p", "program": {"words": words, "cwd": cwd, "serve": serve}}) == want

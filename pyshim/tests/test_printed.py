@@ -12,7 +12,7 @@ import memshim
 from memshim.printed import printable, say
 
 # What writes lines for another process, or moves the cursor.
-PROTOCOLS = {"printed.py", "progress.py", "workspace/query.py", "case/server.py", "gpu/devices.py"}
+PROTOCOLS = {"printed.py", "progress.py", "workspace/query.py", "case/imported.py", "case/server.py", "gpu/devices.py"}
 
 
 @pytest.mark.parametrize(

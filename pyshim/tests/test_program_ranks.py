@@ -12,7 +12,7 @@ CASE = {
     "name": "train",
     "dir": ".",
     "device": {"name": "t4"},
-    "program": {"words": ["train.py"], "cwd": ".", "env": {}, "steps": 2},
+    "program": {"words": ["train.py"], "cwd": ".", "env": {}, "steps": 2, "serve": False},
 }
 RANKS = {"world_size": 16, "nproc_per_node": 8, "run": ["0", "last"]}
 ROW = {"exit": 0, "out_of_memory": "", "processes": [], "place": [], "stages": []}
