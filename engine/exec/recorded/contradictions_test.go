@@ -55,6 +55,7 @@ var recordedKeys = map[string]struct{ like, other, refused, why string }{
 	"nccl":            {why: "states what a recording has a range of (suite/nccl_test.go)"},
 	"program":         {why: "beside artifact: it is refused (testdata/errors/spec_program.txtar)"},
 	"module":          {why: "as program"}, "args": {why: "as program"}, "env": {why: "as program"}, "cwd": {why: "as program"}, "steps": {why: "as program"}, "ranks": {why: "as program"},
+	"serve": {why: "beside artifact: it is refused (testdata/errors/spec_serve.txtar)"}, "at_least": {why: "as serve"},
 	"workspace": {why: "what libraries took was recorded"},
 	"tolerance": {why: "of memspec verify"},
 	"depends":   {why: "says what makes the recording stale"},
