@@ -189,7 +189,7 @@ def test_a_process_without_any_file_is_undecided(tmp_path):
 
 
 SENDS = """
-import os
+import os, threading
 import torch, torch.distributed as dist
 
 rank = int(os.environ["RANK"])
@@ -199,7 +199,12 @@ value = torch.full((1,), 7 if rank == 0 else 3, device="cuda")
 dist.broadcast(value, src=0)
 said = [{"seed": value.item()} if rank == 0 else None]
 dist.broadcast_object_list(said, src=0)
-open(f"rank{rank}", "w").write(f"{value.item()} {said}")
+each, own = torch.zeros(2, dtype=torch.long, device="cuda"), torch.tensor([rank + 1], device="cuda")
+threading.stack_size(1 << 20)  # autograd's threads have 2 MiB under ulimit -s unlimited
+thread = threading.Thread(target=dist.all_gather_into_tensor, args=(each, own))
+thread.start()
+thread.join()
+open(f"rank{rank}", "w").write(f"{value.item()} {said} {each.tolist()}")
 dist.destroy_process_group()
 """
 
@@ -210,7 +215,7 @@ def test_a_value_that_one_rank_sends_another(tmp_path):
     words = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "send.py")
     p = run("--on", "t4", "--count", "2", "--", *words, cwd=tmp_path)
     assert p.returncode == 0, p.stderr
-    assert [(tmp_path / f"rank{r}").read_text() for r in (0, 1)] == ["7 [{'seed': 7}]"] * 2
+    assert [(tmp_path / f"rank{r}").read_text() for r in (0, 1)] == ["7 [{'seed': 7}] [1, 2]"] * 2
 
 
 MANAGED = """

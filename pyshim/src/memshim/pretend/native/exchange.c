@@ -88,7 +88,8 @@ static void begin(struct exchange *x, struct log *log, int to) {
 
 void exchange_open(struct exchange *x, uint64_t id, int rank, int ranks) {
 	bool is_alone = getenv("MEMSPEC_RANK");
-	*x = (struct exchange){ exchange_possible() && ranks > 1 ? id : 0, rank, ranks, is_alone, is_alone && first, false, 0, NULL };
+	*x = (struct exchange){ .rank = rank, .ranks = ranks, .alone = is_alone, .first = is_alone && first };
+	if (exchange_possible() && ranks > 1) x->id = id;
 	if (!x->id) return;
 	x->logs = calloc(3 * (size_t)ranks, sizeof *x->logs);
 	if (!x->logs) x->id = 0;
@@ -132,7 +133,8 @@ static bool ended(struct exchange *x, int rank) {
 	struct log *log = &x->logs[rank];
 	if (log->file < 0 && (log->file = open_log(x, rank, -1, O_RDONLY)) >= 0) log->at = sizeof(int64_t);
 	int64_t pid;
-	return log->file >= 0 && pread(log->file, &pid, sizeof pid, 0) == sizeof pid && kill((pid_t)pid, 0) && errno == ESRCH;
+	bool joined = log->file >= 0 && pread(log->file, &pid, sizeof pid, 0) == sizeof pid;
+	return joined && kill((pid_t)pid, 0) && errno == ESRCH;
 }
 
 /* Waits until n bytes lie at the log's place. to < 0: of an operation of all ranks. */
@@ -149,7 +151,8 @@ static bool arrived(struct exchange *x, struct log *log, int from, int to, void 
 		if (x->alone) break;
 		if (last) {
 			x->unsent = to >= 0;
-			if (x->unsent) complain("rank %d of %d has ended, and rank %d waits for a message from it", from, x->ranks, x->rank);
+			if (x->unsent)
+				complain("rank %d of %d has ended, and rank %d waits for a message from it", from, x->ranks, x->rank);
 			break;
 		}
 		if (waited > patience) {
@@ -170,7 +173,8 @@ static bool arrived(struct exchange *x, struct log *log, int from, int to, void 
 	return false;
 }
 
-enum value exchange_receive(struct exchange *x, int from, bool to_me, uint64_t number, void *to, size_t n, size_t *known) {
+enum value exchange_receive(struct exchange *x, int from, bool to_me, uint64_t number, void *to, size_t n,
+	size_t *known) {
 	*known = 0;
 	if (!x->id || x->first) return UNKNOWN;
 	struct log *log = &x->logs[to_me ? 2 * x->ranks + from : from];
@@ -182,7 +186,7 @@ enum value exchange_receive(struct exchange *x, int from, bool to_me, uint64_t n
 			break;
 		}
 		bool meant = to_me || r.number == number;
-		if (meant && r.known && r.size == n && arrived(x, log, from, target, to, r.known)) {
+		if (meant && r.known && r.known <= n && r.size == n && arrived(x, log, from, target, to, r.known)) {
 			*known = r.known;
 			return (enum value)r.value;
 		}

@@ -22,8 +22,10 @@ void exchange_open(struct exchange *x, uint64_t id, int rank, int ranks);
 void exchange_close(struct exchange *x);
 /* Says what this rank has in operation `number`, for all ranks (to < 0) or for one. */
 void exchange_send(struct exchange *x, int to, uint64_t number, const void *from, size_t n);
-/* What another rank has there, after waiting for it: whether it is known, and in *known how many of the n bytes, from the first on. */
-enum value exchange_receive(struct exchange *x, int from, bool to_me, uint64_t number, void *to, size_t n, size_t *known);
+/* What another rank has there, after waiting for it: whether it is known, and in *known how many of the n bytes, from
+   the first on. */
+enum value exchange_receive(struct exchange *x, int from, bool to_me, uint64_t number, void *to, size_t n,
+	size_t *known);
 /* How many of n bytes are known, from the first on: of an object as long as the longest of all, those that are its. */
 size_t exchange_known(const void *p, size_t n);
 /* Adds up, or compares, n elements: `sum` has the result. False for a type or an operation that this cannot do. */

@@ -208,7 +208,8 @@ static size_t width(ncclDataType_t type) {
 	static const unsigned char widths[] = { 1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1 }; /* ncclInt8 .. ncclFloat8e5m2 */
 	return (size_t)type < sizeof widths ? widths[type] : 8;
 }
-/* Whether ranks say what they have in an operation of so many bytes of each; of PyTorch's objects, which are numbers of a byte, more. */
+/* Whether ranks say what they have in an operation of so many bytes of each; of PyTorch's objects, which are numbers of
+   a byte, more. */
 static bool exchanged(const ncclComm_t c, size_t n, ncclDataType_t type, cudaStream_t s) {
 	size_t most = !c->exchange.alone && width(type) == 1 ? MOST_OBJECT : MOST_EXCHANGED;
 	return c->exchange.id && n && n <= most && !stream_capturing(s);
@@ -245,21 +246,38 @@ static ncclResult_t receive(const void *from, void *to, size_t n, size_t times, 
 	if (c->ranks > 1) not_known(to, n * times);
 	return ncclSuccess;
 }
+/* Puts what another rank sent, where it is known: so many bytes. A thread's stack may be too small to hold them. */
+static size_t put_sent(ncclComm_t c, int from, bool to_me, uint64_t number, void *to, size_t n) {
+	char *bytes = malloc(n);
+	size_t known = 0;
+	enum value value = bytes ? exchange_receive(&c->exchange, from, to_me, number, bytes, n, &known) : UNKNOWN;
+	if (known) {
+		bytes_unknown(to, n);
+		put(to, bytes, known, value);
+	}
+	free(bytes);
+	return known;
+}
 /* A part of what each rank sends: of `part` bytes from `at` on. */
 static ncclResult_t gather(const void *from, void *to, size_t n, size_t at, size_t part, ncclComm_t c, cudaStream_t s) {
-	char own[MOST_OBJECT], theirs[MOST_OBJECT];
+	char *own = malloc(2 * n), *theirs = own + n;
+	if (!own) return ncclSystemError;
 	uint64_t number = c->exchange.number++;
 	memcpy(own, from, n); /* `to` may lie over it */
 	exchange_send(&c->exchange, -1, number, from, n);
 	size_t mine = exchange_known(from, n);
 	enum value value = mine ? bytes_value(from, mine) : UNKNOWN;
-	bool skipped = expected.count || (n > MOST_EXCHANGED && !mine); /* of numbers of a byte that are no object, nobody knows any */
+	/* of numbers of a byte that are no object, nobody knows any */
+	bool skipped = expected.count || (n > MOST_EXCHANGED && !mine);
 	receive(own + at, to, part, (size_t)c->ranks, c, s);
 	for (int i = 0; i < c->ranks && !skipped; i++) {
 		size_t known = mine;
 		enum value its = i == c->rank ? value : exchange_receive(&c->exchange, i, false, number, theirs, n, &known);
-		if (known > at) put((char *)to + (size_t)i * part, (i == c->rank ? own : theirs) + at, known - at < part ? known - at : part, its);
+		if (known <= at) continue;
+		size_t of_part = known - at < part ? known - at : part;
+		put((char *)to + (size_t)i * part, (i == c->rank ? own : theirs) + at, of_part, its);
 	}
+	free(own);
 	return ncclSuccess;
 }
 /* The sum of what all ranks have, or of a part of it: known where each is. */
@@ -358,16 +376,13 @@ static void receive_counts(void) {
 /* A message of one rank to this one. Where it is not known, others send as much, and the same, as
    this one to itself. */
 static ncclResult_t await(const struct awaited *m) {
-	char bytes[MOST_OBJECT];
 	if (group.own && group.own_size == m->size) {
 		bytes_copy(m->to, group.own, m->size);
 		if (m->from == m->c->rank) return ncclSuccess;
 		bytes_unknown(m->to, m->size);
 	}
 	if (!exchanged_by_all(m->c, m->size, m->type, m->stream)) return ncclSuccess;
-	size_t known;
-	enum value value = exchange_receive(&m->c->exchange, m->from, true, 0, bytes, m->size, &known);
-	if (known) put(m->to, bytes, known, value);
+	put_sent(m->c, m->from, true, 0, m->to, m->size);
 	return m->c->exchange.unsent ? ncclRemoteError : ncclSuccess;
 }
 /* The same, in a group after all that this rank sends in it, for which the other may wait. */
@@ -413,14 +428,7 @@ API ncclResult_t ncclBroadcast(const void *from, void *to, size_t n, ncclDataTyp
 		return ncclSuccess;
 	}
 	if (expected.count && arrived(to, size)) return ncclSuccess;
-	char bytes[MOST_OBJECT];
-	size_t known = 0;
-	enum value value = process ? exchange_receive(&c->exchange, root, false, number, bytes, size, &known) : UNKNOWN;
-	if (known) {
-		bytes_unknown(to, size);
-		put(to, bytes, known, value);
-		return ncclSuccess;
-	}
+	if (process && put_sent(c, root, false, number, to, size)) return ncclSuccess;
 	if (group.depth && group.received < MOST_RECEIVED) {
 		group.parts[group.received].to = to;
 		group.parts[group.received++].size = size;
@@ -435,7 +443,8 @@ API ncclResult_t ncclReduceScatter(const void *from, void *to, size_t n, ncclDat
 	communicator_used(c->number, GATHERS);
 	return reduce(from, to, n * (size_t)c->ranks, (size_t)c->rank * n, n, type, op, true, c, s);
 }
-static ncclResult_t gather_all(const void *from, void *to, size_t size, ncclDataType_t type, ncclComm_t c, cudaStream_t s) {
+static ncclResult_t gather_all(const void *from, void *to, size_t size, ncclDataType_t type, ncclComm_t c,
+	cudaStream_t s) {
 	if (exchanged(c, size, type, s)) return gather(from, to, size, 0, size, c, s);
 	return receive(from, to, size, (size_t)c->ranks, c, s);
 }
