@@ -18,8 +18,8 @@ func (m *Model) served(c spec.Case, origin []trace.Note) (*Run, error) {
 	s := m.Artifact.Served
 	switch d := &c.Platform.Device; {
 	case d.Name != s.Device.Name:
-		return nil, fmt.Errorf("%s: got the start of an engine on %s, want one on %s: its figures hold for that card alone",
-			m.Path, s.Device.Name, d.Name)
+		return nil, fmt.Errorf("%s: got the start of an engine on %s, want one on %s: "+
+			"its figures hold for that card alone", m.Path, s.Device.Name, d.Name)
 	case d.Memory != s.Device.Memory:
 		return nil, fmt.Errorf("%s: got the start of an engine on %s of memory, want one on %s",
 			m.Path, s.Device.Memory, d.Memory)

@@ -85,7 +85,8 @@ TorchScript's runtime has inlined calls and run its passes before.`,
 			return err
 		}
 		if r.Trace == nil {
-			return fmt.Errorf("%s: got the recorded start of an engine, want a run: an engine's start has its figures alone", args[0])
+			return fmt.Errorf("%s: got the recorded start of an engine, want a run: an engine's start has its figures alone",
+				args[0])
 		}
 		if stage.Value == "trace" {
 			err = writeTrace(w, r.Trace, format.Value)

@@ -135,6 +135,7 @@ func openServed(f *file) (*Artifact, error) {
 	if err != nil {
 		return nil, err
 	}
-	producer := fmt.Sprintf("%s %s, torch %s, on a pretend %s", s.Engine.Name, s.Engine.Release, s.Torch, s.Device.DriverName)
+	producer := fmt.Sprintf("%s %s, torch %s, on a pretend %s", s.Engine.Name, s.Engine.Release, s.Torch,
+		s.Device.DriverName)
 	return &Artifact{Producer: producer, Served: s, Runtimes: []string{s.Engine.Name}, Modes: []string{"serve"}}, nil
 }

@@ -75,9 +75,9 @@ const (
 	Upper                          // the figures may be too low: an upper figure, which the run has, is judged beside them
 	Open                           // the figures may be too low and no upper figure is known: a budget that they keep is undecided
 	OpenTotal                      // Open of a total alone: what is not known lies outside PyTorch's allocator
-	OpenReserved                   // Open of reserved, of a total and of host_pinned: what is not known is how PyTorch's allocators have cached
-	OpenTokens                     // Open of tokens and requests of an engine's KV cache: nobody knows by how much they are too many
-	UpperTokens                    // Upper of tokens and requests of an engine's KV cache: they may be too many
+	OpenReserved                   // Open of reserved, total and host_pinned: how PyTorch's allocators have cached is not known
+	OpenTokens                     // Open of kv_tokens and concurrency: nobody knows by how much they are too many
+	UpperTokens                    // Upper of kv_tokens and concurrency: they may be too many
 	Ends                           // the figures have two ends, and both are judged
 	Decides                        // no end is known of what decides the figures: every budget is undecided
 	Partial                        // sizes are missing: every budget is undecided

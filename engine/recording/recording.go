@@ -74,9 +74,9 @@ type Header struct {
 	Source          string             `json:"source"`
 	Weights         units.Bytes        `json:"weights"`               // of parameters' and buffers' storages
 	Passes          []Pass             `json:"phases"`                // baseline, first, steady, as far as the run came
-	Context         *units.Bytes       `json:"context"`               // device memory of the process outside the allocator; nil where it is unknown
-	NCCL            *NCCL              `json:"nccl,omitempty"`        // of NCCL's communicators, part of what Context does not have; nil for none
-	HostPinned      *units.Bytes       `json:"host_pinned,omitempty"` // the most page-locked memory of the host; nil where it is unknown
+	Context         *units.Bytes       `json:"context"`               // of the process outside the allocator; nil where it is unknown
+	NCCL            *NCCL              `json:"nccl,omitempty"`        // of its communicators, not in Context; nil for none
+	HostPinned      *units.Bytes       `json:"host_pinned,omitempty"` // the most page-locked memory; nil where it is unknown
 	OOM             *OutOfMemory       `json:"oom"`
 	Notes           []Note             `json:"notes,omitempty"`
 	Compiled        bool               `json:"compiled,omitempty"` // by torch.compile: the first pass compiles and tunes

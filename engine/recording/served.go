@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -91,6 +92,8 @@ const (
 	maxServed     = 64 << 20 // bytes of the file, most of them of Made
 	servedText    = 48       // the least text of an object in it
 	maxServedGPUs = 1 << 16
+
+	maxServedFigure = 1 << 53 // of sizes and numbers: floating point has each up to it
 )
 
 // DecodeServed reads the recording of an engine's start.
@@ -103,7 +106,7 @@ func DecodeServed(data []byte) (*Served, error) {
 	}
 	s := &Served{}
 	if err := json.Unmarshal(data, s); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("not the start of an engine: %w", err)
 	}
 	return s, s.check()
 }
@@ -116,13 +119,18 @@ func (s *Served) check() error {
 	case s.Fits == nil:
 		return errors.New("got an engine that did not start, want one that has a KV cache or does not fit")
 	case *s.Fits != (s.KV != nil) || *s.Fits && s.Error != nil || !*s.Fits && s.Error == nil:
-		return fmt.Errorf("got fits %t beside another kv or error, want a KV cache where it fits, else an error", *s.Fits)
+		return fmt.Errorf("got fits %t beside another kv or error, want a KV cache where it fits, else an error",
+			*s.Fits)
 	case *s.Fits && len(s.Workers) == 0 || len(s.Workers) > maxServedGPUs:
 		return fmt.Errorf("got %d workers, want 1 to %d", len(s.Workers), maxServedGPUs)
 	case s.Device.Count < 1 || s.Device.Count > maxServedGPUs:
 		return fmt.Errorf("device: got a count of %d, want 1 to %d", s.Device.Count, maxServedGPUs)
-	case s.Device.Memory < 0 || s.Driver.Least < 0 || s.Driver.Least > s.Driver.Bytes || s.Driver.Bytes > s.Driver.Most:
-		return errors.New("driver: got sizes that are not in order, want 0 to least to bytes to most")
+	case !isFigure(s.Device.Memory):
+		return fmt.Errorf("device: got a memory of %d bytes, want %s", int64(s.Device.Memory), wantFigure)
+	case s.Driver.Least > s.Driver.Bytes || s.Driver.Bytes > s.Driver.Most ||
+		!isFigure(s.Driver.Least) || !isFigure(s.Driver.Most):
+		return fmt.Errorf("driver: got sizes %d, %d and %d, want least, bytes and most in order and %s",
+			int64(s.Driver.Least), int64(s.Driver.Bytes), int64(s.Driver.Most), wantFigure)
 	}
 	for i := range s.Workers {
 		if err := s.Workers[i].check(); err != nil {
@@ -143,11 +151,20 @@ func (s *Served) check() error {
 	return s.KV.check()
 }
 
+// wantFigure is what isFigure takes.
+const wantFigure = "0 to 2^53"
+
+// isFigure says whether a size or number is one that an engine can have.
+func isFigure[T ~int64](n T) bool { return n >= 0 && n <= maxServedFigure }
+
 func (w *ServedWorker) check() error {
 	for _, b := range []*units.Bytes{&w.Total, &w.Requested, &w.Loaded, &w.Graphs, w.Activation, w.Outside} {
-		if b != nil && *b < 0 {
-			return errors.New("got a size below 0")
+		if b != nil && !isFigure(*b) {
+			return fmt.Errorf("got a size of %d bytes, want %s", int64(*b), wantFigure)
 		}
+	}
+	if !isFigure(w.KVMemory) && !isFigure(-w.KVMemory) {
+		return fmt.Errorf("got a kv_memory of %d bytes, want a size up to 2^53", int64(w.KVMemory))
 	}
 	if (w.Activation == nil) != (w.Outside == nil) {
 		return errors.New("got one of activation and outside_pytorch, want both or neither")
@@ -156,13 +173,14 @@ func (w *ServedWorker) check() error {
 }
 
 func (c *ServedCache) check() error {
-	numbers := []int64{c.Blocks, c.BlockSize, c.Tokens, c.MaxModelLen, int64(c.Bytes), c.MaxNumSeqs, c.MaxBatchedTokens}
-	for _, n := range numbers {
-		if n < 0 {
-			return errors.New("kv: got a number below 0")
+	for _, n := range []int64{
+		c.Blocks, c.BlockSize, c.Tokens, c.MaxModelLen, int64(c.Bytes), c.MaxNumSeqs, c.MaxBatchedTokens,
+	} {
+		if !isFigure(n) {
+			return fmt.Errorf("kv: got the number %d, want %s", n, wantFigure)
 		}
 	}
-	if !(c.Concurrency >= 0 && c.Concurrency < 1<<53) || !(c.Utilization >= 0 && c.Utilization <= 1) {
+	if !(c.Concurrency >= 0 && c.Concurrency < maxServedFigure) || !(c.Utilization >= 0 && c.Utilization <= 1) {
 		return fmt.Errorf("kv: got concurrency %v and gpu_memory_utilization %v, want numbers from 0, the last up to 1",
 			c.Concurrency, c.Utilization)
 	}
@@ -174,9 +192,10 @@ func (c *ServedCache) check() error {
 
 // checkTexts refuses what could not be printed: people read it.
 func (s *Served) checkTexts() error {
-	texts := []string{s.Engine.Name, s.Engine.Release, s.Model, s.Device.Name, s.Device.DriverName, s.Driver.Source, s.Torch}
-	texts = append(texts, s.Command...)
-	texts = append(append(texts, s.MadeUp...), s.Defaults...)
+	texts := []string{
+		s.Engine.Name, s.Engine.Release, s.Model, s.Device.Name, s.Device.DriverName, s.Driver.Source, s.Torch,
+	}
+	texts = slices.Concat(texts, s.Command, s.MadeUp, s.Defaults)
 	if s.Error != nil {
 		texts = append(texts, s.Error.Stage, s.Error.Text)
 	}

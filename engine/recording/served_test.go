@@ -58,10 +58,13 @@ func TestARecordedStartIsChecked(t *testing.T) {
 		{`"fits": true`, `"fits": null`, "got an engine that did not start"},
 		{`"fits": true`, `"fits": false`, "got fits false beside another kv or error"},
 		{`"count": 1`, `"count": 0`, "device: got a count of 0"},
-		{`"least": `, `"least": 9`, "driver: got sizes that are not in order"},
-		{`"loaded": `, `"loaded": -`, "worker 0: got a size below 0"},
+		{`"least": `, `"least": 9`, "driver: got sizes 9257949696, 268435456 and 290455552"},
+		{`"loaded": `, `"loaded": -`, "worker 0: got a size of -3938816 bytes"},
 		{`"activation": `, `"activation": null, "was": `, "worker 0: got one of activation and outside_pytorch"},
-		{`"blocks": `, `"blocks": -`, "kv: got a number below 0"},
+		{`"blocks": `, `"blocks": -`, "kv: got the number -4652439"},
+		{`"tokens": `, `"tokens": 9223372036854775807, "was": `, "kv: got the number 9223372036854775807, want 0 to 2^53"},
+		{`"kv_memory": `, `"kv_memory": -9223372036854775808, "was": `, "worker 0: got a kv_memory of -9223372036854775808"},
+		{`"memory": `, `"memory": -`, "device: got a memory of -85045477376 bytes"},
 		{`"concurrency": `, `"concurrency": 1e300, "was": `, "kv: got concurrency 1e+300"},
 		{`"kv_cache": `, `"kv_cache": 1, "was": `, "blocks in 1 bytes"},
 		{`"release": "`, `"release": "\u001b`, "want it printable"},
@@ -72,5 +75,5 @@ func TestARecordedStartIsChecked(t *testing.T) {
 		assert.ErrorContains(t, err, tt.want)
 	}
 	_, err := recording.DecodeServed([]byte("{"))
-	assert.Error(t, err)
+	assert.EqualError(t, err, "not the start of an engine: unexpected end of JSON input")
 }

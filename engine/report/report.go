@@ -67,7 +67,7 @@ type Report struct {
 	Baseline Sizes       `json:"baseline"` // before the first pass: weights and inputs
 	// device memory beside the allocator and the context: the weights of an AOTInductor package
 	Outside units.Bytes `json:"outside,omitempty"`
-	Unknown []Metric    `json:"unknown,omitempty"` // metrics that the artifact does not tell of
+	Unknown []Metric    `json:"unknown,omitempty"` // metrics that the artifact does not record
 	// what NCCL's communicators take beside the allocator; nil where there are none
 	NCCL *NCCL `json:"nccl,omitempty"`
 	// the most page-locked memory of the host; nil where the run does not record it

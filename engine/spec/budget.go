@@ -37,12 +37,17 @@ func metricNames(metrics []report.Metric) []string {
 	return out
 }
 
-// budgetNames is how an error lists the metrics of a model's budgets.
-func budgetNames(serves bool) string {
-	metrics := report.BudgetMetrics()
+// runMetrics are the metrics of a run, or of an engine that serves a model.
+func runMetrics(serves bool) []report.Metric {
 	if serves {
-		metrics = []report.Metric{report.Loaded, report.Activation}
+		return report.ServingMetrics()
 	}
+	return report.BudgetMetrics()
+}
+
+// budgetNames is how an error lists the metrics that budget: of a model takes.
+func budgetNames(serves bool) string {
+	metrics := slices.DeleteFunc(runMetrics(serves), report.Metric.Counts)
 	return strings.Join(metricNames(metrics), ", ")
 }
 
@@ -101,10 +106,31 @@ func meantMetric(name string) string {
 	return ""
 }
 
-const wantLimit = "a size such as 2GiB, a percentage such as 60% or an expression such as 98MiB + 12MiB*B"
+const (
+	wantLimit   = "a size such as 2GiB, a percentage such as 60% or an expression such as 98MiB + 12MiB*B"
+	wantCount   = "a number such as 400000 or an expression over the dims"
+	wantPercent = "a percentage such as 2%, "
+)
 
+// want is what an error says that the value of a limit may be.
+func (b *budgetDecl) want() string {
+	switch {
+	case !b.metric.Counts():
+		return wantLimit
+	case b.isRegression():
+		return wantPercent + wantCount
+	}
+	return wantCount
+}
+
+// isRegression says whether the limit is of regression:.
+func (b *budgetDecl) isRegression() bool {
+	return strings.HasSuffix(b.path, ".regression."+string(b.metric))
+}
+
+// limit reads the value of a limit. That of a number has no unit, and no percentage but of a regression.
 func (r *reader) limit(n *yaml.Node, b *budgetDecl) bool {
-	s, ok := r.text(n, wantLimit)
+	s, ok := r.text(n, b.want())
 	if !ok {
 		return false
 	}
@@ -115,15 +141,23 @@ func (r *reader) limit(n *yaml.Node, b *budgetDecl) bool {
 			r.errorf(n, "got %s, want at most 100%%", b.text)
 			return false
 		}
+		if b.metric.Counts() && !b.isRegression() {
+			r.errorf(n, "got %s, want %s", b.text, b.want())
+			return false
+		}
 		return true
 	}
 	e, err := ParseExpr(s)
 	if err != nil {
 		if b.text == "" {
-			r.errorf(n, "got an empty text, want %s", wantLimit)
+			r.errorf(n, "got an empty text, want %s", b.want())
 			return false
 		}
 		r.errorIn(n, exprOffset(err), err)
+		return false
+	}
+	if b.metric.Counts() && e.HasUnit() {
+		r.errorf(n, "got %s, want %s", shorten(b.text), b.want())
 		return false
 	}
 	b.limit = e
@@ -151,10 +185,6 @@ func overBudgets(lower, upper []budgetDecl) []budgetDecl {
 func (r *reader) bindBudgets(c *Case, decls []budgetDecl, level verdict.Level) {
 	for _, b := range decls {
 		if !r.measures(c, &b, "a budget") {
-			continue
-		}
-		if b.metric.Counts() && b.percent != nil {
-			r.errorf(b.node, "got %s, want a number such as 400000 or an expression over the dims", b.text)
 			continue
 		}
 		v := verdict.Budget{Metric: b.metric, Level: level, Text: b.text, Path: b.path, Pos: r.at(b.node)}
@@ -224,15 +254,18 @@ func (r *reader) measures(c *Case, b *budgetDecl, what string) bool {
 	if slices.Contains(report.ServingMetrics(), b.metric) == serves {
 		return true
 	}
-	if b.metric.Counts() && strings.Contains(b.path, ".at_least.") {
+	if strings.HasSuffix(b.path, ".at_least."+string(b.metric)) {
 		return false // which checkProgram refuses
 	}
 	if !strings.HasPrefix(b.path, pathDefaults+".") {
-		kind := "a run"
+		kind, names := "a run", budgetNames(serves)
 		if serves {
 			kind = "an engine (serve:)"
 		}
-		r.errorf(b.node, "got %s on %s, want one on %s: %s has no other", what, b.metric, budgetNames(serves), kind)
+		if b.isRegression() {
+			names = strings.Join(metricNames(runMetrics(serves)), ", ")
+		}
+		r.errorf(b.node, "got %s on %s, want one on %s: %s has no other", what, b.metric, names, kind)
 	}
 	return false
 }

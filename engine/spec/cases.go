@@ -145,7 +145,11 @@ func (d *document) cases(m modelDecl, s settings) []Case {
 	}
 	key, program := m.settings.isProgram()
 	if len(s.budgets)+len(s.atLeast) == 0 && !s.budgetSaid && len(s.fits) == 0 && len(s.regression) == 0 {
-		d.errorAt(m.pos, "got no budget for %s, want budget: with one of %s", m.name, budgetNames(key == "serve"))
+		names := budgetNames(key == "serve")
+		if key == "serve" {
+			names += " or at_least: with one of " + strings.Join(metricNames(leastMetrics), ", ")
+		}
+		d.errorAt(m.pos, "got no budget for %s, want budget: with one of %s", m.name, names)
 	}
 	d.unusedDims(s, program)
 	d.checkProgram(&m.settings, &s)

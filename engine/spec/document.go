@@ -180,7 +180,7 @@ func (d *document) model(e entry, defaults settings) []Case {
 	base := own.over(defaults)
 	m := modelDecl{name: e.name, pos: d.at(e.key), settings: base}
 	_, program := own.isProgram()
-	if own.artifact == nil && own.source == nil && !program && !hasKeyIn(e.val, "artifact", "source", "program", "module", "serve") {
+	if own.artifact == nil && own.source == nil && !program && !hasKeyIn(e.val, modelKeys...) {
 		d.errorf(e.key, "got the model %s without artifact:, source:, program: or serve:, want one", e.name)
 	}
 	if own.cases == nil {

@@ -24,7 +24,9 @@ type Program struct {
 	Cwd    string     // as written, relative to Dir of the case; "" for Dir itself
 	Steps  int        // of an optimizer, after which the run ends; 0: it runs to its end
 	Ranks  *Ranks     // nil where it is one process
-	Serve  bool       // it is the command of an engine that serves a model, as python -m memshim serve takes it: File is its first word
+	// Serve says that it is the command of an engine that serves a model, as python -m memshim serve
+	// takes it: File is its first word.
+	Serve bool
 }
 
 // Variable is a variable of the environment that a case sets, or removes.
@@ -36,6 +38,9 @@ type Variable struct {
 // programWant is what program: in memspec.yaml takes.
 const programWant = "a script such as train.py"
 
+// argsWant is what args: takes.
+const argsWant = `a list of words such as [--batch, "2"]`
+
 // maxWords bounds the arguments of a layer, and its variables.
 const maxWords = 1000
 
@@ -45,7 +50,7 @@ func programRules() []keyRule {
 		{"program", inModel, func(r *reader, s *settings, e entry, _ string) { s.program = r.words(e, programWant) }},
 		{"module", inModel, func(r *reader, s *settings, e entry, _ string) { s.module = r.module(e) }},
 		{"serve", inModel, func(r *reader, s *settings, e entry, _ string) { s.serve = r.command(e) }},
-		{"args", inModel | inCase, func(r *reader, s *settings, e entry, _ string) { s.args = r.args(e) }},
+		{"args", inModel | inCase, func(r *reader, s *settings, e entry, _ string) { s.args = r.args(e, argsWant) }},
 		{"env", inModel | inCase, func(r *reader, s *settings, e entry, _ string) { r.env(s, e) }},
 		{"cwd", inModel | inCase, field(func(r *reader, e entry) *string { return r.words(e, "a folder") },
 			ofProgram(func(p *Program) *string { return &p.Cwd }))},
@@ -70,7 +75,13 @@ var besideProgram = []string{"program", "module", "args", "env", "cwd", "steps",
 	"memory_fraction", "nccl", "assume", "depends", "budget", "regression", "level", "judge", "allow"}
 
 // besideServe are the keys that a model or a case with serve: may have.
-var besideServe = []string{"serve", "args", "env", "cwd", "name", "cases", "dims", "device", "depends", "budget", "at_least", "regression", "level", "judge", "allow"}
+var besideServe = []string{
+	"serve", "args", "env", "cwd", "name", "cases", "dims", "device", "depends", "budget", "at_least", "regression",
+	"level", "judge", "allow",
+}
+
+// modelKeys are the keys that say what a model is: it has one of them.
+var modelKeys = []string{"artifact", "source", "program", "module", "serve"}
 
 // besideKey are the keys that may stand beside the one that names a program.
 func besideKey(key string) []string {
@@ -104,7 +115,7 @@ func (d *document) checkProgram(model, s *settings) {
 		switch {
 		case !ok && slices.Contains(programKeys, e.name):
 			d.errorf(e.key, "got %s: without a program, want program:, module: or serve: in the model", e.name)
-		case ok && e.name != key && slices.Contains([]string{"artifact", "source", "program", "module", "serve"}, e.name):
+		case ok && e.name != key && slices.Contains(modelKeys, e.name):
 			d.errorf(e.key, "got %s: beside %s:, want one of them", e.name, key)
 		case !ok && e.name == "at_least":
 			d.errorf(e.key, "got at_least: without serve:, want budget:")
@@ -141,9 +152,12 @@ func newProgram(model, s *settings) *Program {
 // command reads the command of an engine: its words.
 func (r *reader) command(e entry) []string {
 	const want = "an engine's command such as [vllm, serve, models/qwen3-8b]"
-	words := r.args(e)
-	if e.val.Kind == yaml.SequenceNode && len(e.val.Content) == 0 {
+	words := r.args(e, want)
+	switch {
+	case e.val.Kind == yaml.SequenceNode && len(e.val.Content) == 0:
 		r.errorf(e.val, "got an empty list, want %s", want)
+	case len(words) > 0 && words[0] == "":
+		r.errorf(e.val.Content[0], "got an empty word, want %s", want)
 	}
 	if len(words) == 0 {
 		return []string{""} // it is an engine's: what is wrong with it was said
@@ -168,8 +182,7 @@ func (r *reader) module(e entry) *string {
 }
 
 // args reads the words after the program. A number is its text.
-func (r *reader) args(e entry) []string {
-	const want = `a list of words such as [--batch, "2"]`
+func (r *reader) args(e entry, want string) []string {
 	var out []string
 	nodes := r.list(e.val, want)
 	if len(nodes) > maxWords {
@@ -351,7 +364,8 @@ func (c *Case) programJSON() *ProgramJSON {
 	if c.Program == nil {
 		return nil
 	}
-	j := &ProgramJSON{Words: c.Program.Command(), Cwd: c.inDir(c.Program.Cwd), Env: map[string]*string{}, Steps: c.Program.Steps, Ranks: c.Program.Ranks.json(), Serve: c.Program.Serve}
+	j := &ProgramJSON{Words: c.Program.Command(), Cwd: c.inDir(c.Program.Cwd), Env: map[string]*string{},
+		Steps: c.Program.Steps, Ranks: c.Program.Ranks.json(), Serve: c.Program.Serve}
 	for _, v := range c.Program.Env {
 		j.Env[v.Name] = &v.Value
 		if v.Unset {

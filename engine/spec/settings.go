@@ -84,7 +84,7 @@ func keyRules() []keyRule {
 			s.atLeast, s.budgetSaid = r.limits(e, path+".at_least.", "a least number", leastMetrics), true
 		}},
 		{"regression", everywhere, func(r *reader, s *settings, e entry, path string) {
-			s.regression = r.limits(e, path+".regression.", "a regression", report.AllMetrics())
+			s.regression, s.budgetSaid = r.limits(e, path+".regression.", "a regression", report.AllMetrics()), true
 		}},
 		{"fits", inModel | inCase, func(r *reader, s *settings, e entry, _ string) { s.fits = r.fits(e) }},
 		{"lengths", inModel | inCase, func(r *reader, s *settings, e entry, _ string) { s.lengths = r.lengths(e) }},

@@ -38,7 +38,7 @@ type BaselineCase struct {
 	Reserved  units.Bytes      `json:"reserved"`
 	Total     *units.Bytes     `json:"total"`
 	Upper     *report.Upper    `json:"upper,omitempty"`   // of an estimate: its upper figures
-	Serving   *report.Serving  `json:"serving,omitempty"` // of an engine that serves a model: its figures, in the place of the others
+	Serving   *report.Serving  `json:"serving,omitempty"` // of an engine: its figures, in the place of the others
 	PeakAt    *BaselineSite    `json:"peak_at"`
 	Holders   []BaselineHolder `json:"holders"`
 }
@@ -88,9 +88,8 @@ func BaselineOf(name string, r *report.Report) BaselineCase {
 // Report is the entry as an account, with what an entry has.
 func (c *BaselineCase) Report() *report.Report {
 	r := &report.Report{Schema: report.Schema, Run: c.Run, Quality: c.Quality, Delta: c.Delta, Upper: c.Upper,
-		Serving:  c.Serving,
-		Baseline: report.Sizes{Allocated: max(c.Allocated-c.Delta, 0)},
-		Peak:     report.Peak{Allocated: c.Allocated, Reserved: c.Reserved, Total: c.Total}}
+		Serving: c.Serving, Baseline: report.Sizes{Allocated: max(c.Allocated-c.Delta, 0)},
+		Peak: report.Peak{Allocated: c.Allocated, Reserved: c.Reserved, Total: c.Total}}
 	if c.Weights != nil {
 		r.Weights = *c.Weights
 	} else {

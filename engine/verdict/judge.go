@@ -162,7 +162,8 @@ func (f *Finding) decideTokens(r *report.Report, o Options, at Outcome) Outcome 
 		return at
 	}
 	f.Upper, f.NoRoom = least, least == 0
-	f.Why = fmt.Sprintf("the driver takes up to %s outside of PyTorch in public logs, which leaves %s", r.Serving.Driver.Most, f.Metric.Exact(least))
+	f.Why = fmt.Sprintf("the driver takes up to %s outside of PyTorch in public logs, which leaves %s",
+		r.Serving.Driver.Most, f.Metric.Exact(least))
 	return f.undecided(o, startIt)
 }
 

@@ -203,6 +203,9 @@ func withoutValue(inputs []spec.Input, dims map[string]int64) error {
 	return fmt.Errorf("got dim %s without a value, want %s", strings.Join(names, ", "), strings.Join(flags, " "))
 }
 
+var errNoDevice = errors.New("got no --device, want one such as a10g " +
+	"(all: memspec devices; none counts what the model itself takes on any card)")
+
 // Platform is what the flags say; without --device it is what a recording was made on. artifact "" is none.
 func (f *RunFlags) Platform(artifact string) (platform.Platform, error) {
 	torch, err := platform.ParseVersion(f.torch)
@@ -214,15 +217,21 @@ func (f *RunFlags) Platform(artifact string) (platform.Platform, error) {
 		if d, err = device.Lookup(f.Device); err != nil {
 			return platform.Platform{}, fmt.Errorf("--device: %w", err)
 		}
-	} else if s := served(artifact); s != nil {
+	} else if h := f.recording(artifact); h == nil {
+		s, err := served(artifact)
+		if err != nil {
+			return platform.Platform{}, err
+		}
+		if s == nil {
+			return platform.Platform{}, errNoDevice
+		}
 		if d, err = device.Lookup(s.Device.Name); err != nil {
 			return platform.Platform{}, fmt.Errorf("got no --device: %s: %w", artifact, err)
 		}
 		d.Memory = s.Device.Memory
 	} else {
-		h := f.recording(artifact)
-		if h == nil || h.Where == recording.OnCPU {
-			return platform.Platform{}, errors.New("got no --device, want one such as a10g (all: memspec devices; none counts what the model itself takes on any card)")
+		if h.Where == recording.OnCPU {
+			return platform.Platform{}, errNoDevice
 		}
 		if d, err = recorded.On(h); err != nil {
 			return platform.Platform{}, fmt.Errorf("got no --device: %s: %w", artifact, err)
@@ -239,22 +248,29 @@ func (f *RunFlags) Platform(artifact string) (platform.Platform, error) {
 	return p, p.Check()
 }
 
-// served is the recording of an engine's start; nil of another artifact.
-func served(path string) *recording.Served {
-	if ext := filepath.Ext(path); ext != ".rec" && ext != ".json" {
-		return nil
+// served is the recording of an engine's start; nil of another artifact. A recording that cannot be
+// read is an error: that it names no device is not what is wrong with it.
+func served(path string) (*recording.Served, error) {
+	if !mayBeRecording(path) {
+		return nil, nil
 	}
 	a, err := artifact.Open(path)
 	if err != nil {
-		return nil // opening it says why
+		return nil, err
 	}
-	return a.Served
+	return a.Served, nil
+}
+
+// mayBeRecording says whether a file's name ends as those of recordings do.
+func mayBeRecording(path string) bool {
+	ext := filepath.Ext(path)
+	return ext == ".rec" || ext == ".json"
 }
 
 // recording is the header of an artifact that is a recording with one; nil where it is none, or
 // cannot be read: opening it says why.
 func (f *RunFlags) recording(artifact string) *recording.Header {
-	if ext := filepath.Ext(artifact); ext != ".rec" && ext != ".json" {
+	if !mayBeRecording(artifact) {
 		return nil
 	}
 	h, read := f.recorded[artifact]

@@ -143,20 +143,21 @@ func operator(target string) (op, key string) {
 
 // numberFunctions are the functions of numbers that graphs call (torch/fx/experimental/sym_node.py, torch/__init__.py).
 var numberFunctions = map[string]string{
-	"_operator.add": "aten::add", "_operator.sub": "aten::sub", "_operator.mul": "aten::mul",
-	"_operator.floordiv": "aten::floordiv",
-	"_operator.mod":      "aten::remainder", "_operator.truediv": "aten::div", "_operator.neg": "aten::neg",
-	"_operator.pow": "aten::pow",
-	"_operator.eq":  "aten::eq", "_operator.ne": "aten::ne", "_operator.lt": "aten::lt", "_operator.le": "aten::le",
-	"_operator.gt": "aten::gt",
-	"_operator.ge": "aten::ge", "_operator.and_": "aten::__and__", "_operator.or_": "aten::__or__",
-	"_operator.not_": "aten::__not__",
-	"torch.sym_not":  "aten::__not__", "torch.sym_max": "prim::max", "torch.sym_min": "prim::min",
-	"torch.sym_float": "aten::Float",
-	"torch.sym_int":   "aten::Int", "math.trunc": "aten::Int", "math.ceil": "aten::ceil", "math.floor": "aten::floor",
-	"builtins.round":  "aten::round",
-	"torch._sym_sqrt": "aten::sqrt", "math.sqrt": "aten::sqrt", "builtins.int": "aten::Int",
-	"builtins.float": "aten::Float",
+	"_operator.add": "aten::add", "_operator.sub": "aten::sub",
+	"_operator.mul": "aten::mul", "_operator.floordiv": "aten::floordiv",
+	"_operator.mod": "aten::remainder", "_operator.truediv": "aten::div",
+	"_operator.neg": "aten::neg", "_operator.pow": "aten::pow",
+	"_operator.eq": "aten::eq", "_operator.ne": "aten::ne",
+	"_operator.lt": "aten::lt", "_operator.le": "aten::le",
+	"_operator.gt": "aten::gt", "_operator.ge": "aten::ge",
+	"_operator.and_": "aten::__and__", "_operator.or_": "aten::__or__",
+	"_operator.not_": "aten::__not__", "torch.sym_not": "aten::__not__",
+	"torch.sym_max": "prim::max", "torch.sym_min": "prim::min",
+	"torch.sym_float": "aten::Float", "torch.sym_int": "aten::Int",
+	"math.trunc": "aten::Int", "math.ceil": "aten::ceil",
+	"math.floor": "aten::floor", "builtins.round": "aten::round",
+	"torch._sym_sqrt": "aten::sqrt", "math.sqrt": "aten::sqrt",
+	"builtins.int": "aten::Int", "builtins.float": "aten::Float",
 }
 
 // find is what a name stands for.
@@ -213,15 +214,16 @@ func (l *lowerer) listArg(a *argument, s *scope) (program.Arg, error) {
 
 // elemTypes are the types of a list's members, as far as the file records.
 var elemTypes = map[kindOfArgument]*program.Type{
-	tensorArg: tensorType, intArg: intType, floatArg: {Kind: program.FloatType}, boolArg: {Kind: program.BoolType},
-	stringArg: {Kind: program.StrType},
+	tensorArg: tensorType, intArg: intType, floatArg: {Kind: program.FloatType},
+	boolArg: {Kind: program.BoolType}, stringArg: {Kind: program.StrType},
 }
 
 // memoryFormats and layouts are numbered by the schema; to operators they are c10's
 // (c10/core/MemoryFormat.h, c10/core/Layout.h).
 var (
-	memoryFormats = map[int64]tensor.MemoryFormat{1: tensor.Contiguous, 2: tensor.ChannelsLast,
-		3: tensor.ChannelsLast3d, 4: tensor.Preserve}
+	memoryFormats = map[int64]tensor.MemoryFormat{
+		1: tensor.Contiguous, 2: tensor.ChannelsLast, 3: tensor.ChannelsLast3d, 4: tensor.Preserve,
+	}
 	layouts = map[int64]int64{1: 1, 2: 2, 3: 5, 4: 6, 5: 7, 6: 3, 7: 0}
 )
 
