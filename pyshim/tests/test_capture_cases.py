@@ -11,6 +11,7 @@ from captured import capture_afresh, decode
 from captured import memshim as command
 
 from memshim import binary
+from memshim.case import capture
 
 pytest.importorskip("torch")
 
@@ -173,6 +174,14 @@ def test_a_case_on_another_card_once(folder, tmp_path):
     )
     p = memshim(tmp_path, "memspec.yaml", "--on", "a10g", "--on", "t4")
     assert p.returncode == 2 and "want it once" in p.stderr
+
+
+@pytest.mark.parametrize("option", [("--case", "a"), ("--shard", "1/2"), ("--jobs", "2")])
+def test_an_option_of_cases_beside_a_source(option, capsys):
+    with pytest.raises(SystemExit) as e:
+        capture.main(["zoo.py:net", *option, "-o", "x.rec"])
+    want = f"got {option[0]} beside zoo.py:net, want it beside a memspec.yaml\n"
+    assert e.value.code == 2 and capsys.readouterr().err.endswith(want)
 
 
 def test_a_case_that_fails_does_not_stop_the_others(folder):

@@ -217,6 +217,9 @@ def main(arguments: list[str]) -> int:
     try:
         if a.source.endswith((".yaml", ".yml")):
             return _of_spec(a)
+        for flag, given in (("--case", a.case), ("--shard", a.shard), ("--jobs", a.jobs != 1)):
+            if given:
+                p.error(f"got {flag} beside {a.source}, want it beside a memspec.yaml")
         if not a.output:
             p.error("got no -o FILE, want the recording to write")
         return _of_source(a)
