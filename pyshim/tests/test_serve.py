@@ -57,6 +57,7 @@ def test_the_engine_is_run_by_this_python(program, runs):
         (["--on", "t4", "--", "sglang", "serve"], "got sglang, want vllm, a script (.py), -m MODULE or -c CODE"),
         (["--on", "t4", "--", "no.py"], "no.py: no such file"),
         (["--on", "toaster", "--", "vllm", "serve", "m"], "got device 'toaster', want a known device"),
+        (["--on", "t4", "--count", "0", "--", "vllm", "serve", "m"], "got 0 devices, want 1 to 16"),
         (["--on", "t4", "--json", "/dev", "--", "vllm", "serve", "m"], "[Errno 21] Is a directory: '/dev'"),
     ],
 )
@@ -80,6 +81,7 @@ def test_a_missing_engine_is_one_line_with_what_to_install(monkeypatch, capsys, 
         (["vllm", "serve", "m", "--tensor-parallel-size", "2"], 2),
         (["vllm", "serve", "m", "-tp=4", "--pipeline_parallel_size=2"], 8),
         (["vllm", "serve", "m", "-dp", "2", "--tensor-parallel-size"], 2),
+        (["vllm", "serve", "m", "-tp", "2", "-pp", "2", "--tensor-parallel-size", "4"], 8),  # the last counts
         (["program.py", "--tensor-parallel-size", "some"], 1),
     ],
 )

@@ -2,6 +2,7 @@
 
 from served import FOUND, NO_CACHE
 
+from memshim import pretend
 from memshim.serving import advice, start
 
 ASKED = start.Wanted(["vllm", "serve", "m"], "h100-sxm-80gb", None, None, None)
@@ -40,4 +41,27 @@ def test_advice_is_of_starts_alone(monkeypatch, found_binary):
         "    --max-num-seqs 512: 500,000 tokens, +18.5%",
     ]
     assert lines[3].startswith("    --max-num-batched-tokens 4096: models/qwen3-8b does not fit h100-sxm-80gb")
-    assert [a.number for a in began] == [None, None, None, None, 2, None]
+    assert {a.number for a in began} == {None}, "as many GPUs as the words ask for"
+
+
+def test_a_trial_that_cannot_be_is_a_line_among_the_others(monkeypatch, found_binary):
+    def start_with(asked, version):
+        if "--quantization" in asked.program:
+            raise pretend.Unsupported("no kernels")
+        if "--kv-cache-dtype" in asked.program:
+            return start.Start(NO_CACHE | {"fits": None}, [], 1, b"loading\nKeyError: 'fp8'\n", None)
+        return start.Start(FOUND, [], 0, b"", None)
+
+    monkeypatch.setattr(advice, "start", start_with)
+    lines = advice.text(FOUND, advice.trials(FOUND, ASKED, "0.19.0")).splitlines()
+    assert lines[-2].startswith(
+        "    --kv-cache-dtype fp8: the engine ended with exit code 1 before it had a KV cache; "
+    )
+    assert lines[-2].endswith("its last lines: KeyError: 'fp8'")
+    assert lines[-1].startswith("    --quantization fp8: got no kernels")
+
+
+def test_of_an_engine_that_did_not_start_its_words_are_known(found_binary):
+    words = ["vllm", "serve", "m", "-tp", "2", "-pp=2", "--kv-cache-dtype", "fp8", "--gpu-memory-utilization=0.95"]
+    tried = advice.changes(NO_CACHE, ASKED._replace(program=words, memory="40GiB"))
+    assert [str(c) for c in tried] == ["--quantization fp8", "--tensor-parallel-size 4"]

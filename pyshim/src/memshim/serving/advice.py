@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from memshim import pretend
 from memshim.pretend import device
-from memshim.serving.start import Wanted, gpus, start
+from memshim.serving.start import Wanted, parallel, start
 
 SHARE = 0.95  # of a card's memory: more leaves too little for what the driver takes
 LEAST_SEQS, LEAST_TOKENS = 2, 1024  # below these a half is no change that helps
@@ -33,10 +34,15 @@ def changes(found: dict[str, Any], asked: Wanted) -> Iterator[Change]:
     """What could leave more: each is another value than the start had. Of a program that makes an LLM
     the engine's words are its own, and another card is all."""
     if not asked.program[0].endswith(".py") and asked.program[0] != "-c":
-        yield from _words(found, asked)
+        yield from (c for c in _words(found, asked) if not _says(asked.program, c.words))
     card = _larger(found["device"]["memory"])
     if card and asked.memory is None:
         yield Change(card=card)
+
+
+def _says(program: list[str], words: tuple[str, ...]) -> bool:
+    """Whether a program has these words already: what its engine used is not known where it did not start."""
+    return any(pair == words for pair in zip(program, program[1:])) or "=".join(words) in program
 
 
 def _words(found: dict[str, Any], asked: Wanted) -> Iterator[Change]:
@@ -51,7 +57,7 @@ def _words(found: dict[str, Any], asked: Wanted) -> Iterator[Change]:
         yield Change(("--quantization", "fp8"))
     if kv.get("gpu_memory_utilization", 0) < SHARE:
         yield Change(("--gpu-memory-utilization", f"{SHARE:g}"))
-    yield Change(("--tensor-parallel-size", str(2 * kv.get("tensor_parallel_size", gpus(asked.program)))))
+    yield Change(("--tensor-parallel-size", str(2 * kv.get("tensor_parallel_size", parallel(asked.program)[0]))))
 
 
 def _larger(memory: int) -> str:
@@ -67,10 +73,19 @@ def trials(found: dict[str, Any], asked: Wanted, version: str) -> Iterator[Trial
             program=[*asked.program, *change.words], device=change.card or asked.device, recording=None
         )
         if "--tensor-parallel-size" in change.words:
-            again = again._replace(number=int(change.words[1]))
-        began = start(again, version)
-        kv = began.found["kv"]
-        yield Trial(change, kv["tokens"] if kv else None, "" if kv else began.why().splitlines()[0])
+            again = again._replace(number=None)  # as many as the words ask for
+        yield _trial(change, again, version)
+
+
+def _trial(change: Change, asked: Wanted, version: str) -> Trial:
+    try:
+        began = start(asked, version)
+    except (ValueError, pretend.Unsupported) as e:  # more GPUs than there can be, a card without kernels
+        return Trial(change, None, str(e))
+    if kv := began.found["kv"]:
+        return Trial(change, kv["tokens"], "")
+    first, *_, last = 2 * began.why().splitlines()
+    return Trial(change, None, first if first == last else f"{first} {last}")
 
 
 def text(found: dict[str, Any], tried: Iterator[Trial]) -> str:

@@ -84,7 +84,7 @@ def main(arguments: list[str]) -> int:
     try:
         asked = wanted(a, arguments)
         words(asked.program)
-        as_devices(asked.device, asked.number or gpus(asked.program), asked.memory)
+        as_devices(asked.device, gpus(asked.program) if asked.number is None else asked.number, asked.memory)
         for file in filter(None, (a.json, a.log, a.output)):
             check_writable(file)  # before anything is run for it
         version = installed()

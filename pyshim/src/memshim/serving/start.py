@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import math
 import os
 import sys
 from collections.abc import Iterable, Mapping
@@ -55,15 +56,22 @@ PARALLEL = (
 )
 
 
-def gpus(program: list[str]) -> int:
-    """How many GPUs the engine's words ask for: 1 where they do not say."""
-    found = 1
+def parallel(program: list[str]) -> list[int]:
+    """What the engine's words say of each of PARALLEL: 1 where they do not. Of a word that comes twice,
+    the engine takes the last."""
+    found = dict.fromkeys(PARALLEL, 1)
     for i, word in enumerate(program):
         name, _, value = word.partition("=")
-        if any(name.replace("_", "-") in names for names in PARALLEL):
-            value = value or next(iter(program[i + 1 : i + 2]), "")
-            found *= max(int(value), 1) if value.isdecimal() else 1
-    return found
+        for names in PARALLEL:
+            if name.replace("_", "-") in names:
+                value = value or next(iter(program[i + 1 : i + 2]), "")
+                found[names] = max(int(value), 1) if value.isdecimal() else 1
+    return list(found.values())
+
+
+def gpus(program: list[str]) -> int:
+    """How many GPUs the engine's words ask for."""
+    return math.prod(parallel(program))
 
 
 class Recording(NamedTuple):
@@ -168,7 +176,8 @@ class Start(NamedTuple):
 def start(asked: Wanted, version: str) -> Start:
     """Start the engine, of a release, with as many GPUs as it asks for."""
     command = words(asked.program)
-    count, fixed = asked.number or gpus(asked.program), asked.number is not None
+    fixed = asked.number is not None
+    count = gpus(asked.program) if asked.number is None else asked.number
     recorded = asked.recording.wanted(asked.program) if asked.recording else None
     while True:
         cards = as_devices(asked.device, count, asked.memory)
