@@ -53,7 +53,7 @@ def test_a_prediction_counts_where_it_belongs(given, counts):
 def test_a_row_says_who_answered_for_convolutions():
     reports = {
         (Prediction(kind, "eager"), RUN): report("estimate", 100, [{"basis": basis, "version": version}])
-        for kind, basis, version in (("script", "rule", ""), ("trace", "stand-in", "9.10.2"), ("told", "rule", ""))
+        for kind, basis, version in (("script", "rule", ""), ("trace", "stand-in", "9.10.2"), ("sidecar", "rule", ""))
     }
     row = table.Row("resnet18", ["script"], {RUN: RAN}, reports)
     assert releases.answered([row]) == "by formula, cuDNN 9.10.2 in the place of the release's"

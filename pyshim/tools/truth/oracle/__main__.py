@@ -33,7 +33,7 @@ def main() -> int:
     p.add_argument("--batch", action="append", type=int, default=[])
     p.add_argument("--limit", type=int, default=0, help="only so many models")
     p.add_argument(
-        "--told",
+        "--sidecar",
         action="store_true",
         help="traced archives also with the sidecar of memshim export, which takes seconds a model",
     )
@@ -45,7 +45,7 @@ def main() -> int:
     if a.limit:
         names = names[: a.limit]
     sweep = Sweep(
-        a.catalog, a.cache, names, a.device or DEVICES, a.setting or SETTINGS, a.batch or BATCHES, a.told, a.kept
+        a.catalog, a.cache, names, a.device or DEVICES, a.setting or SETTINGS, a.batch or BATCHES, a.sidecar, a.kept
     )
     rows = []
     for row in sweep.rows():

@@ -23,7 +23,7 @@ class Run(NamedTuple):
 class Prediction(NamedTuple):
     """What is held against a run: of which archive, under which lifetimes."""
 
-    artifact: str  # script; trace; told: a traced archive with the sidecar of memshim export
+    artifact: str  # script; trace; sidecar: a traced archive with the sidecar of memshim export
     runtime: str
 
     def run(self) -> str:
@@ -35,5 +35,5 @@ PREDICTIONS = (
     Prediction("script", "torchscript"),
     Prediction("trace", "eager"),
     Prediction("trace", "torchscript"),
-    Prediction("told", "eager"),
+    Prediction("sidecar", "eager"),
 )

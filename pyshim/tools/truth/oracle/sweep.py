@@ -17,6 +17,8 @@ from oracle.catalog import CATALOGS
 from oracle.configuration import BATCHES, DEVICES, SETTINGS, Run
 from oracle.work import UNCLEAN
 
+ARCHIVES = {"make": ("script", "trace"), "sidecar": ("sidecar",)}  # what a process makes of a model
+
 
 class Store:
     """Lines of JSON in a file, the last of a key holds."""
@@ -57,19 +59,18 @@ def work(device: str, catalog: str, cache: Path, what: str, tasks: list[dict], s
         Thread(target=feed, daemon=True).start()
         begun = None
         for line in p.stdout:
-            told = json.loads(line)
-            if told.get("begun"):
-                begun = told
+            answer = json.loads(line)
+            if answer.get("begun"):
+                begun = answer
             else:
                 begun = None
-                store.add(told)
+                store.add(answer)
         code = p.wait()
         if begun and code != UNCLEAN:
             store.add({k: v for k, v in begun.items() if k != "begun"} | {"failed": f"the process ended with {code}"})
-        elif code and code != UNCLEAN and what in ("make", "tell"):
+        elif code and code != UNCLEAN and what in ARCHIVES:
             store.add(
-                {"model": done(tasks)[0]["model"]}
-                | dict.fromkeys(("script", "trace") if what == "make" else ("told",), f"the process ended with {code}")
+                {"model": done(tasks)[0]["model"]} | dict.fromkeys(ARCHIVES[what], f"the process ended with {code}")
             )
         left = done(tasks)
         if len(left) == len(tasks) and left == tasks and code:
@@ -101,37 +102,34 @@ class Sweep(NamedTuple):
             self.run(device, store, cache, {n: models[n] for n in names}, kinds)
         print(f"# run in {time.time() - begin:.0f} s", file=sys.stderr)
         for name in (n for n in names if n in kinds):
-            told = {}
+            found = {}
             for device, store in stores.items():
                 for x in store.lines:
                     if x["model"] == name and x["setting"] in self.settings and x["batch"] in self.batches:
-                        told[Run(name, device, x["batch"], x["setting"], x["run"])] = x
-            runs = [r for r, x in told.items() if "failed" not in x]
-            yield table.Row(name, kinds[name], told, predict.reports(models[name], runs, cache, kinds[name]))
+                        found[Run(name, device, x["batch"], x["setting"], x["run"])] = x
+            runs = [r for r, x in found.items() if "failed" not in x]
+            yield table.Row(name, kinds[name], found, predict.reports(models[name], runs, cache, kinds[name]))
 
     def made(self, cache: Path, names: Sequence[str]) -> dict[str, list[str]]:
         """The archives that each model has, of those that a prediction can be of; missing ones are
         made."""
-        made, beside = Store(cache / "made.jsonl"), Store(cache / "told.jsonl")
+        made, beside = Store(cache / "made.jsonl"), Store(cache / "sidecars.jsonl")
 
         def unmade(tasks: list[dict]) -> list[dict]:
             return [t for t in tasks if t["model"] not in {x["model"] for x in made.lines}]
 
-        def untold(tasks: list[dict]) -> list[dict]:
+        def without(tasks: list[dict]) -> list[dict]:
             return [t for t in tasks if t["model"] not in {x["model"] for x in beside.lines}]
-
-        def archives() -> dict[str, list[str]]:
-            return {x["model"]: [k for k in ("script", "trace") if not x[k]] for x in made.lines}
 
         if not self.kept:
             work("t4", self.catalog, cache, "make", unmade([{"model": n} for n in names]), made, unmade)
-        kinds = archives()
+        kinds = {x["model"]: [k for k in ARCHIVES["make"] if not x[k]] for x in made.lines}
         if self.sidecars and not self.kept:
-            tasks = untold([{"model": n} for n in names if "trace" in kinds.get(n, ())])
-            work("t4", self.catalog, cache, "tell", tasks, beside, untold)
+            tasks = without([{"model": n} for n in names if "trace" in kinds.get(n, ())])
+            work("t4", self.catalog, cache, "sidecar", tasks, beside, without)
         for x in beside.lines:
-            if not x["told"]:
-                kinds[x["model"]].append("told")
+            if not x["sidecar"]:
+                kinds[x["model"]].append("sidecar")
         return kinds
 
     def run(self, device: str, store: Store, cache: Path, models: dict, kinds: dict[str, list[str]]) -> None:

@@ -20,17 +20,17 @@ class Row(NamedTuple):
 
     model: str
     kinds: list[str]
-    told: dict[Run, dict]
+    runs: dict[Run, dict]
     reports: dict[tuple[Prediction, Run], dict]
 
     def verdicts(self) -> dict[tuple[Prediction, Run], Verdict]:
-        return {k: compare(report, self.told[k[1]]) for k, report in self.reports.items()}
+        return {k: compare(report, self.runs[k[1]]) for k, report in self.reports.items()}
 
     def counts(self) -> Counter:
         return Counter(f"{v.quality} {v.word}" for v in self.verdicts().values())
 
     def line(self) -> str:
-        failed = sum("failed" in x for x in self.told.values())
+        failed = sum("failed" in x for x in self.runs.values())
         counts = ", ".join(f"{n} {what}" for what, n in sorted(self.counts().items()))
         return f"{self.model}: {counts}" + (f"; {failed} runs failed" if failed else "")
 
@@ -48,7 +48,7 @@ class Row(NamedTuple):
             out.append(
                 "; ".join([f"{v.quality} {v.word}: {p.artifact} {p.runtime} {run.key()}: {off}", *sorted(set(causes))])
             )
-        return out + [f"failed: {run.key()}: {x['failed']}" for run, x in self.told.items() if "failed" in x]
+        return out + [f"failed: {run.key()}: {x['failed']}" for run, x in self.runs.items() if "failed" in x]
 
 
 def total(rows: list[Row]) -> str:

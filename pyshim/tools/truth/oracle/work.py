@@ -1,10 +1,10 @@
 """A process on a pretend GPU: makes archives of models, or runs them. One line of JSON a task on
 standard input, one a result on the last descriptor.
 
-    python -m oracle.work DEVICE CATALOG CACHE make|tell|run|follow
+    python -m oracle.work DEVICE CATALOG CACHE make|sidecar|run|follow
 
     tasks: {"model": …} or {"model": …, "runs": [[batch, setting, run], …]}
-    tell: writes beside a traced archive what memshim export does, the program that the live model runs
+    sidecar: writes beside a traced archive what memshim export does, the program that the live model runs
     follow: numbers that the host knows are computed, which traced archives ask sizes of
 
 Kernels do nothing here: tracing and running a large model costs what PyTorch's own dispatch
@@ -30,7 +30,7 @@ UNCLEAN = 75  # the exit code of a process whose GPU could not be emptied: anoth
 
 def main() -> int:
     device, catalog, cache, what = sys.argv[1], sys.argv[2], Path(sys.argv[3]), sys.argv[4]
-    if what != "tell":  # that is done on the CPU, as a user does it
+    if what != "sidecar":  # that is done on the CPU, as a user does it
         memshim.pretend(device, values=what == "follow" or catalog in READ)
     warnings.simplefilter("ignore")
     out = os.fdopen(os.dup(1), "w")
@@ -42,13 +42,13 @@ def main() -> int:
     torch._C._jit_set_texpr_fuser_enabled(False)  # fused kernels are not modelled
     models = {m.name: m for m in CATALOGS[catalog]()}
     quick_init()
-    if what != "tell":
+    if what != "sidecar":
         torch.cuda.init()
     gc.collect()
     gc.freeze()  # what is imported stays: looking at it before every run would take longer than the run
     for line in sys.stdin:
         task = json.loads(line)
-        for answer in {"make": make, "tell": tell}.get(what, run)(models[task["model"]], task, cache):
+        for answer in {"make": make, "sidecar": sidecar}.get(what, run)(models[task["model"]], task, cache):
             out.write(json.dumps(answer) + "\n")
             out.flush()
         if what in ("run", "follow") and not empty():
@@ -73,7 +73,7 @@ def make(model: Any, task: dict, cache: Path):
     import record_archive
     import torch
 
-    told: dict[str, Any] = {"model": model.name}
+    result: dict[str, Any] = {"model": model.name}
     for kind in ("script", "trace"):
         path = cache / "archives" / f"{model.name}.{kind}.pt"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -87,22 +87,22 @@ def make(model: Any, task: dict, cache: Path):
                     given = on(model.inputs(1), "cuda")
                     torch.jit.save(torch.jit.trace(module.cuda(), given, check_trace=False), full)
             path.write_bytes(record_archive.strip(str(full)))
-            told[kind] = ""
+            result[kind] = ""
         except Exception as e:
-            told[kind] = why(e)
+            result[kind] = why(e)
         finally:
             full.unlink(missing_ok=True)
             module = given = None
             gc.collect()
-    yield told
+    yield result
 
 
-def tell(model: Any, task: dict, cache: Path):
+def sidecar(model: Any, task: dict, cache: Path):
     """The traced archive again, with the sidecar that memshim export writes beside one."""
     from memshim.exporting import command, compare_operators
 
-    trace, path = (cache / "archives" / f"{model.name}.{kind}.pt" for kind in ("trace", "told"))
-    told: dict[str, Any] = {"model": model.name, "told": ""}
+    trace, path = (cache / "archives" / f"{model.name}.{kind}.pt" for kind in ("trace", "sidecar"))
+    result: dict[str, Any] = {"model": model.name, "sidecar": ""}
     try:
         module, given = built(model), model.inputs(2)  # a size of one would be taken for the only one
         found = command.trace_sidecar(module, given, {}, compare_operators.attributes(module))
@@ -111,8 +111,8 @@ def tell(model: Any, task: dict, cache: Path):
         path.write_bytes(trace.read_bytes())
         path.with_name(path.name + command.SIDECAR).write_text(json.dumps({"inputs": []} | found))
     except Exception as e:
-        told["told"] = why(e)
-    yield told
+        result["sidecar"] = why(e)
+    yield result
 
 
 def on(value: Any, device: str, channels_last: bool = False) -> Any:
@@ -146,17 +146,17 @@ def run(model: Any, task: dict, cache: Path):
     full: dict[str, Path] = {}
     try:
         for batch, setting, how in task["runs"]:
-            told = {"model": model.name, "batch": batch, "setting": setting, "run": how}
-            yield told | {"begun": True}  # who ends without another word was ended by this one
+            result = {"model": model.name, "batch": batch, "setting": setting, "run": how}
+            yield result | {"begun": True}  # who ends without another word was ended by this one
             try:
                 if not empty():
                     sys.exit(UNCLEAN)
                 if how != "live" and how not in full:
                     full[how] = cache / f"full.{os.getpid()}.{how}.pt"
                     record_archive.refill(str(cache / "archives" / f"{model.name}.{how}.pt"), str(full[how]))
-                yield told | one(model, batch, setting, full.get(how), bool(task.get("events")))
+                yield result | one(model, batch, setting, full.get(how), bool(task.get("events")))
             except Exception as e:
-                yield told | {"failed": why(e)}
+                yield result | {"failed": why(e)}
             # a traceback's frames hold tensors until here
     finally:
         for path in full.values():
@@ -171,7 +171,7 @@ def one(model: Any, batch: int, setting: str, archive: Path | None, events: bool
     given = on(model.inputs(batch), "cuda", setting == "channels_last")
     gc.collect()
     stats = torch.cuda.memory_stats()
-    told: dict[str, Any] = {
+    figures: dict[str, Any] = {
         "baseline": [stats[f"{m}_bytes.all.current"] for m in ("requested", "allocated", "reserved")]
     }
     context = (lambda: torch.autocast("cuda", torch.float16)) if setting == "autocast" else contextlib.nullcontext
@@ -185,14 +185,14 @@ def one(model: Any, batch: int, setting: str, archive: Path | None, events: bool
                 with context():
                     result = module(*given)
                 if events and name == "first":
-                    told["events"] = stream(torch.cuda.memory._snapshot()["device_traces"][0])
+                    figures["events"] = stream(torch.cuda.memory._snapshot()["device_traces"][0])
                     torch.cuda.memory._record_memory_history(enabled=None)
                 stats = torch.cuda.memory_stats()
-                told[name] = [stats[f"{m}_bytes.all.peak"] for m in ("requested", "allocated", "reserved")]
+                figures[name] = [stats[f"{m}_bytes.all.peak"] for m in ("requested", "allocated", "reserved")]
                 del result
     finally:
         gc.enable()
-    return told
+    return figures
 
 
 def stream(entries: list) -> list:
