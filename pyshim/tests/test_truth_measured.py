@@ -10,7 +10,7 @@ TOOLS = Path(__file__).parents[1] / "tools"
 if not (TOOLS / "truth").is_dir():
     pytest.skip("the tools are not beside this checkout", allow_module_level=True)
 sys.path[:0] = [str(TOOLS), str(TOOLS / "truth")]
-from truth import measured  # noqa: E402
+from truth import adapters_of_flux, measured  # noqa: E402
 
 
 def test_every_row_can_be_run(found_binary):
@@ -23,6 +23,10 @@ def test_every_row_can_be_run(found_binary):
         assert float(r["measured"]) > 0 and r["source"] and r["torch"], r
         assert device.find(r["gpu"]).name == r["gpu"], r
     assert len({(r["set"], r["row"], r["figure"]) for r in rows}) == len(rows)
+
+
+def test_each_method_of_flux_has_rows():
+    assert {r["row"] for r in measured.published(["flux"])} == {"full", *adapters_of_flux.SETTINGS}
 
 
 @pytest.mark.parametrize(
