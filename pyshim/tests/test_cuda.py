@@ -9,7 +9,7 @@ import pytest
 
 from memshim.allocator.blocks import Settings
 from memshim.allocator.events import Event, read_entries
-from memshim.allocator.history import at_peak
+from memshim.allocator.history import at_peak, replay
 from memshim.case import record, request
 from memshim.frames import Stacks
 from memshim.gpu import devices, where
@@ -58,6 +58,9 @@ def test_entries_become_events():
         ("alloc", 1000, 513),
         ("oom", 55, 9 * MIB),
     ], "readings are no events"
+    assert [c.bytes for c in replay(h)] == [1024, 512, -1024, 1024], (
+        "blocks of 512 B; a block is free when that is asked for"
+    )
 
 
 def test_the_peak_by_line():

@@ -131,7 +131,7 @@ def test_a_model_that_cannot_be_scripted_is_traced(project, capsys):
         main([*words, "-o", "named.pt", "--kind", "script"])  # what was asked for by name is not something else
 
 
-def test_a_model_that_cannot_be_traced_either_is_recorded_what_to_do(project, capsys):
+def test_of_a_model_that_cannot_be_traced_either_the_error_says_what_to_do(project, capsys):
     (project / "odd.py").write_text(ODD)
     words = ["odd.py:Named", "--input", "x=float32[2,8]"]
     assert main([*words, "-o", "odd.pt"]) == 2

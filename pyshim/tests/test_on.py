@@ -154,7 +154,7 @@ TRAINING = """
 
 @pytest.mark.parametrize("case, passes", [("net[B=32]", 3), ("training", 4)])
 def test_measure(folder, case, passes):
-    """A record is of its own schema; by default training has three iterations after the baseline."""
+    """A record keeps its schema; by default training has three iterations after the baseline."""
     jsonschema = pytest.importorskip("jsonschema")
     (folder / "memspec.yaml").write_text(SPEC.replace("LIMIT", "20MiB") + TRAINING)
     p = captured.memshim(folder, "measure", "--on", "a10g", "--case", case, "-o", "records")

@@ -180,7 +180,7 @@ def become(request, fds):
 
 
 def spare(connection):
-    """In a process that a command may turn into a program of its own: wait for the program."""
+    """In a process that may become a program that a command starts: wait for that program."""
     request, fds = receive(connection)
     if request is None:
         os._exit(0)
