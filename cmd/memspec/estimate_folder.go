@@ -48,8 +48,9 @@ func newServingFlags(cmd *cobra.Command) *servingFlags {
 	s.kvType = cli.ChoiceFlag(cmd, "kv-cache-dtype", "of a model's folder: what the KV cache is in", "auto", "auto",
 		"bfloat16", "float16", "float32", "fp8")
 	s.given = func() string {
-		for _, name := range []string{"context", "batch", "batched-tokens", "gpu-memory-utilization", "dtype",
-			"kv-cache-dtype"} {
+		for _, name := range []string{
+			"context", "batch", "batched-tokens", "gpu-memory-utilization", "dtype", "kv-cache-dtype",
+		} {
 			if fs.Changed(name) {
 				return name
 			}

@@ -209,8 +209,8 @@ func artifactsBeneath(folder string) []string {
 		switch {
 		case err != nil:
 			return nil // what cannot be looked into is left out
-		case d.IsDir() && path != folder && (strings.HasPrefix(name, ".") || name == "node_modules" ||
-			name == "testdata"):
+		case d.IsDir() && path != folder &&
+			(strings.HasPrefix(name, ".") || name == "node_modules" || name == "testdata"):
 			return filepath.SkipDir
 		case d.IsDir() || !slices.Contains(endings, strings.ToLower(filepath.Ext(name))):
 			return nil

@@ -57,8 +57,8 @@ func byFormula(line []byte) (formulaAnswer, error) {
 		return formulaAnswer{}, fmt.Errorf("not a call of a workspace profile: %w", err)
 	}
 	var capability device.Capability
-	if n, err := fmt.Sscanf(asked.ComputeCapability, "%d.%d", &capability.Major, &capability.Minor); n != 2 ||
-		err != nil {
+	n, err := fmt.Sscanf(asked.ComputeCapability, "%d.%d", &capability.Major, &capability.Minor)
+	if n != 2 || err != nil {
 		return formulaAnswer{}, fmt.Errorf("got compute_capability %q, want one such as 8.6", asked.ComputeCapability)
 	}
 	if asked.SMs < 1 {

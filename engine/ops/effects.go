@@ -43,8 +43,8 @@ func (t *Table) Effects(name string, n int) Effects {
 			t := b.Schema.Returns[i].Type
 			if first := b.Schema.Args; len(first) > 0 && first[0].Type.Kind == schema.Tensor {
 				parts := t.Kind == schema.List && t.Elems[0].Kind == schema.Tensor
-				kept, split, other = kept || t.Kind == schema.Tensor, split || parts, other ||
-					t.Kind != schema.Tensor && !parts
+				kept, split = kept || t.Kind == schema.Tensor, split || parts
+				other = other || t.Kind != schema.Tensor && !parts
 			}
 			e.Lists = e.Lists && t.Kind == schema.List && t.Elems[0].Kind == schema.Tensor
 			switch t.Kind {

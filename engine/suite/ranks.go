@@ -65,8 +65,8 @@ func describeRank(run *engine.Run, list *origin.Ranks) {
 	if run.Report.Quality == report.Exact {
 		run.Report.Quality = report.Estimated
 	}
-	n := note.Note{ID: note.RanksNotRun, Subject: fmt.Sprintf("%d of %d ranks that take otherwise (%s)", of.Unlike,
-		of.WorldSize, list.Why())}
+	n := note.Note{ID: note.RanksNotRun,
+		Subject: fmt.Sprintf("%d of %d ranks that take otherwise (%s)", of.Unlike, of.WorldSize, list.Why())}
 	run.Report.Notes = append(run.Report.Notes, report.Note{ID: n.ID, Text: n.Text()})
 }
 

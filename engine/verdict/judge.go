@@ -253,8 +253,8 @@ func openTotal(r *report.Report) string {
 	var parts []string
 	if c := r.Context; c.Low != c.High {
 		parts = append(parts,
-			fmt.Sprintf("a CUDA context on %s takes between %s and %s: give context: for it under devices:", r.Device,
-				c.Low, c.High))
+			fmt.Sprintf("a CUDA context on %s takes between %s and %s: give context: for it under devices:",
+				r.Device, c.Low, c.High))
 	}
 	if n := r.NCCL; n != nil && n.Low != n.High {
 		parts = append(parts, fmt.Sprintf("NCCL takes between %s and %s, by its channels and connections: give nccl:",

@@ -114,9 +114,10 @@ func (c *Commit) estimate(ctx context.Context, r *suite.Result, folder string) (
 			return estimateThere{}, err
 		}
 		if changed != "" {
+			command := origin.CaptureCommand(
+				&spec.Case{Name: r.Case.Name, Pos: spec.Pos{File: path.Base(r.Case.Pos.File)}})
 			why := fmt.Sprintf("the recording in %s is not of its sources: %s; record the case in that commit (%s)%s",
-				c.ref, changed, origin.CaptureCommand(&spec.Case{Name: r.Case.Name,
-					Pos: spec.Pos{File: path.Base(r.Case.Pos.File)}}), orBaseline)
+				c.ref, changed, command, orBaseline)
 			return estimateThere{why: why}, nil
 		}
 	}

@@ -43,8 +43,8 @@ func NewOutputs(cmd *cobra.Command, known format.Facts) *Outputs {
 	cmd.Flags().Var(o.Name, "format", "how results are written: "+strings.Join(names, ", "))
 	Complete(cmd, "format", names...)
 	RepeatedFlag(cmd.Flags(), &o.paths, "output", "o",
-		"a `FILE` to write results to as well; its ending chooses the format ("+strings.Join(format.Endings(o.offered),
-			" ")+"); repeats")
+		"a `FILE` to write results to as well; its ending chooses the format ("+
+			strings.Join(format.Endings(o.offered), " ")+"); repeats")
 	cmd.Flags().BoolVarP(&o.Quiet, "quiet", "q", false, "a line a case, none for those that pass")
 	return o
 }
@@ -134,8 +134,8 @@ func (o *Outputs) openSummary() error {
 		size = info.Size()
 	}
 	f, _ := format.ByName(format.Formats(), "markdown")
-	o.sinks = append(o.sinks, &sink{format: f, file: file, Writer: f.New(file,
-		o.options(max(1000, mostSummary-int(size))))})
+	o.sinks = append(o.sinks,
+		&sink{format: f, file: file, Writer: f.New(file, o.options(max(1000, mostSummary-int(size))))})
 	return nil
 }
 

@@ -86,8 +86,8 @@ func LineOf(p verdict.Pos) string {
 // RunCase is a run that is held against nothing, for every format.
 func RunCase(r *engine.Run) *format.Case {
 	return &format.Case{Name: r.Case.Name, Report: r.Report, Timeline: r.Timeline,
-		Limit: allocator.LimitOn(&r.Case.Platform), Line: fmt.Sprintf("%s %s: %s", r.Case.Name, r.Report.On(),
-			report.Headline(r.Report))}
+		Limit: allocator.LimitOn(&r.Case.Platform),
+		Line:  fmt.Sprintf("%s %s: %s", r.Case.Name, r.Report.On(), report.Headline(r.Report))}
 }
 
 // EstimateExit is 3 where sizes are missing: a number that is too small must not look like one that is right.

@@ -101,8 +101,8 @@ func specsBeneath(folder string) ([]string, error) {
 		switch name := d.Name(); {
 		case err != nil:
 			return err
-		case d.IsDir() && path != folder && (strings.HasPrefix(name, ".") || name == "node_modules" ||
-			name == "testdata"):
+		case d.IsDir() && path != folder &&
+			(strings.HasPrefix(name, ".") || name == "node_modules" || name == "testdata"):
 			return filepath.SkipDir
 		case !d.IsDir() && slices.Contains(specNames, name):
 			out = append(out, path)

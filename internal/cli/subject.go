@@ -187,8 +187,8 @@ func (s *Subject) unrecorded(missing *origin.Uncaptured) error {
 	if on := missing.Case.Platform.Device.Name; on != s.Base.Platform.Device.Name {
 		return &Exit{Code: ExitUnsure,
 			Err: fmt.Errorf("got no recording of %s on %s (%s): a source is recorded on the devices of memspec.yaml; "+
-				"give the case device: [%s, %s], then %s", s.Base.Name, on, missing.Path, s.Base.Platform.Device.Name, on,
-				command)}
+				"give the case device: [%s, %s], then %s", s.Base.Name, on, missing.Path,
+				s.Base.Platform.Device.Name, on, command)}
 	}
 	for i, d := range missing.Case.Dims {
 		own := s.Base.Dims[i].Value

@@ -351,8 +351,8 @@ func (r *cppReader) argument(x *term) (a program.Arg, count int, err error) {
 	case x.kind == nameTerm && x.text == "cached_torch_layout_strided":
 		return program.Arg{Const: int64(0)}, alone, nil
 	case x.kind == nameTerm && memoryFormats[strings.TrimPrefix(x.text, "cached_torch_memory_format_")] > 0:
-		return program.Arg{Const: memoryFormats[strings.TrimPrefix(x.text, "cached_torch_memory_format_")] - 1}, alone,
-			nil
+		number := memoryFormats[strings.TrimPrefix(x.text, "cached_torch_memory_format_")] - 1
+		return program.Arg{Const: number}, alone, nil
 	}
 	if f, ok := x.unbounded(); ok {
 		return program.Arg{Const: f}, alone, nil

@@ -78,8 +78,9 @@ func short(s string) string {
 }
 
 // ranks of operators between two terms, the weakest first. A question mark is none: no size is written with one.
-var ranks = [...][]string{{"||"}, {"&&"}, {"==", "!=", "<", ">", "<=", ">="}, {"|", "&", "^"}, {"<<", ">>"}, {"+", "-"},
-	{"*", "/", "%"}}
+var ranks = [...][]string{
+	{"||"}, {"&&"}, {"==", "!=", "<", ">", "<=", ">="}, {"|", "&", "^"}, {"<<", ">>"}, {"+", "-"}, {"*", "/", "%"},
+}
 
 // term reads an expression.
 func (p *parser) term() (*term, error) { return p.rank(0) }
@@ -381,5 +382,6 @@ func (t *term) unbounded() (f float64, ok bool) {
 }
 
 // memoryFormats are c10::MemoryFormat's numbers, each one more.
-var memoryFormats = map[string]int64{"contiguous_format": 1, "preserve_format": 2, "channels_last": 3,
-	"channels_last_3d": 4}
+var memoryFormats = map[string]int64{
+	"contiguous_format": 1, "preserve_format": 2, "channels_last": 3, "channels_last_3d": 4,
+}

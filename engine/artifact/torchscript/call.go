@@ -155,8 +155,9 @@ func (l *lowerer) builtin(
 	if op := builtinOp(name); op != "" {
 		return l.nodeArgs(op, x.Start, flags, l.arguments(x)), nil, v
 	}
-	want := map[string]int{"annotate": 2, "unchecked_cast": 2, "uninitialized": 1, "isinstance": 2, "getattr": 2,
-		"fork": 1}[name]
+	want := map[string]int{
+		"annotate": 2, "unchecked_cast": 2, "uninitialized": 1, "isinstance": 2, "getattr": 2, "fork": 1,
+	}[name]
 	if want == 0 {
 		l.failf(x.Start, "got a call of undefined name %s", name)
 	}

@@ -21,8 +21,8 @@ func scaledDotProductAttention(c *ops.Call) (any, error) {
 	// seen in 2.15
 	flat := len(q.Sizes) == 3 && len(k.Sizes) == 3 && len(v.Sizes) == 3 && c.Platform().Release().Torch.AtLeast(2, 15)
 	if flat {
-		q, k, v = c.Do("aten::unsqueeze", q, int64(0)), c.Do("aten::unsqueeze", k, int64(0)), c.Do("aten::unsqueeze", v,
-			int64(0))
+		q, k = c.Do("aten::unsqueeze", q, int64(0)), c.Do("aten::unsqueeze", k, int64(0))
+		v = c.Do("aten::unsqueeze", v, int64(0))
 	}
 	if n := len(v.Sizes) - 2; k.Sizes[len(k.Sizes)-2] != v.Sizes[n] {
 		return nil, c.Errorf("got %d keys and %d values, want as many", k.Sizes[len(k.Sizes)-2], v.Sizes[n])

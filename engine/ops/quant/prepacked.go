@@ -30,8 +30,8 @@ func packClamped(c *ops.Call) (any, error) {
 	p := &packedParams{weight: c.T("W"), bias: c.T("B"), groups: 1}
 	class := "xnnpack.LinearOpContext"
 	if c.Schema.ArgIndex("stride") >= 0 {
-		p.stride, p.padding, p.dilation, p.groups = c.Ints("stride"), c.Ints("padding"), c.Ints("dilation"),
-			c.Int("groups")
+		p.stride, p.padding = c.Ints("stride"), c.Ints("padding")
+		p.dilation, p.groups = c.Ints("dilation"), c.Int("groups")
 		class = "xnnpack.Conv2dOpContext"
 	}
 	if c.Schema.ArgIndex("output_padding") >= 0 {

@@ -94,8 +94,8 @@ func quantileOf(c *ops.Call, x, q *tensor.Tensor) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		wideBase, wideAny := c.Do("aten::expand", base, ops.IntList(shape...)), c.Do("aten::expand", any,
-			ops.IntList(shape...))
+		wideBase := c.Do("aten::expand", base, ops.IntList(shape...))
+		wideAny := c.Do("aten::expand", any, ops.IntList(shape...))
 		ranks = c.Do("aten::masked_fill.Scalar", wideBase, wideAny, size-1)
 		c.Free(wideBase, base, wideAny, any)
 	}

@@ -84,8 +84,9 @@ func (c *Call) Key() string {
 	b = append(b, c.Op...)
 	b = append(append(b, ' '), c.Direction...)
 	b = append(append(b, ' '), c.DType...)
-	for _, dims := range [][]int64{c.Input, c.InputStrides, c.Weight, c.WeightStrides, c.Padding, c.Stride, c.Dilation,
-		{c.Groups}} {
+	for _, dims := range [][]int64{
+		c.Input, c.InputStrides, c.Weight, c.WeightStrides, c.Padding, c.Stride, c.Dilation, {c.Groups},
+	} {
 		b = append(b, ' ')
 		for i, d := range dims {
 			if i > 0 {
