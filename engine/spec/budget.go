@@ -254,18 +254,19 @@ func (r *reader) measures(c *Case, b *budgetDecl, what string) bool {
 	if slices.Contains(report.ServingMetrics(), b.metric) == serves {
 		return true
 	}
-	if strings.HasSuffix(b.path, ".at_least."+string(b.metric)) {
-		return false // which checkProgram refuses
+	switch {
+	case strings.HasPrefix(b.path, pathDefaults+"."):
+		return false
+	case b.metric.Counts() && !b.isRegression() && !strings.HasPrefix(b.path, pathSet+"."):
+		return false // checkProgram refuses at_least: of a model or a case
 	}
-	if !strings.HasPrefix(b.path, pathDefaults+".") {
-		kind, names := "a run", budgetNames(serves)
-		if serves {
-			kind = "an engine (serve:)"
-		}
-		if b.isRegression() {
-			names = strings.Join(metricNames(runMetrics(serves)), ", ")
-		}
-		r.errorf(b.node, "got %s on %s, want one on %s: %s has no other", what, b.metric, names, kind)
+	kind, names := "a run", budgetNames(serves)
+	if serves {
+		kind = "an engine (serve:)"
 	}
+	if b.isRegression() {
+		names = strings.Join(metricNames(runMetrics(serves)), ", ")
+	}
+	r.errorf(b.node, "got %s on %s, want one on %s: %s has no other", what, b.metric, names, kind)
 	return false
 }

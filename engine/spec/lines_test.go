@@ -66,6 +66,7 @@ func TestLinesThatNoCaseCanHave(t *testing.T) {
 		"name: other":              "--set:1:1: got name:, want keys that change what the case does",
 		"device: [t4, l4]":         "--set:1:1: got a list of devices, want one",
 		"dims: {B: [1, 2]}":        "--set:1:8: got a list for the dim B, want a number",
+		"at_least: {kv_tokens: 4}": "got a budget on kv_tokens, want one on weights, delta, allocated,",
 		"dims: {C: 1}":             `m: got the dim "C", want one of the case's: B`,
 		"grad: no_grad":            "got grad: in a case of mode: training, want mode: inference",
 		"{accumulate: 2, clip: 1}": "",

@@ -156,8 +156,11 @@ func keyNames(in layers) []string {
 // layerNames are the places in words.
 var layerNames = map[layers]string{inDefaults: "defaults", inModel: "a model", inCase: "a case"}
 
-// pathDefaults is where the defaults stand.
-const pathDefaults = "defaults"
+// pathDefaults and pathSet are where the defaults and the lines of --set stand.
+const (
+	pathDefaults = "defaults"
+	pathSet      = "set"
+)
 
 // layer reads one layer. path is where it stands: "models.resnet50.cases[1]".
 func (d *document) layer(n *yaml.Node, in layers, path string) settings {

@@ -50,7 +50,7 @@ func (c *Case) WithLines(lines ...string) (Case, error) {
 		return Case{}, d.errs.sorted()
 	}
 	lower := c.made.settings
-	own := d.layer(root, inCase, "set")
+	own := d.layer(root, inCase, pathSet)
 	dims := d.valuesOf(own.dims)
 	if own.name != nil {
 		d.errorf(root, "got name:, want keys that change what the case does")
