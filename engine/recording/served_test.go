@@ -47,7 +47,8 @@ func TestARecordedStart(t *testing.T) {
 	kv := *s.KV
 	kv.Tokens /= 2
 	hybrid.KV = &kv
-	assert.InDelta(t, kv.Tokens/2, hybrid.WithDriver(s.Least().KVMemory-block.Mul(kv.Blocks/2)).Tokens, 8, "tokens of several groups fall with the blocks")
+	left := hybrid.WithDriver(s.Least().KVMemory - block.Mul(kv.Blocks/2))
+	assert.InDelta(t, kv.Tokens/2, left.Tokens, 8, "tokens of several groups fall with the blocks")
 }
 
 // A recorded start that says what cannot be is refused, with what is wrong.

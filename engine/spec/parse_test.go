@@ -217,11 +217,17 @@ func TestAnEngineIsACase(t *testing.T) {
 	for _, b := range append(cases[0].Budgets, cases[3].Budgets[2]) {
 		limits = append(limits, fmt.Sprintf("%s %s", b.Path, b.Metric.Text(b.Limit)))
 	}
-	assert.Equal(t, []string{"chat", "chat[--tensor-parallel-size 2,L=4096]", "chat[--tensor-parallel-size 2,L=8192]", "small"}, names)
-	assert.Equal(t, []string{"models.chat.budget.loaded 16.00 GiB", "models.chat.budget.activation 2.50 GiB", "models.chat.at_least.kv_tokens 393,216",
-		"models.chat.at_least.concurrency 48", "models.chat.cases[2].at_least.kv_tokens 500,000"}, limits)
+	assert.Equal(t, []string{
+		"chat", "chat[--tensor-parallel-size 2,L=4096]", "chat[--tensor-parallel-size 2,L=8192]", "small",
+	}, names)
+	assert.Equal(t, []string{
+		"models.chat.budget.loaded 16.00 GiB", "models.chat.budget.activation 2.50 GiB",
+		"models.chat.at_least.kv_tokens 393,216", "models.chat.at_least.concurrency 48",
+		"models.chat.cases[2].at_least.kv_tokens 500,000",
+	}, limits)
 	assert.Equal(t, []string{"8192", "--max-num-seqs", "256", "--quantization", "fp8"}, cases[3].Program.Command()[4:])
-	assert.Equal(t, []string{"python", "-m", "memshim", "serve", "--on", "l4", "--", "vllm"}, cases[0].Program.RunWords("--on", "l4")[:8])
+	assert.Equal(t, []string{"python", "-m", "memshim", "serve", "--on", "l4", "--", "vllm"},
+		cases[0].Program.RunWords("--on", "l4")[:8])
 	assert.True(t, cases[0].JSON().Program.Serve)
 	assert.NotEqual(t, cases[1].Captured(), cases[2].Captured())
 	other := cases[0]

@@ -11,8 +11,8 @@ import (
 
 // A case of a program is named by what it adds to the model's arguments and world.
 func TestProgramCaseNames(t *testing.T) {
-	const model = "version: 1\nmodels:\n  p:\n    program: train.py\n    args: [--fast]\n    ranks: {world_size: 16}\n" +
-		"    device: t4\n    budget: {reserved: 1GiB}\n    cases:\n      - "
+	const model = "version: 1\nmodels:\n  p:\n    program: train.py\n    args: [--fast]\n" +
+		"    ranks: {world_size: 16}\n    device: t4\n    budget: {reserved: 1GiB}\n    cases:\n      - "
 	for _, c := range []struct{ reason, of, name string }{
 		{"the model's own stands for all", "{budget: {reserved: 2GiB}}", "p"},
 		{"arguments", "{args: [--batch, 2]}", "p[--batch 2]"},

@@ -19,7 +19,8 @@ import (
 // host; nil where it records none. more are the case's keys.
 func withPinned(t *testing.T, pinned *units.Bytes, more string) *suite.Result {
 	t.Helper()
-	_, cases := testcase.Project(t, "version: 1\nmodels:\n  train:\n    program: zoo.py\n    device: t4\n"+more, "run()\n")
+	const yaml = "version: 1\nmodels:\n  train:\n    program: zoo.py\n    device: t4\n"
+	_, cases := testcase.Project(t, yaml+more, "run()\n")
 	rec := recordedProgram("run()\n")
 	rec.HostPinned = pinned
 	testcase.Keep(t, rec, cases[0].Captured())
@@ -48,7 +49,8 @@ func TestABudgetOnPageLockedMemory(t *testing.T) {
 
 func TestPageLockedMemoryInAReport(t *testing.T) {
 	r := withPinned(t, nil, "    budget: {host_pinned: 64MiB}\n")
-	assert.Equal(t, "page-locked memory of the host is not known: a recording of a run on a pretend GPU has it", r.Verdict.Findings[0].Why)
+	assert.Equal(t, "page-locked memory of the host is not known: a recording of a run on a pretend GPU has it",
+		r.Verdict.Findings[0].Why)
 	pinned := units.Bytes(units.MiB)
 	r = withPinned(t, &pinned, "    budget: {}\n")
 	r.Report.OtherValues = []report.OtherValues{{Values: "most"}}

@@ -15,9 +15,11 @@ import (
 func served(edit func(*report.Serving)) *report.Report {
 	loaded, activation := 16*units.GiB, 2*units.GiB
 	tokens, whole := int64(990), int64(9)
-	s := &report.Serving{Fits: true, Loaded: &loaded, Activation: &activation, KV: &report.KVCache{Tokens: 1000, Requests: 10}, LeastTokens: &tokens, LeastWhole: &whole,
+	s := &report.Serving{Fits: true, Loaded: &loaded, Activation: &activation,
+		KV: &report.KVCache{Tokens: 1000, Requests: 10}, LeastTokens: &tokens, LeastWhole: &whole,
 		Driver: report.DriverBytes{Most: 277 * units.MiB, Logged: true}}
-	r := &report.Report{Serving: s, Quality: report.Estimated, Unknown: report.BudgetMetrics(), Notes: notes(note.DriverEstimate)}
+	r := &report.Report{Serving: s, Quality: report.Estimated, Unknown: report.BudgetMetrics(),
+		Notes: notes(note.DriverEstimate)}
 	if edit != nil {
 		edit(s)
 		r.Notes = notes(note.DriverUnlogged)
@@ -64,7 +66,8 @@ func TestABudgetOnAnEnginesNumbers(t *testing.T) {
 
 // What a verdict says of an engine's numbers, and what it rests on.
 func TestTheWordsOfAnEnginesNumbers(t *testing.T) {
-	v := verdict.Judge(served(nil), append(one(report.Loaded, units.GiB), one(report.KVTokens, 2000)...), verdict.Options{})
+	both := append(one(report.Loaded, units.GiB), one(report.KVTokens, 2000)...)
+	v := verdict.Judge(served(nil), both, verdict.Options{})
 	assert.Equal(t, "kv_tokens 1,000, at least 2,000: short by 1,000 (-50.0%)", v.Findings[1].String())
 	assert.Equal(t, units.Bytes(1000), v.Findings[1].Over)
 	share, _ := v.Findings[1].Share()
@@ -72,8 +75,8 @@ func TestTheWordsOfAnEnginesNumbers(t *testing.T) {
 	assert.Equal(t, "estimate by driver-estimate", v.RestsOn())
 
 	v = verdict.Judge(served(nil), one(report.KVTokens, 995), verdict.Options{})
-	assert.Equal(t, "kv_tokens 1,000, at least 995: the driver takes up to 277.0 MiB outside of PyTorch in public logs, which leaves 990 tokens; "+
-		"to make it exact: start the engine on the card", v.Findings[0].String())
+	assert.Equal(t, "kv_tokens 1,000, at least 995: the driver takes up to 277.0 MiB outside of PyTorch "+
+		"in public logs, which leaves 990 tokens; to make it exact: start the engine on the card", v.Findings[0].String())
 	assert.True(t, v.Findings[0].Undecided())
 	v = verdict.Judge(served(nil), one(report.KVTokens, 900), verdict.Options{})
 	assert.Equal(t, "kv_tokens 1,000, at least 900", v.Findings[0].Held())
