@@ -233,7 +233,7 @@ $(NEWER_CUDNN)/.stamp: $(VENV)/.stamp
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --target $(NEWER_CUDNN) nvidia-cudnn-cu12==9.10.2.21
 	touch $@
 
-# Programs of accelerate, transformers' Trainer, Lightning, DeepSpeed and torchtitan on several GPUs, in an environment of their own.
+# Programs of accelerate, transformers' Trainer, Lightning, DeepSpeed and torchtitan on several GPUs, in a separate environment.
 FRAMEWORKS := .venv-frameworks
 truth-frameworks: $(FRAMEWORKS)/.stamp
 	PYTHONPATH=pyshim/tools DS_BUILD_OPS=0 $(FRAMEWORKS)/bin/python -m truth frameworks $(PROGRAMS)
@@ -243,7 +243,7 @@ $(FRAMEWORKS)/.stamp: .ci/requirements-frameworks.txt
 	$(FRAMEWORKS)/bin/python -m pip install --quiet --disable-pip-version-check -r .ci/requirements-frameworks.txt
 	touch $@
 
-# Programs of bitsandbytes, peft, trl, torchao, liger and transformers' Trainer, in an environment of their own.
+# Programs of bitsandbytes, peft, trl, torchao, liger and transformers' Trainer, in a separate environment.
 FINETUNE := .venv-finetune
 truth-finetune: $(FINETUNE)/.stamp
 	PYTHONPATH=pyshim/tools $(FINETUNE)/bin/python -m truth finetune $(PROGRAMS)
