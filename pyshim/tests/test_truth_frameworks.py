@@ -33,3 +33,15 @@ def test_every_program_is_run():
 def test_how_a_program_runs(how, program, before, after):
     row = next(r for r in frameworks.rows() if r.program == program)
     assert frameworks.command(row, how, 8) == [*before, str(frameworks.PROGRAMS / f"{program}.py"), *after]
+
+
+@pytest.mark.parametrize(
+    "exits, reserved, works",
+    [((0, 0), (1, 1), True), ((0, 1), (1, 1), False), ((0, 0), (1, 0), False)],
+    ids=["undecided whether it fits", "a rank that fails", "a rank without a device"],
+)
+def test_what_works_ended_well_on_two_devices(exits, reserved, works):
+    ranks = [{"exit": code, "reserved": size} for code, size in zip(exits, reserved)]
+    assert frameworks.works({"exit": 3, "ranks": ranks}, ranks) is works
+    devices = [{"reserved": size} for size in reserved]
+    assert frameworks.works({"exit": max(exits), "processes": []}, devices) is works

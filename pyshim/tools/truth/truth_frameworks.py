@@ -87,6 +87,12 @@ def command(row: Row, how: str, world: int) -> list[str]:
     return ["--count", str(COUNT), "--", *(row.launcher or []), *program, *arguments]
 
 
+def works(found: dict[str, Any], ranks: list[dict[str, Any]]) -> bool:
+    """Whether the program ended well, by its own exit code, whatever the answer to whether it fits; and
+    two ranks used a device."""
+    return not any(r["exit"] for r in found.get("ranks") or [found]) and sum(r["reserved"] > 0 for r in ranks) >= COUNT
+
+
 def run(row: Row, how: str, device: str, world: int) -> Result:
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
@@ -117,11 +123,10 @@ def run(row: Row, how: str, device: str, world: int) -> Result:
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         if os.environ.get("MEMSPEC_TRUTH_LOG"):
             print(f"== {row.program} {' '.join(row.arguments)} {how}\n{p.stdout}", file=sys.stderr, flush=True)
-        found: dict[str, Any] = json.loads(report.read_text()) if report.exists() else {}
-        ranks = found.get("ranks") or [d for p in found.get("processes", []) for d in p["devices"]]
-        wanted = 2  # ranks that used a device
+        found: dict[str, Any] = json.loads(report.read_text()) if report.exists() else {"exit": 1, "processes": []}
+        ranks = found.get("ranks") or [d for p in found["processes"] for d in p["devices"]]
         return Result(
-            p.returncode == 0 and len([r for r in ranks if r["reserved"]]) >= wanted,
+            works(found, ranks),
             last_line(re.sub(r"^\[rank\d+\]: ?", "", p.stdout, flags=re.MULTILINE)),
             max((r["allocated"] for r in ranks), default=0),
             max((r["reserved"] for r in ranks), default=0),
