@@ -61,10 +61,35 @@ def attention(row: forked_rows.Row) -> None:
     del again
 
 
+def as_in_june_2023() -> None:
+    """Two things that PyTorch of vit's source did otherwise. Adam added eps out of place, and so held
+    one more copy of the weights (until pytorch/pytorch#104780, July 2023). FlashAttention 1 packed
+    batch and sequence, so that its output was another tensor than the one in the layout of
+    MultiheadAttention, which the projection behind it keeps; version 2 writes the query's layout."""
+    import torch
+
+    update, attend = torch._foreach_addcdiv_, torch.nn.functional.scaled_dot_product_attention
+
+    def update_apart(weights: Any, by: Any, denominators: Any, scales: Any) -> None:
+        update(weights, by, torch._foreach_add(denominators, 0.0), scales)
+
+    def attend_packed(*args: Any) -> Any:
+        out = attend(*args)
+        return (
+            out
+            if out.dtype == torch.float32
+            else out.transpose(1, 2).clone(memory_format=torch.contiguous_format).transpose(1, 2)
+        )
+
+    torch._foreach_addcdiv_ = update_apart
+    torch.nn.functional.scaled_dot_product_attention = attend_packed
+
+
 def vit(row: forked_rows.Row) -> None:
     import torch
     import torchvision
 
+    as_in_june_2023()
     precision, batch, *how = row["row"].split()
     dtype = getattr(torch, precision.removeprefix("autocast-"))
     model = torchvision.models.vit_l_16()
