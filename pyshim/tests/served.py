@@ -1,5 +1,11 @@
-"""What a start of an engine came to, for tests: figures as memshim serve writes them."""
+"""What a start of an engine came to, for tests: figures as memshim serve writes them; and starts of the
+fake engine."""
 
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 from types import SimpleNamespace as Object
 
 from memshim.serving import driver_memory, report
@@ -51,3 +57,19 @@ NO_CACHE = FOUND | {
     "fits": False,
     "error": {"stage": "KV cache", "kind": "ValueError", "text": "No available memory for the cache blocks."},
 }
+FAKE = str(Path(__file__).parent / "fake_engine")
+
+
+def serve(model, tmp_path, how="", *program, options=()):
+    """What memshim serve printed of the fake engine, and its figures."""
+    environ = os.environ | {"FAKE_ENGINE": how, "PYTHONPATH": os.pathsep.join([FAKE, os.environ["PYTHONPATH"]])}
+    to = tmp_path / "found.json"
+    words = ["--on", "t4", "--json", str(to), "--log", str(tmp_path / "log"), *options, "--"]
+    p = subprocess.run(
+        [sys.executable, "-m", "memshim", "serve", *words, *(program or ["vllm", "serve", str(model)])],
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    return p, json.loads(to.read_text()) if to.exists() else None

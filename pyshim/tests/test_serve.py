@@ -5,7 +5,6 @@ is tried by test_serve_vllm.py (make test-serve)."""
 import contextlib
 import json
 import os
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -13,7 +12,7 @@ from types import SimpleNamespace as Object
 
 import pretended
 import pytest
-from served import FOUND, NO_CACHE
+from served import FOUND, NO_CACHE, serve
 
 import memshim
 from memshim import pretend
@@ -23,7 +22,6 @@ from memshim.serving import command, driver_memory, model_folder, report, start,
 from memshim.sizes import GIB, MIB
 
 SCHEMA = json.loads((Path(memshim.__file__).parent / "schemas" / "serving.schema.json").read_text())
-FAKE = str(Path(__file__).parent / "fake_engine")
 
 
 @pytest.fixture
@@ -351,32 +349,6 @@ assert torch.cuda.device_count() == 2
 from vllm.v1.engine.core import EngineCore
 EngineCore(config)
 """
-
-
-def serve(model, tmp_path, how="", *program):
-    environ = os.environ | {"FAKE_ENGINE": how, "PYTHONPATH": os.pathsep.join([FAKE, os.environ["PYTHONPATH"]])}
-    to = tmp_path / "found.json"
-    p = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "memshim",
-            "serve",
-            "--on",
-            "t4",
-            "--json",
-            str(to),
-            "--log",
-            str(tmp_path / "log"),
-            "--",
-        ]
-        + list(program or ["vllm", "serve", str(model)]),
-        env=environ,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    return p, json.loads(to.read_text()) if to.exists() else None
 
 
 @pytest.fixture

@@ -9,5 +9,7 @@ made. Its figures are then read from its objects, and it is ended.
     model_folder.py    what a model's folder lacks, so that it is made up
     driver_memory.py   what the driver takes beside PyTorch's allocator, by published logs
     watch.py           in every process of the engine: hooks, and the figures of its objects
+    generation.py      in the engine's processes: tokens that it generates
+    attributes.py      attributes of the engine's objects, and those that a release lacks
     report.py          the figures as a table and as JSON (schemas/serving.schema.json)
 """

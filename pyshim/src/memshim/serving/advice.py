@@ -70,7 +70,7 @@ def trials(found: dict[str, Any], asked: Wanted, version: str) -> Iterator[Trial
     """Each change, run."""
     for change in changes(found, asked):
         again = asked._replace(
-            program=[*asked.program, *change.words], device=change.card or asked.device, recording=None
+            program=[*asked.program, *change.words], device=change.card or asked.device, recording=None, generate=0
         )
         if "--tensor-parallel-size" in change.words:
             again = again._replace(number=None)  # as many as the words ask for

@@ -44,7 +44,7 @@ def parser() -> argparse.ArgumentParser:
         description="Start a serving engine (vLLM) on a pretend GPU until its KV cache is made, and report the memory "
         "that is loaded, the activations, and how many tokens of KV cache are left, by the engine's own figures.",
         usage="python -m memshim serve --on DEVICE [--count N] [--memory SIZE] [-o FILE] [--json FILE] [--log FILE] "
-        "[--advise] -- (vllm serve MODEL | program.py | -m MODULE) ARGUMENTS",
+        "[--generate N] [--advise] -- (vllm serve MODEL | program.py | -m MODULE) ARGUMENTS",
     )
     p.add_argument("--on", required=True, metavar="DEVICE", help="a device of memspec devices")
     p.add_argument("--count", type=int, metavar="N", help="so many of it (as many as the engine's words ask for)")
@@ -55,6 +55,13 @@ def parser() -> argparse.ArgumentParser:
         "--advise",
         action="store_true",
         help="start the engine again with what could leave more tokens of KV cache, and report each",
+    )
+    p.add_argument(
+        "--generate",
+        type=int,
+        default=0,
+        metavar="N",
+        help="then run max_num_seqs requests of N tokens each, and report whether they take more than the profile run",
     )
     p.add_argument("--log", metavar="FILE", help="keep what the engine prints")
     p.add_argument(program_case.OF_CASE, metavar="FILE", help=argparse.SUPPRESS)
@@ -76,12 +83,14 @@ def wanted(a: argparse.Namespace, arguments: list[str]) -> Wanted:
         of = case.wanted()
         stated = program_case.variables(case.case)
         recording = Recording(of["record"], of["dir"], of["command"], [list(p) for p in of["depends"]], stated)
-    return Wanted(program, case.device if case else a.on, a.memory, a.count, recording)
+    return Wanted(program, case.device if case else a.on, a.memory, a.count, recording, a.generate)
 
 
 def main(arguments: list[str]) -> int:
     a = parser().parse_args(arguments)
     try:
+        if a.generate < 0:
+            raise ValueError(f"--generate: got {a.generate}, want a number of tokens")
         asked = wanted(a, arguments)
         words(asked.program)
         as_devices(asked.device, gpus(asked.program) if asked.number is None else asked.number, asked.memory)

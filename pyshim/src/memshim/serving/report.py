@@ -22,6 +22,7 @@ def figures(
     workers: list[dict[str, Any]],
     engine: dict[str, Any] | None,
     error: dict[str, Any] | None,
+    generated: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """What --json writes. Sizes are bytes. fits is null where the engine did not start for another
     reason than memory."""
@@ -45,6 +46,7 @@ def figures(
         "workers": workers,
         "kv": engine,
         "error": {k: error[k] for k in ("stage", "kind", "text")} if error else None,
+        **({"generated": generated} if generated else {}),
     }
 
 
@@ -75,11 +77,33 @@ def text(found: dict[str, Any]) -> str:
     lines += [f"  {name:<16} {_size(size):>10}  {note}" for name, size, note in rows]
     lines.append(f"  {'concurrency':<16} {kv['concurrency']:>10.2f}  requests of max_model_len {kv['max_model_len']:,}")
     lines.append(f"  {'next limit':<16} {_next(kv)}")
+    if found.get("generated"):
+        lines += _generated(found)
     if found["made_up"]:
         lines.append(f"  {'made up':<16} {', '.join(found['made_up'])}")
     if found["engine"]["release"] not in TRIED:
         lines.append(f"  {'not tried':<16} vLLM {found['engine']['release']}; releases that were: {', '.join(TRIED)}")
     return "\n".join(lines)
+
+
+def _generated(found: dict[str, Any]) -> list[str]:
+    """What generation took of the GPU that took the most, beside the profile run's activations."""
+    made = found["generated"]
+    took = max(made["workers"], key=lambda w: int(w["activation"]))
+    profiled = next(w["activation"] for w in found["workers"] if w["rank"] == took["rank"])
+    more, grown = took["activation"] - (profiled or 0), took["reserved"] - took["reserved_before"]
+    beside = "the engine measured no activation" if profiled is None else "no more than the profile run"
+    if profiled is not None and more > 0:
+        beside = f"{show(more)} more than the profile run"
+    rows = [
+        (
+            "generation",
+            took["activation"],
+            f"{beside}: {made['at_once']:,} requests at once, {made['tokens']:,} tokens after {made['prompt']:,} each",
+        ),
+        ("  in use", took["in_use"], f"{show(grown)} more in PyTorch's pools than after the start"),
+    ]
+    return [f"  {name:<16} {show(size):>10}  {note}" for name, size, note in rows]
 
 
 def _next(kv: dict[str, Any]) -> str:

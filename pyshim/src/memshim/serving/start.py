@@ -115,16 +115,19 @@ def environment(
     charged: list[int],
     environ: Mapping[str, str],
     recording: dict[str, Any] | None = None,
+    generate: int = 0,
 ) -> dict[str, str]:
     """The variables of the engine's processes. charged: bytes for the driver, of one GPU and of each
-    of several. recording: what Recording.wanted says. Caches are empty: what an earlier run compiled or
-    tuned would not be measured again."""
+    of several. recording: what Recording.wanted says. generate: tokens of each request. Caches are
+    empty: what an earlier run compiled or tuned would not be measured again."""
     own = {"TORCHINDUCTOR_FORCE_DISABLE_CACHES": "0"}  # with 1, vLLM refuses torch.compile
     found = {
         **environ,
         **pretend.activate.variables(cards, {**environ, **own, "TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor")}),
         **pretend.activate.options(True, None),
-        watch.WANTED: json.dumps({"folder": str(folder), "charged": charged, "recording": recording}),
+        watch.WANTED: json.dumps(
+            {"folder": str(folder), "charged": charged, "recording": recording, "generate": generate}
+        ),
         "VLLM_CACHE_ROOT": str(folder / "vllm"),
     }
     quiet = {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1", "HF_HUB_OFFLINE": "1"}
@@ -141,6 +144,7 @@ class Wanted(NamedTuple):
     memory: str | None
     number: int | None
     recording: Recording | None
+    generate: int = 0  # tokens of each request, once the KV cache is made
 
 
 class Start(NamedTuple):
@@ -183,7 +187,7 @@ def start(asked: Wanted, version: str) -> Start:
         cards = as_devices(asked.device, count, asked.memory)
         charged = [driver_memory.of(version, cards[0].driver, n).bytes for n in (1, 2)]
         with temporary_folder("memshim-serve-") as folder:
-            environ = environment(cards, folder, charged, os.environ, recorded)
+            environ = environment(cards, folder, charged, os.environ, recorded, asked.generate)
             code = run(command, environ, folder, count, fixed)
             needs = asks(folder)
             if fixed or needs in (0, count):
@@ -224,6 +228,7 @@ def left(folder: Path, code: int, version: str, asked: Wanted, cards: list[Devic
         workers,
         _json(engine) if engine.exists() else None,
         errors[0] if errors and not engine.exists() else None,
+        _json(folder / watch.GENERATED) if (folder / watch.GENERATED).exists() else None,
     )
     return Start(found, errors, code, (folder / LOG).read_bytes(), _json(made) if made.exists() else None)
 

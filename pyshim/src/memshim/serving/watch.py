@@ -4,8 +4,8 @@ recorded, so is what the engine's processes read.
 
 Started by startup/sitecustomize.py, where the environment asks for it. The engine's classes are
 wrapped as they are imported; what they compute is the engine's. A process leaves files in the
-command's folder: arguments.json, worker.RANK.json, engine.json, error.PID.json, reads.PID.json,
-made.json.
+command's folder: arguments.json, worker.RANK.json, engine.json, generated.json, error.PID.json,
+reads.PID.json, made.json.
 """
 
 from __future__ import annotations
@@ -28,33 +28,20 @@ from memshim.gpu.failure import first_line, out_of_memory
 from memshim.origin import reads
 from memshim.origin.dependencies import Depends
 from memshim.pretend.after_import import After
-from memshim.serving import model_folder
+from memshim.serving import generation, model_folder
+from memshim.serving.attributes import Moved, read
 
 # JSON: the folder for this module's files, the bytes that are charged for the driver (of one GPU, and of
-# each of several), and of a recording its file, the script that makes the engine ("" for none), the
-# folder that paths start from, the command and depends: (command.py).
+# each of several), how many tokens each request generates, and of a recording its file, the script that
+# makes the engine ("" for none), the folder that paths start from, the command and depends: (command.py).
 WANTED = "MEMSPEC_SERVE"
 ARGUMENTS, ENGINE, WORKERS, ERRORS = "arguments.json", "engine.json", "worker.*.json", "error.*.json"
-READS, MADE = "reads.*.json", "made.json"
+READS, MADE, GENERATED = "reads.*.json", "made.json", "generated.json"
 PARALLEL = ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size")  # GPUs, as they multiply
 CACHES = "vllm.v1.core.kv_cache_utils"
+GENERATION = "generation"  # a stage
 QUANTIZED = "_already_called_process_weights_after_loading"  # of a layer, by the engine
 _SEEN = "_memshim_seen"  # of an error that is written already
-
-
-class Moved(AttributeError):
-    """An attribute of the engine that this release does not have where others do."""
-
-
-def read(of: Any, path: str) -> Any:
-    """An attribute of an attribute: read(worker, "model_runner.model_memory_usage"). Moved where
-    there is none."""
-    at = of
-    for name in path.split("."):
-        if not hasattr(at, name):
-            raise Moved(f"{type(of).__name__}.{path}")
-        at = getattr(at, name)
-    return at
 
 
 def said(error: BaseException) -> str:
@@ -87,6 +74,7 @@ class Watch:
         self.folder = Path(wanted["folder"])
         self.of_one, self.of_several = map(int, wanted["charged"])
         self.recording: dict[str, Any] = wanted.get("recording") or {}
+        self.tokens = int(wanted.get("generate") or 0)
 
     def begin(self) -> None:
         if self.recording:
@@ -138,6 +126,9 @@ class Watch:
         self.wrap(kind, "load_model", "weights")
         self.wrap(kind, "determine_available_memory", "profile run", before=self.charge, after=self.profiled)
         self.wrap(kind, "compile_or_warm_up_model", "warm-up", before=self.watch_graphs, after=self.profiled)
+        if self.tokens:
+            self.wrap(kind, "execute_model", GENERATION)
+            self.wrap(kind, "sample_tokens", GENERATION)
 
     def core(self, module: Any) -> None:
         self.wrap(module, "get_kv_cache_configs", "KV cache")
@@ -260,11 +251,24 @@ class Watch:
             "eager": bool(read(config, "model_config.enforce_eager")),
             "tensor_parallel_size": int(read(config, "parallel_config.tensor_parallel_size")),
         }
+        if self.tokens:
+            self.generate(core, figures)
         self.make()
         self.write(ENGINE, figures)
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(0)
+
+    def generate(self, core: Any, figures: dict[str, Any]) -> None:
+        """Generate tokens, and write down what that took."""
+        try:
+            wanted = generation.batch(figures, self.tokens)
+            request = read(importlib.import_module("vllm.v1.request"), "Request")
+            sampling = read(importlib.import_module("vllm.sampling_params"), "SamplingParams")
+            self.write(GENERATED, generation.generate(core, wanted, request, sampling))
+        except Exception as e:
+            self.failed(GENERATION, e)
+            raise
 
     def failed(self, stage: str, error: BaseException) -> None:
         """Write down an error, once, with where it was."""

@@ -6,6 +6,7 @@ class EngineArgs:
     def __init__(self, model):
         self.model, self.tokenizer, self.load_format, self.skip_tokenizer_init = model, None, "auto", False
         self.max_num_seqs, self.max_num_batched_tokens, self.tensor_parallel_size = None, 64, 1
+        self.max_model_len = 128
 
     def create_engine_config(self):
         if os.environ.get("FAKE_ENGINE") == "refuses":
@@ -15,8 +16,14 @@ class EngineArgs:
             assert config.read()
         os.listdir(self.model)
         return Object(
-            model_config=Object(max_model_len=128, dtype="torch.bfloat16", quantization=None, enforce_eager=True),
-            scheduler_config=Object(max_num_seqs=4, max_num_batched_tokens=64),
+            model_config=Object(
+                max_model_len=self.max_model_len,
+                dtype="torch.bfloat16",
+                quantization=None,
+                enforce_eager=True,
+                get_vocab_size=lambda: 2,
+            ),
+            scheduler_config=Object(max_num_seqs=self.max_num_seqs or 4, max_num_batched_tokens=64),
             cache_config=Object(gpu_memory_utilization=0.5, cache_dtype="auto", kv_cache_memory_bytes=None),
             parallel_config=Object(tensor_parallel_size=1, world_size=1),
         )

@@ -7,7 +7,10 @@ if __name__ == "__main__":
     if sys.argv[1] == "wrong":
         sys.exit("fake engine: error: no such command")
     if sys.argv[1] == "serve":
-        config = EngineArgs(sys.argv[2]).create_engine_config()
+        arguments = EngineArgs(sys.argv[2])
+        for name, value in zip(sys.argv[3::2], sys.argv[4::2], strict=True):
+            setattr(arguments, name.removeprefix("--").replace("-", "_"), int(value))
+        config = arguments.create_engine_config()
         from vllm.v1.engine.core import EngineCore
 
         EngineCore(config)

@@ -1,0 +1,5 @@
+from types import SimpleNamespace
+
+
+class SamplingParams(SimpleNamespace):
+    pass
