@@ -35,6 +35,9 @@ A case with a source: or a program: needs a recording of each value. This comman
 exist; python -m memshim fit makes the others, few of them, and names smaller values that it ran
 and that do not fit.
 
+With --world-size: the fewest GPUs on which a case with ranks: fits. Parts of a node are tried, then
+whole nodes (nproc_per_node:, else 8). Two on each side of the answer are run, too.
+
 With --devices all: the largest value on every card that memspec knows, the least memory first.
 The case's budgets count there, too. Of a case with a source: cards of the same chip share their
 recordings, each judged under its own memory.
@@ -44,9 +47,11 @@ undecided.`,
 		Example: `  memspec fit 'resnet50[B=1]' --dim B
   memspec fit model.pt --input 'x=float32[B,3,224,224]' --dim B --device t4
   memspec fit bert --dim B --dim T --format json
-  memspec fit 'resnet50[B=1]' --dim B --devices all`,
-		Args: cli.WantArgs(1, 2, "a CASE and at most one memspec.yaml, or one ARTIFACT"),
+  memspec fit 'resnet50[B=1]' --dim B --devices all
+  memspec fit pretrain --world-size 8..512`,
 	}
+	world := newFitWorld(cmd)
+	cmd.Args = world.want(cli.WantArgs(1, 2, "a CASE and at most one memspec.yaml, or one ARTIFACT"))
 	f := cli.NewRunFlags(cmd)
 	q := cli.NewQuery(cmd)
 	format := cli.FormatFlag(cmd)
@@ -55,6 +60,7 @@ undecided.`,
 	most := cmd.Flags().Int64("most", suite.MostValue, "the largest `VALUE` that is tried")
 	multiple := cmd.Flags().Int64("multiple-of", 1, "only multiples of `N` are tried")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		args = world.take(args)
 		if *most < 1 || *most > suite.EndValue {
 			return fmt.Errorf("--most: got %d, want a number from 1 to %d", *most, int64(suite.EndValue))
 		}
@@ -66,7 +72,11 @@ undecided.`,
 		if err != nil {
 			return err
 		}
-		if len(s.Open) == 0 || len(s.Open) > 2 {
+		if world.text != "" {
+			if err := refuseBesideWorld(cmd, s); err != nil {
+				return err
+			}
+		} else if len(s.Open) == 0 || len(s.Open) > 2 {
 			return fmt.Errorf("fit: got %d dims to search, want one or two, such as --dim B", len(s.Open))
 		}
 		answer := fitJSON{Schema: 1, Case: s.Base.Name, Device: s.Base.Platform.Device.Name, Dims: []fitDimJSON{}}
@@ -78,7 +88,15 @@ undecided.`,
 			return fitDevices(cmd, s, fitDevicesOf{names: all, most: *most, json: format.Value == "json",
 				models: models, query: q, multiple: *multiple})
 		}
-		if err := answer.search(cmd.Context(), s, models, *most, *multiple); err != nil {
+		search := func() error { return answer.search(cmd.Context(), s, models, *most, *multiple) }
+		if world.text != "" {
+			sizes, err := world.sizes(&s.Base, *multiple)
+			if err != nil {
+				return err
+			}
+			search = func() error { return answer.searchWorld(cmd, s, models, sizes) }
+		}
+		if err := search(); err != nil {
 			return cmp.Or(q.Unanswered(), s.Unsearchable(err))
 		}
 		if err := q.Unanswered(); err != nil {
@@ -103,6 +121,8 @@ type fitJSON struct {
 	Device string        `json:"device"`
 	Dims   []fitDimJSON  `json:"dims"`
 	Pairs  []fitPairJSON `json:"pairs,omitempty"` // of two dims: for values of the first, the largest of the second
+
+	World *fitWorldJSON `json:"world_size,omitempty"` // of --world-size
 }
 
 type fitDimJSON struct {
@@ -186,9 +206,13 @@ func fitDim(name string, f *suite.Fitted) fitDimJSON {
 	d := fitDimJSON{Dim: name, Largest: f.Largest, Tried: f.Tried, Scanned: f.Scanned, Holes: f.Holes,
 		Quality: f.Quality}
 	if n := f.Next; n != nil {
-		d.Next = &nextJSON{n.Value, n.Metric, n.Predicted, n.Limit, n.Why, n.Unsure}
+		d.Next = nextOf(n)
 	}
 	return d
+}
+
+func nextOf(l *suite.Limit) *nextJSON {
+	return &nextJSON{l.Value, l.Metric, l.Predicted, l.Limit, l.Why, l.Unsure}
 }
 
 // exit is 0 where something fits, 1 where not even 1 does, and 3 where that cannot be said.
@@ -204,6 +228,9 @@ func (d *fitDimJSON) exit() int {
 
 // exit is the worst of the dims': 1 before 3.
 func (j *fitJSON) exit() int {
+	if j.World != nil {
+		return j.World.exit()
+	}
 	code := cli.ExitOK
 	for i := range j.Dims {
 		if c := j.Dims[i].exit(); code == cli.ExitOK || c == cli.ExitBroken {
@@ -214,6 +241,9 @@ func (j *fitJSON) exit() int {
 }
 
 func (j *fitJSON) write(w io.Writer, s *cli.Subject) error {
+	if j.World != nil {
+		return j.World.write(w, j.Case+" on "+j.Device, s)
+	}
 	p := layout.To(w)
 	for i, d := range j.Dims {
 		p.Line("%s on %s: %s%s", j.Case, j.Device, d.text(), beside(s, i))

@@ -62,7 +62,9 @@ func (ms *Models) run(ctx context.Context, c spec.Case) (*engine.Run, error) {
 	}
 	run, err := m.Run(ctx, c)
 	if err == nil && ms.Unrecorded != nil && c.Captured() != "" && run.Report.HasNote(note.ArtifactStale) {
-		ms.Unrecorded(&c)
+		all := c
+		all.Rank = nil // all ranks are recorded together
+		ms.Unrecorded(&all)
 		return nil, &origin.Uncaptured{Case: &c, Path: path, Command: origin.CaptureCommand(&c)}
 	}
 	if err == nil && ms.Called != nil {

@@ -3,6 +3,7 @@ package suite
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -19,8 +20,12 @@ import (
 // of the worst outcome, then the one that comes nearest to a budget, then of the most reserved, then
 // the first.
 func (ms *Models) judgeRanks(ctx context.Context, c spec.Case) *Result {
+	var missing *origin.Uncaptured
 	list, err := origin.ReadRanks(&c)
 	if err != nil {
+		if errors.As(err, &missing) && ms.Unrecorded != nil {
+			ms.Unrecorded(&c)
+		}
 		return Failed(c, err)
 	}
 	var worst *Result

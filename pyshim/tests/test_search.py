@@ -1,11 +1,15 @@
 """memshim fit and sweep: they record what memspec lacks, and no more."""
 
+import contextlib
 import json
+import subprocess
+import threading
 
 import pretended
 import pytest
 
 import memshim
+from memshim.case.errors import ModelError
 from memshim.judge import search
 
 SPEC = """
@@ -84,6 +88,71 @@ def test_a_search_without_end_is_refused(monkeypatch):
 def test_what_no_program_can_be_searched_by_is_refused(on, varied, program, said):
     with pytest.raises(search.Unusable, match=said), search.of_program(on, varied, program):
         pass
+
+
+@pytest.mark.parametrize(
+    ("world", "node", "ranks", "options"),
+    [
+        ("1..64", 0, {"world_size": 1}, ["--world-size=1..64"]),
+        ("", 4, {"world_size": 4, "nproc_per_node": 4}, ["--world-size"]),
+    ],
+)
+def test_a_program_for_many_gpus_is_searched_by_their_number(tmp_path, monkeypatch, world, node, ranks, options):
+    monkeypatch.chdir(tmp_path)
+    with search.of_program(["t4"], [], ["train.py"], world=world, nproc_per_node=node) as (name, found):
+        assert (name, found[1:]) == ("train", options)
+        assert json.loads((tmp_path / found[0]).read_text())["models"]["train"]["ranks"] == ranks
+
+
+def test_the_numbers_of_gpus_are_the_next_word_or_memspecs_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    asked = []
+    ended = subprocess.CompletedProcess([], 0)
+    monkeypatch.setattr(search, "run", lambda *given, **named: asked.append((given[1][2:], named)) or ended)
+    search.fit(["--on", "t4", "--world-size", "2..4", "--jobs", "2", "--", "train.py"])
+    search.fit(["--on", "t4", "--world-size", "--", "train.py"])
+    search.fit(["pretrain", "memspec.yaml", "--world-size", "2..4"])
+    assert asked == [
+        (["--world-size=2..4"], {"jobs": 2}),
+        (["--world-size"], {"jobs": 1}),
+        (["--world-size", "2..4"], {"jobs": 1}),
+    ]
+
+
+def test_several_cases_are_recorded_at_a_time(monkeypatch):
+    both = threading.Barrier(2, timeout=10)
+
+    class Waiting(Recording):
+        def capture(self, case, *rest):
+            both.wait()  # until another case is recorded, too
+            super().capture(case, *rest)
+
+    made = [Waiting(), Waiting()]
+    monkeypatch.setattr(search.process, "runner", iter(made).__next__)
+    search.Recorder(["fit"], jobs=2).record([case(name) for name in "abcd"])
+    assert sorted(name for one in made for name, *_ in one.asked) == ["a", "b", "c", "d"]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_run_that_fails_is_named_and_the_others_end(monkeypatch, jobs):
+    class Failing(Recording):
+        closed = False
+
+        def capture(self, case, *rest):
+            raise ModelError("rank 0 ended with 1: got 4 heads")
+
+        def close(self):
+            self.closed = True
+
+    made = [Failing() for _ in range(jobs)]
+    monkeypatch.setattr(search.process, "runner", iter(made).__next__)
+    ranks = {"program": {"ranks": {"world_size": 3}}}
+    with (
+        pytest.raises(ModelError, match="^net, B=4, world_size=3: rank 0 ended with 1: got 4 heads$"),
+        contextlib.closing(search.Recorder(["fit"], jobs)) as of,
+    ):
+        of.record([case("a") | ranks, case("b") | ranks])
+    assert all(one.closed for one in made)
 
 
 def test_a_program_is_a_case_while_it_is_searched(tmp_path, monkeypatch):
