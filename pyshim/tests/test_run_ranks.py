@@ -149,6 +149,32 @@ def test_an_object_that_no_run_has_sent(tmp_path):
     assert f"{said}want --rank 0,2" in p.stderr
 
 
+FLAT = """
+import sys, torch, torch.distributed as dist
+from torch.distributed.fsdp import FullyShardedDataParallel
+
+dist.init_process_group("nccl" if sys.argv[1:] else "cpu:gloo,cuda:nccl")
+model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Linear(8, 8), torch.nn.Linear(8, 9)).cuda()
+model[0].requires_grad_(False)
+model = FullyShardedDataParallel(model, use_orig_params=True)
+optimizer = torch.optim.AdamW(p for p in model.parameters() if p.requires_grad)
+model(torch.randn(4, 8, device="cuda")).sum().backward()
+optimizer.step()
+states = FullyShardedDataParallel.optim_state_dict(model, optimizer)["state"]
+print({name: (s["step"].item(), tuple(s["exp_avg"].shape)) for name, s in states.items()})
+"""
+
+
+@pytest.mark.parametrize("backend", [(), ("nccl",)], ids=["gloo beside NCCL", "NCCL"])
+def test_states_of_a_flat_parameter(tmp_path, backend):
+    """FSDP1 gathers the states of parameters of which other ranks alone hold a part."""
+    (tmp_path / "train.py").write_text(FLAT)
+    p = run("--world-size", "4", "--nproc-per-node", "1", "--rank", "last", "--", "train.py", *backend, cwd=tmp_path)
+    assert p.returncode == 0, p.stderr
+    shapes = {"1.weight": (8, 8), "1.bias": (8,), "2.weight": (9, 8), "2.bias": (9,)}
+    assert p.stdout.splitlines() == [str({name: (1.0, shapes[name]) for name in sorted(shapes)})]
+
+
 @pytest.mark.parametrize(
     "said, numbers",
     [

@@ -238,20 +238,25 @@ STRATEGIES["pipeline, zero bubble"] = functools.partial(pipeline, schedule="Sche
 STRATEGIES["pipeline, zero bubble V"] = functools.partial(pipeline, schedule="ScheduleZBVZeroBubble", each=2)
 
 
-def fsdp1(rank, world, **options):
+def fsdp1(rank, world, states=False, **options):
     from torch.distributed.fsdp import FullyShardedDataParallel
     from torch.distributed.fsdp.wrap import ModuleWrapPolicy
 
     dist.init_process_group("nccl")
-    train(
-        FullyShardedDataParallel(
-            blocks(), auto_wrap_policy=ModuleWrapPolicy({Block}), device_id=torch.cuda.current_device(), **options
-        )
+    model = FullyShardedDataParallel(
+        blocks(), auto_wrap_policy=ModuleWrapPolicy({Block}), device_id=torch.cuda.current_device(), **options
     )
+    # a pickle of a tensor, as of Adam's step, has an address in it: its length is not the same in each process
+    optimizer = train(model, optimizer=torch.optim.SGD(model.parameters(), momentum=0.9) if states else None)
+    if states:
+        found = FullyShardedDataParallel.optim_state_dict(model, optimizer)["state"]
+        shapes = {name: p.shape for name, p in blocks().named_parameters()}
+        assert {name: s["momentum_buffer"].shape for name, s in found.items()} == shapes
 
 
 strategy(fsdp1)
 STRATEGIES["fsdp1, flat parameters kept"] = functools.partial(fsdp1, use_orig_params=True)
+STRATEGIES["fsdp1, optimizer's states gathered"] = functools.partial(fsdp1, use_orig_params=True, states=True)
 
 
 def zero_redundancy(rank, world):

@@ -2,8 +2,9 @@
 
 The process group is PyTorch's, over the library's NCCL, whose collectives need no partners. What
 else would wait for another rank has its answer here: the store (store.py), groups of the CPU
-(groups.py), pickled objects (objects.py), checks that all have the same (agreement.py). Small
-tensors that the first rank broadcasts or gathers arrive at later ones (native/exchange.c).
+(groups.py), pickled objects (objects.py), FSDP1's optimizer states (flat_states.py), checks that all
+have the same (agreement.py). Small tensors that the first rank broadcasts or gathers arrive at later
+ones (native/exchange.c).
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ import torch
 import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
 
+from memshim.pretend.absent import flat_states
 from memshim.pretend.absent.store import Journal
 from memshim.pretend.after_import import once_imported
 from memshim.pretend.library import Library
@@ -51,6 +52,7 @@ class Objects:
         self.own: list[Sent] = []
         self._earlier: list[Sent] | None = None
         self.derived: list[bytes] | None = None  # what a later stage sends, as far as this one can say
+        self.gathered: list[object] | None = None  # what each rank has in the next gathering, where that is known
 
     def earlier(self) -> list[Sent]:
         if self._earlier is None:
@@ -239,7 +241,7 @@ def watch(rank: Rank) -> None:
         return scatter_object_list
 
     def gather(original: Callable[..., Any]) -> Callable[..., Any]:
-        """Every rank has what this one has."""
+        """Every rank has what this one has, where nothing else is known of it."""
 
         @functools.wraps(original)
         def gathered(*args: Any, **kwargs: Any) -> Any:
@@ -247,12 +249,20 @@ def watch(rank: Rank) -> None:
             value = kwargs["obj"] if "obj" in kwargs else args[1 if is_all else 0]
             group = kwargs.get("group") or next((a for a in args[2:] if isinstance(a, dist.ProcessGroup)), None)
             its: Any = group or dist.group.WORLD
-            if its is None or c10d._rank_not_in_group(its) or on_cpu(its):
+            if its is None or c10d._rank_not_in_group(its):
                 return original(*args, **kwargs)
-            data, size = pickled(value), its.size()
-            count = len(data).to_bytes(8, "little")
-            objects.library.expect(count * size, 8 * size, 8)
-            objects.library.expect(data * size, len(data) * size, len(data))
+            said = objects.gathered or [value] * its.size()
+            if on_cpu(its):
+                original(*args, **kwargs)
+                if objects.gathered and is_all:
+                    (kwargs["object_list"] if "object_list" in kwargs else args[0])[:] = said
+                return None
+            parts = [pickled(v) for v in said] if objects.gathered else [pickled(value)] * its.size()
+            longest = max(map(len, parts))
+            counts = b"".join(len(p).to_bytes(8, "little") for p in parts)
+            data = b"".join(p.ljust(longest, b"\0") for p in parts)
+            objects.library.expect(counts, len(counts), 8)
+            objects.library.expect(data, len(data), longest)
             try:
                 return original(*args, **kwargs)
             finally:
@@ -277,6 +287,7 @@ def watch(rank: Rank) -> None:
 
     once_imported("torch.distributed.pipelining.stage", stages)
     once_imported("torch.distributed.checkpoint.default_planner", _accept_plans)
+    once_imported("torch.distributed.fsdp._optim_utils", lambda: flat_states.follow(objects))
 
 
 def _accept_plans() -> None:
