@@ -20,7 +20,7 @@ import time
 import traceback
 from pathlib import Path
 
-LIMIT = 300  # seconds of one strategy's processes
+LIMIT = 900  # seconds of one strategy's processes
 
 
 def taken(index):

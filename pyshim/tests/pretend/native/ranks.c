@@ -2,6 +2,7 @@
    is the child. */
 #include "unit.h"
 
+#include <sys/socket.h>
 #include <time.h>
 
 enum { INT8, UINT8, INT32, UINT32, INT64, UINT64, FLOAT16, FLOAT32, FLOAT64 };
@@ -159,6 +160,23 @@ static void out_of_step(ncclComm_t c) {
 	CHECK(!is_known(p + 64, 8));
 }
 
+/* Rank 1 comes when rank 0 waits no more; what it sends after that arrives. */
+static void late(ncclComm_t c, const int *ends) {
+	char byte = 0;
+	SUCCEEDS(cudaMemset(p, 1 + rank, 1));
+	if (rank) CHECK(read(ends[1], &byte, 1) == 1);
+	SUCCEEDS(ncclAllGather(p, p + 64, 1, UINT8, c, NULL));
+	CHECK(is_known(p + 64, 2) == rank);
+	if (rank) {
+		SUCCEEDS(ncclGather(p, p + 64, 1, UINT8, 0, c, NULL));
+		CHECK(write(ends[1], &byte, 1) == 1);
+		return;
+	}
+	CHECK(write(ends[0], &byte, 1) == 1 && read(ends[0], &byte, 1) == 1);
+	SUCCEEDS(ncclGather(p, p + 64, 1, UINT8, 0, c, NULL));
+	CHECK(is_known(p + 64, 2) && p[65] == 2);
+}
+
 /* For a rank that lives and sends nothing another waits, as long as it does with PATIENCE; for one that
    has ended it does not. A message of one to one that does not come is an error. */
 static void alone(ncclComm_t silent, ncclComm_t ended, int end, pid_t child) {
@@ -183,14 +201,14 @@ static void alone(ncclComm_t silent, ncclComm_t ended, int end, pid_t child) {
 }
 
 void ranks(void) {
-	int ends[2];
-	CHECK(!pipe(ends));
+	int ends[2], both[2];
+	CHECK(!pipe(ends) && !socketpair(AF_UNIX, SOCK_STREAM, 0, both));
 	pid_t child = fork();
 	rank = !child;
 	close(ends[rank]);
 	memspec_pretend_track(1, 0);
 	SUCCEEDS(cudaMalloc((void **)&p, 4 * MIB));
-	ncclComm_t c = joined(1), apart = joined(2), silent = joined(3), ended = joined(4);
+	ncclComm_t c = joined(1), apart = joined(2), silent = joined(3), ended = joined(4), slow = joined(5);
 	sums(c);
 	gatherings(c);
 	kinds(c);
@@ -199,7 +217,8 @@ void ranks(void) {
 	splits(c);
 	wrong_ranks(c);
 	out_of_step(apart);
+	late(slow, both);
 	alone(silent, ended, ends[!rank], child);
-	ncclComm_t all[] = { c, apart, silent, ended };
-	for (int i = 0; i < 4; i++) SUCCEEDS(ncclCommDestroy(all[i]));
+	ncclComm_t all[] = { c, apart, silent, ended, slow };
+	for (int i = 0; i < 5; i++) SUCCEEDS(ncclCommDestroy(all[i]));
 }

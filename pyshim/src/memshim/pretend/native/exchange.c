@@ -2,8 +2,9 @@
    the others as sent. Objects, shapes, counts of tokens and small sums are that; gradients are not.
    Each rank appends to a file in the folder of `memshim run`, named by the communicator and the
    rank; the others read it. A rank that waits for one that has ended, that sends nothing for long or
-   that does not do the same goes on with what is not known. A message of one to one is an error
-   then, after PyTorch's own ten minutes where the sender lives.
+   that does not do the same goes on with what is not known. What one sends that was late arrives
+   again from then on. A message of one to one is an error then, after PyTorch's own ten minutes where
+   the sender lives.
    Ranks that run alone, one after the other: the first one's files are what later ones read, and they
    wait for nothing. */
 #include "exchange.h"
@@ -21,7 +22,8 @@
 #ifndef PATIENCE
 #define PATIENCE 120 /* seconds for a rank that lives and sends nothing, as while it compiles */
 #endif
-enum { LOOK = 100 }; /* milliseconds between two looks whether it lives */
+enum { LOOK = 100 };     /* milliseconds between two looks whether it lives */
+enum { MOST_LATE = 24 }; /* messages in a row: then a rank hardly waits */
 
 struct record { /* before each message; the file begins with its writer's process id */
 	uint64_t number;
@@ -32,7 +34,8 @@ enum { PATH = 4096 };
 struct log { /* a file as this rank reads it, or writes it */
 	int file; /* -1: not opened yet */
 	off_t at;
-	bool lost; /* its writer has ended, or did not come */
+	bool lost; /* its writer has ended, or does not do the same */
+	unsigned late; /* so many messages in a row did not come in time: for each a rank waits half as long as before */
 };
 
 static char alone[PATH]; /* the folder of ranks that run alone; "" until it is known */
@@ -137,15 +140,16 @@ static bool ended(struct exchange *x, int rank) {
 	return joined && kill((pid_t)pid, 0) && errno == ESRCH;
 }
 
-/* Waits until n bytes lie at the log's place. to < 0: of an operation of all ranks. */
+/* Waits until n bytes lie at the log's place. to < 0: of an operation of all ranks. False and not lost: they are late. */
 static bool arrived(struct exchange *x, struct log *log, int from, int to, void *into, size_t n) {
 	struct timespec pause = { 0, 20000 };
 	long waited = 0; /* microseconds */
-	long patience = (to < 0 ? PATIENCE : 5 * PATIENCE) * 1000000L;
+	long patience = (to < 0 ? PATIENCE : 5 * PATIENCE) * 1000000L >> log->late;
 	for (bool last = false;; last = ended(x, from)) {
 		if (log->file < 0 && (log->file = open_log(x, from, to, O_RDONLY)) >= 0) log->at = sizeof(int64_t);
 		if (log->file >= 0 && pread(log->file, into, n, log->at) == (ssize_t)n) {
 			log->at += (off_t)n;
+			log->late = 0;
 			return true;
 		}
 		if (x->alone) break;
@@ -157,9 +161,12 @@ static bool arrived(struct exchange *x, struct log *log, int from, int to, void 
 		}
 		if (waited > patience) {
 			x->unsent = to >= 0;
-			complain("rank %d of %d has sent nothing for %ld s: %s rank %d %s", from, x->ranks, patience / 1000000,
-				x->unsent ? "the receive of" : "what it would send,", x->rank, x->unsent ? "fails" : "does not know");
-			break;
+			if (!log->late)
+				complain("rank %d of %d has sent nothing for %ld s: %s rank %d %s", from, x->ranks, patience / 1000000,
+					x->unsent ? "the receive of" : "what it would send,", x->rank, x->unsent ? "fails" : "does not know");
+			if (x->unsent) break;
+			if (log->late < MOST_LATE) log->late++;
+			return false;
 		}
 		for (long until = waited + LOOK * 1000L; waited < until;) {
 			nanosleep(&pause, NULL);
@@ -186,7 +193,11 @@ enum value exchange_receive(struct exchange *x, int from, bool to_me, uint64_t n
 			break;
 		}
 		bool meant = to_me || r.number == number;
-		if (meant && r.known && r.known <= n && r.size == n && arrived(x, log, from, target, to, r.known)) {
+		if (meant && r.known && r.known <= n && r.size == n) {
+			if (!arrived(x, log, from, target, to, r.known)) {
+				log->lost = true; /* in the middle of a message */
+				break;
+			}
 			*known = r.known;
 			return (enum value)r.value;
 		}
