@@ -46,6 +46,7 @@ func (ms *Models) Largest(ctx context.Context, at At, most int64) (*Fitted, erro
 	s := &search{ctx: ctx, models: ms, at: at, tried: map[int64]*Limit{}, loads: map[int64]load{}}
 	first, err := at(1)
 	if err == nil && first.Captured() != "" {
+		s.serves = first.Program.Serves()
 		low, holes := s.guided(most)
 		return s.found(low, most, &Fitted{Largest: low, Holes: holes})
 	}
@@ -92,6 +93,7 @@ type search struct {
 	at     At
 	tried  map[int64]*Limit // nil fits
 	err    error
+	serves bool // the case is an engine's command
 
 	quality map[int64]report.Quality // of the figures at each value that was tried
 	loads   map[int64]load           // of each value that was run

@@ -7,7 +7,9 @@ import (
 	"slices"
 
 	"github.com/memspec/memspec/engine/allocator"
+	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/units"
+	"github.com/memspec/memspec/engine/verdict"
 )
 
 // mostLeap bounds how far a guess may lead beyond the largest value known to fit.
@@ -24,7 +26,14 @@ const nearby = 8
 // grow nearly linearly with a dim, so a few runs find the place. The answer and the next value are
 // run, and three more above it. Eight below it are tried, of which those that do not fit are holes.
 // Values that were run to find the place count.
+//
+// Of an engine that serves a model each run takes a minute or more, and what is left for its KV cache
+// has no gaps between blocks: beside the answer fewer values are run.
 func (s *search) guided(most int64) (largest int64, holes []int64) {
+	above, below := int64(4), int64(5) // values that are run near the answer
+	if s.serves {
+		above, below = 1, 1
+	}
 	low, high := int64(0), most+1 // low fits, high does not or is beyond the search
 	if !s.fits(1) {
 		return 0, nil
@@ -32,17 +41,17 @@ func (s *search) guided(most int64) (largest int64, holes []int64) {
 	for low = 1; s.err == nil; {
 		low = s.narrow(low, high)
 		end := min(low+nearby, most)
-		s.try(s.lacking(nil, min(4, end-low), low+1, end, low+1, low+2, low+4, low+8))
-		above := int64(0)
-		if above, high = s.above(low, most); above == 0 {
+		s.try(s.lacking(nil, min(above, end-low), low+1, end, low+1, low+2, low+4, low+8))
+		larger := int64(0)
+		if larger, high = s.above(low, most); larger == 0 {
 			break
 		}
-		low = above
+		low = larger
 	}
-	below := s.lacking(nil, 5, max(low-nearby, 1), low-1, low-1, low-2, low-3, low-5, low-8)
-	below = s.lacking(below, 1, low/2+1, low-low/8-1, low-low/4)
-	below = s.lacking(below, 1, low/4+1, low/2, low/2)
-	s.try(s.lacking(below, 1, low/16+1, low/4, low/4))
+	smaller := s.lacking(nil, below, max(low-nearby, 1), low-1, low-1, low-2, low-3, low-5, low-8)
+	smaller = s.lacking(smaller, 1, low/2+1, low-low/8-1, low-low/4)
+	smaller = s.lacking(smaller, 1, low/4+1, low/2, low/2)
+	s.try(s.lacking(smaller, 1, low/16+1, low/4, low/4))
 	for v, l := range s.tried {
 		if v < low && l != nil {
 			holes = append(holes, v)
@@ -170,7 +179,7 @@ func (s *search) guess(low int64) int64 {
 // load is the figure of a result that is nearest to its limit: of its budgets, and of the device. Of
 // the device it is what is allocated: near its end the allocator gives back what it has cached.
 func (r *Result) load() load {
-	if r.Report.OOM != nil || r.Report.Serving != nil { // numbers of an engine fall as a dim grows
+	if r.Report.OOM != nil {
 		return load{}
 	}
 	var out load
@@ -178,6 +187,10 @@ func (r *Result) load() load {
 		if l := (load{figure, limit}); limit > 0 && (out.limit == 0 || l.nearer(out)) {
 			out = l
 		}
+	}
+	if s := r.Report.Serving; s != nil {
+		servingLoads(s, r.Verdict.Findings, add)
+		return out
 	}
 	for i := range r.Verdict.Findings {
 		f := &r.Verdict.Findings[i]
@@ -189,6 +202,35 @@ func (r *Result) load() load {
 	}
 	add(allocated, allocator.LimitOn(&r.Case.Platform))
 	return out
+}
+
+// whole is the limit of a load that is a share: of a number that is to be at least so much, what is
+// wanted of what there is.
+const whole units.Bytes = 1 << 40
+
+// servingLoads adds the loads of an engine: of its limits, and of the one request of the longest
+// length that it holds where it starts at all. Their numbers fall as a dim grows, so that each is the
+// share of them that is wanted.
+func servingLoads(s *report.Serving, findings []verdict.Finding, add func(figure, limit units.Bytes)) {
+	if s.KV == nil {
+		return
+	}
+	share := func(wanted, there units.Bytes) {
+		if there > 0 {
+			add(units.Bytes(float64(whole)*float64(wanted)/float64(there)), whole)
+		}
+	}
+	share(units.Bytes(s.KV.MaxModelLen), units.Bytes(s.KV.Tokens))
+	for i := range findings {
+		switch f := &findings[i]; {
+		case f.Metric == report.Concurrency: // in tokens, which rise and fall by blocks, not by requests
+			share(f.Limit.Mul(s.KV.MaxModelLen), units.Bytes(s.KV.Tokens))
+		case f.Metric.Counts():
+			share(f.Limit, f.Predicted)
+		default:
+			add(f.Predicted, f.Limit)
+		}
+	}
 }
 
 // nearer says whether a load takes more of its limit than another does.
