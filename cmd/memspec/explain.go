@@ -22,7 +22,7 @@ import (
 func newExplain() *cobra.Command {
 	var verbose bool
 	cmd := &cobra.Command{
-		Use:   "explain ARTIFACT | --case NAME [memspec.yaml]",
+		Use:   "explain ARTIFACT… | --case NAME [memspec.yaml]",
 		Short: "Show who holds the peak",
 		Long: `Show who holds the allocated peak of an artifact, or of a case of a memspec.yaml: by module,
 operator, source line or category. Without --by rows are modules, or lines where no module is
@@ -32,10 +32,12 @@ flat is what a row holds itself. cum, for modules, is what it holds with the mod
 sum% adds up the rows so far. By line the table is that of python -m memshim trace for a real
 run: what each line holds, the sum so far, the median block and how many there are. "untraced"
 is what was allocated before the first pass. --plot draws the run's memory, which is the default
-on a terminal.`,
+on a terminal. On an HTML page the runs of several artifacts, such as the ranks of a program, stand
+side by side on one scale.`,
 		Example: `  memspec explain --case 'resnet50[B=32]' memspec.yaml
-  memspec explain model.pt --input 'float32[8,3,224,224]' --device a10g --by op`,
-		Args: cli.WantArgs(0, 1, "one ARTIFACT, or --case and at most one memspec.yaml"),
+  memspec explain model.pt --input 'float32[8,3,224,224]' --device a10g --by op
+  memspec explain train.rank0.rec train.rank4.rec --name 'rank 0' --name 'rank 4' -o ranks.html`,
+		Args: cli.WantArgs(0, mostArtifacts, "an ARTIFACT or more, or --case and at most one memspec.yaml"),
 	}
 	f := cli.NewRunFlags(cmd)
 	patterns := cli.CaseFlag(cmd)
@@ -44,12 +46,15 @@ on a terminal.`,
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "every row, not only the largest")
 	plot := cmd.Flags().Bool("plot", false,
 		"draw the memory over the run, with budgets and the device as lines (default: where the output is a terminal)")
+	names := cmd.Flags().StringArray("name", nil,
+		"the `NAME` of an artifact in the output, in place of its path; repeats, one for each ARTIFACT")
 	rank := cmd.Flags().Int("rank", 0, "of a case with ranks:, this `RANK` in the place of the one that takes the most")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		cases, err := explainCases(cmd, f, *patterns, args)
+		cases, err := explainCases(cmd, f, *patterns, args, *names)
 		if err != nil {
 			return err
 		}
+		beside := len(*patterns) == 0 && len(cases) > 1
 		if cases, err = ofRank(cmd, cases, *rank); err != nil {
 			return err
 		}
@@ -69,6 +74,9 @@ on a terminal.`,
 			}
 			r.Report = cli.RepositoryPaths().Report(r.Report)
 			r.Report.Normalize()
+			if len(*names) > 0 {
+				r.Report.Artifact = c.Name
+			}
 			e := explained{Result: r, by: report.By(by.Value), rows: cli.RowsShown(verbose), first: i == 0}
 			if _, holders := r.Report.Decisive(); !cmd.Flags().Changed("by") {
 				e.by = report.DefaultBy(holders)
@@ -76,7 +84,9 @@ on a terminal.`,
 			if e.by == report.ByLine && r.Report.Serving == nil {
 				e.lines = heldByLine(r.Run.Timeline)
 			}
-			if err := out.Add(e.asCase(*plot)); err != nil {
+			k := e.asCase(*plot)
+			k.Beside = beside
+			if err := out.Add(k); err != nil {
 				return err
 			}
 			result.Cases = append(result.Cases, e.asJSON())
@@ -105,8 +115,18 @@ func ofRank(cmd *cobra.Command, cases []spec.Case, rank int) ([]spec.Case, error
 	return out, nil
 }
 
-func explainCases(cmd *cobra.Command, f *cli.RunFlags, patterns, args []string) ([]spec.Case, error) {
+// mostArtifacts is how many artifacts one call explains at most.
+const mostArtifacts = 4096
+
+// explainCases are the cases of patterns in a memspec.yaml, else one for each artifact, with its name of names.
+func explainCases(cmd *cobra.Command, f *cli.RunFlags, patterns, args, names []string) ([]spec.Case, error) {
 	if len(patterns) > 0 {
+		if len(args) > 1 {
+			return nil, fmt.Errorf("explain: got %d arguments beside --case, want at most one memspec.yaml", len(args))
+		}
+		if len(names) > 0 {
+			return nil, errors.New("got --name beside --case, want one of them: a case has a name")
+		}
 		if name := f.Given(cmd, "device"); name != "" {
 			return nil, fmt.Errorf("got --%s beside --case, want one of them: a case says how it runs", name)
 		}
@@ -122,8 +142,21 @@ func explainCases(cmd *cobra.Command, f *cli.RunFlags, patterns, args []string) 
 	if len(args) == 0 {
 		return nil, errors.New("explain: got neither an ARTIFACT nor --case, want one, see `memspec explain --help`")
 	}
-	c, err := f.OneCase(args[0])
-	return []spec.Case{c}, err
+	if len(names) > 0 && len(names) != len(args) {
+		return nil, fmt.Errorf("--name: got %d for %d artifacts, want one for each", len(names), len(args))
+	}
+	var cases []spec.Case
+	for i, artifact := range args {
+		c, err := f.OneCase(artifact)
+		if err != nil {
+			return nil, err
+		}
+		if len(names) > 0 {
+			c.Name = names[i]
+		}
+		cases = append(cases, c)
+	}
+	return cases, nil
 }
 
 // explained is a result with what its holders are gathered by.

@@ -24,6 +24,7 @@ type Case struct {
 	RestsOn  string          // what the outcome rests on beside the figures, in a line; "" for nothing
 	Report   *report.Report  // nil where Error says why
 	Timeline *allocator.Timeline
+	Beside   bool                    // a run of those that a page draws side by side, on one scale
 	Limit    units.Bytes             // what the segments may take together: the device's memory less the context; 0 is no limit
 	Text     func(w io.Writer) error // for people, as long as the command was asked for
 	Account  func(w io.Writer) error // the whole account, which documents have; nil stands for Text
@@ -122,6 +123,14 @@ func (c *Case) Right() bool {
 		return c.Outcome == verdict.Pass
 	}
 	return c.Error == "" && (c.Report == nil || c.Report.Fits() && c.Report.Quality != report.Incomplete)
+}
+
+// fails says whether a case broke a budget, could not be run, or does not fit.
+func (c *Case) fails() bool {
+	if c.Judged {
+		return c.Outcome == verdict.Fail || c.Outcome == verdict.Error
+	}
+	return c.Error != "" || c.Report != nil && !c.Report.Fits()
 }
 
 // counts are cases by outcome.

@@ -20,6 +20,9 @@ import (
 // as many again at most. A page of all would be larger than browsers open.
 const mostPictures = 1000
 
+// mostOpened is how many failing cases of a page are open from the start: each is drawn at once.
+const mostOpened = 10
+
 // page writes one page for people: a table of the cases and, for each, its figures, findings, notes
 // and account, all of which is there without a script. The script draws what a case's data report:
 // the timeline with its budgets, the holders of the peak as an icicle, the segments with their
@@ -32,6 +35,8 @@ type page struct {
 	cases    []pageCase // without what their sections hold
 	pictures int
 	undrawn  int
+	beside   bool // some cases are drawn side by side
+	opened   int  // cases that are open from the start
 	sections bytes.Buffer
 	shared   *shared
 }
@@ -42,7 +47,7 @@ func newHTML(w io.Writer, o Options) Writer { return &page{w: w, o: o, shared: n
 var htmlFiles embed.FS
 
 // htmlScripts are the script's parts, in the order they are joined.
-var htmlScripts = []string{"html/draw.js", "html/timeline.js", "html/icicle.js", "html/segments.js", "html/page.js"}
+var htmlScripts = []string{"html/draw.js", "html/history.js", "html/timeline.js", "html/icicle.js", "html/segments.js", "html/page.js"}
 
 // pageTemplates are read for the first page, not as the command starts.
 var pageTemplates = sync.OnceValue(func() *template.Template {
@@ -72,6 +77,8 @@ func policyHash(text string) string {
 type pageCase struct {
 	ID                    int
 	Name, Outcome, Line   string
+	Beside                bool // drawn side by side with others
+	Open                  bool // from the start
 	RestsOn               string
 	Spec                  string
 	Allocated, Reserved   string
@@ -91,7 +98,11 @@ type pageCase struct {
 type pageFigure struct{ Name, Limit, Before, Predicted, Change, Measured, Outcome, Exact string }
 
 func (p *page) Case(c *Case) error {
-	k := pageCase{ID: len(p.cases), Name: c.title(), Line: oneLine(c.Line), Account: plain(c.account())}
+	k := pageCase{ID: len(p.cases), Name: c.title(), Line: oneLine(c.Line), Account: plain(c.account()),
+		Beside: c.Beside, Open: c.fails() && p.opened < mostOpened}
+	if k.Open {
+		p.opened++
+	}
 	if c.Judged {
 		p.judged++
 		p.count[c.Outcome]++
@@ -128,6 +139,7 @@ func (p *page) Case(c *Case) error {
 	}
 	err := pageTemplates().ExecuteTemplate(&p.sections, "case.html", k)
 	k.Data, k.Account, k.Facts, k.Notes, k.Findings, k.Figures = "", "", nil, nil, nil, nil
+	p.beside = p.beside || c.Beside
 	p.cases = append(p.cases, k)
 	return err
 }
@@ -227,12 +239,12 @@ func (p *page) End(*Summary) error {
 		Title, Counts, Version, Undrawn string
 		Policy                          string
 		Cases                           []pageCase
-		Judged                          bool
+		Judged, Beside                  bool
 		Style                           template.CSS
 		Script, Shared                  template.JS
 		Sections                        template.HTML // made by a template
 	}{
-		Title: plural(len(p.cases), "case", "cases"), Counts: outcomeCounts(&p.count), Version: oneLine(p.o.Version), Cases: p.cases, Judged: p.judged > 0,
+		Title: plural(len(p.cases), "case", "cases"), Counts: outcomeCounts(&p.count), Version: oneLine(p.o.Version), Cases: p.cases, Judged: p.judged > 0, Beside: p.beside,
 		Policy: "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + policyHash(style) + "; script-src " + policyHash(script),
 		Style:  template.CSS(style), Script: template.JS(script), Shared: template.JS(common), Sections: template.HTML(p.sections.String()),
 	}

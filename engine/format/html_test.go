@@ -3,6 +3,7 @@ package format_test
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -10,7 +11,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/memspec/memspec/engine/allocator"
 	"github.com/memspec/memspec/engine/format"
+	"github.com/memspec/memspec/engine/internal/testing/tracetext"
+	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/verdict"
 )
 
 // pageCases are runs under several settings; some break their budget, one does not fit.
@@ -28,7 +33,7 @@ func TestPage(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		fn   func(*testing.T, *browser)
-	}{{"of one case", onePage}, {"of many cases", manyPage}, {"of hostile names", hostilePage}, {"contrast", contrast}} {
+	}{{"of one case", onePage}, {"of a training step", stepPage}, {"of runs side by side", besidePage}, {"of many cases", manyPage}, {"of hostile names", hostilePage}, {"contrast", contrast}} {
 		t.Run(tt.name, func(t *testing.T) {
 			b.t, b.log = t, nil
 			tt.fn(t, b)
@@ -46,7 +51,8 @@ func onePage(t *testing.T, b *browser) {
 	b.picture("one-light")
 	events := len(cases[3].Timeline.Trace.Events)
 	assert.EqualValues(t, 1, b.eval("document.querySelectorAll('svg.timeline').length"))
-	assert.EqualValues(t, len(cases[3].Timeline.Phases), b.eval("document.querySelectorAll('svg.timeline .phase').length"))
+	assert.EqualValues(t, len(cases[3].Timeline.Passes), b.eval("document.querySelectorAll('svg.timeline .pass').length"))
+	assert.EqualValues(t, 0, b.eval("document.querySelectorAll('svg.timeline .phase').length"), "a forward pass has one phase")
 	assert.EqualValues(t, 2, b.eval("document.querySelectorAll('svg.timeline .limit').length"), "two budgets; the device is far above")
 	assert.EqualValues(t, events-1, b.eval("+document.querySelector('svg.timeline').getAttribute('aria-valuemax')"))
 	end, _, err := cases[3].Timeline.At(cases[3].Timeline.Peaks.Reserved.Event)
@@ -93,6 +99,110 @@ func onePage(t *testing.T, b *browser) {
 	b.picture("one-dark")
 }
 
+// stepCase is a training loop of two iterations.
+func stepCase(t *testing.T, name string) *format.Case {
+	tr, err := tracetext.Parse(strings.NewReader(`passes first steady
+p = alloc 8MiB parameter fc.weight
+pass 1 forward
+x = alloc 20MiB activation aten::relu fc net.py:3
+pass 1 backward
+w = alloc 6MiB workspace aten::mm fc net.py:3
+free w
+g = alloc 8MiB gradient aten::mm fc net.py:3
+pass 1 step
+s = alloc 16MiB optimizer_state aten::zeros fc train.py:9
+pass 2 forward
+free x
+free g
+y = alloc 20MiB activation aten::relu fc net.py:3
+pass 2 backward
+h = alloc 8MiB gradient aten::mm fc net.py:3
+`))
+	require.NoError(t, err)
+	caching, err := allocator.New(allocator.Config{})
+	require.NoError(t, err)
+	tl, err := allocator.Replay(tr, caching)
+	require.NoError(t, err)
+	return &format.Case{Name: name, Timeline: tl, Report: &report.Report{Run: report.Run{Mode: "training"}}}
+}
+
+// The page of a training step: iterations and their phases are marked, memory is stacked by
+// category, and what is held after an event that is clicked is listed.
+func stepPage(t *testing.T, b *browser) {
+	b.size(1100, 1500, "light")
+	b.open(page(t, stepCase(t, "step")), "")
+	b.picture("step-light")
+	texts := func(selector string) any {
+		return b.eval("[...document.querySelectorAll('" + selector + "')].map(e => e.textContent)")
+	}
+	assert.Equal(t, []any{"load, events 0 to 0", "first iteration, events 1 to 5", "steady iteration, events 6 to 9"}, texts(".timeline .pass title"))
+	assert.Equal(t, []any{"forward, events 1 to 1", "backward, events 2 to 4", "optimizer, events 5 to 5", "forward, events 6 to 8", "backward, events 9 to 9"}, texts(".timeline .phase title"))
+	assert.Equal(t, []any{"area parameter", "area gradient", "area optimizer_state", "area activation", "area workspace"},
+		b.eval("[...document.querySelectorAll('.timeline .area')].map(e => e.getAttribute('class'))"), "from the bottom up")
+	assert.Equal(t, 52.0*(1<<20), b.eval(`(() => {
+		const rows = stack(dataOf(document.querySelector('details.case')), 1);
+		return rows[9][1].reduce((a, b) => a + b);
+	})()`), "the stack is as high as what is allocated")
+	rows := func() any {
+		return b.eval("[...document.querySelectorAll('.pictures > section:nth-of-type(2) details[open] tbody tr')].map(r => [...r.cells].map(c => c.textContent).join('|'))")
+	}
+	assert.Equal(t, []any{}, rows())
+	b.eval(`(() => {
+		const svg = document.querySelector('svg.timeline');
+		const box = svg.getBoundingClientRect(), left = 76, span = box.width - left - 8;
+		svg.dispatchEvent(new MouseEvent('click', {clientX: box.left + left + span * 3.5 / 10, clientY: box.top + 50, bubbles: true}));
+	})()`)
+	assert.Equal(t, "Held after event 3, first iteration, backward", b.eval("document.querySelectorAll('.pictures h4')[1].textContent"))
+	assert.Equal(t, []any{"20.0 MiB|1|activation|fc|aten::relu|net.py:3", "8.0 MiB|1|parameter||fc.weight|"}, rows())
+	b.eval("document.querySelector('svg.timeline').focus()")
+	b.press("End")
+	b.press("Enter")
+	assert.Equal(t, []any{"20.0 MiB|1|activation|fc|aten::relu|net.py:3", "16.0 MiB|1|optimizer state|fc|aten::zeros|train.py:9", "8.0 MiB|1|parameter||fc.weight|", "8.0 MiB|1|gradient|fc|aten::mm|net.py:3"}, rows())
+	assert.Contains(t, b.eval("document.querySelector('.icicle').getAttribute('aria-label')"), "who holds event 9 of step")
+	b.picture("step-picked")
+	b.eval("document.querySelector('.pictures button').click()")
+	assert.Equal(t, "Held at the allocated peak", b.eval("document.querySelectorAll('.pictures h4')[1].textContent"))
+	assert.Equal(t, []any{}, rows())
+}
+
+// Ranks stand side by side, on one scale, and each leads to its case.
+func besidePage(t *testing.T, b *browser) {
+	cases := []*format.Case{stepCase(t, "rank 0"), stepCase(t, "rank 4"), pageCases(t)[0]}
+	cases[0].Beside, cases[1].Beside = true, true
+	b.size(1100, 1500, "light")
+	b.open(page(t, cases...), "")
+	b.picture("beside-light")
+	assert.Equal(t, []any{"rank 0", "rank 4"}, b.eval("[...document.querySelectorAll('.beside figcaption')].map(e => e.textContent)"))
+	assert.EqualValues(t, 2, b.eval("document.querySelectorAll('.beside svg').length"))
+	assert.Equal(t, true, b.eval("document.querySelectorAll('.beside svg')[0].innerHTML === document.querySelectorAll('.beside svg')[1].innerHTML"), "one scale")
+	b.eval("document.querySelectorAll('.beside a')[1].click()")
+	b.eval("new Promise(r => setTimeout(r, 100))")
+	assert.Equal(t, true, b.eval("document.getElementById('c1').open"))
+}
+
+// TestFailingCasesAreOpen: the first ones, and no case that passes.
+func TestFailingCasesAreOpen(t *testing.T) {
+	var cases []*format.Case
+	for i := range 30 {
+		c := stepCase(t, fmt.Sprint("case ", i))
+		c.Judged, c.Outcome = true, [...]verdict.Outcome{verdict.Pass, verdict.Fail, verdict.Inconclusive}[i%3]
+		cases = append(cases, c)
+	}
+	cases = append(cases, stepCase(t, "not judged"))
+	open := regexp.MustCompile(`<details class="case" id="c(\d+)" open>`).FindAllSubmatch(page(t, cases...), -1)
+	var got []string
+	for _, m := range open {
+		got = append(got, string(m[1]))
+	}
+	assert.Equal(t, strings.Fields("1 4 7 10 13 16 19 22 25 28"), got)
+	cases = cases[:2]
+	cases[1].Outcome = verdict.Error
+	assert.Contains(t, string(page(t, cases...)), `id="c1" open>`)
+	full := stepCase(t, "full")
+	full.Report.OOM = &report.OutOfMemory{}
+	assert.Contains(t, string(page(t, full, cases[0])), `id="c0" open>`)
+}
+
 // A page of 500 cases is there at once, and draws what is opened.
 func manyPage(t *testing.T, b *browser) {
 	few := pageCases(t)
@@ -116,11 +226,12 @@ func manyPage(t *testing.T, b *browser) {
 	t.Logf("%d bytes, %s until it is there", text.Len(), took)
 	b.picture("many-light")
 	assert.EqualValues(t, 500, b.eval("document.querySelectorAll('#cases tbody tr').length"))
-	assert.EqualValues(t, 0, b.eval("document.querySelectorAll('svg').length"), "nothing is drawn before it is opened")
+	assert.EqualValues(t, b.eval("document.querySelectorAll('details.case[open]').length"), b.eval("document.querySelectorAll('svg.timeline').length"),
+		"nothing is drawn before it is opened")
 	b.eval("document.querySelector('#cases a[href=\"#c321\"]').click()")
 	b.eval("new Promise(r => setTimeout(r, 100))")
 	assert.Equal(t, true, b.eval("document.getElementById('c321').open"))
-	assert.EqualValues(t, 1, b.eval("document.querySelectorAll('svg.timeline').length"))
+	assert.EqualValues(t, 1, b.eval("document.querySelectorAll('#c321 svg.timeline').length"))
 	b.size(1100, 1500, "dark")
 	b.picture("many-dark")
 	b.eval("const f = document.getElementById('filter'); f.value = 'tiny'; f.dispatchEvent(new Event('input'))")

@@ -2,6 +2,7 @@ package format
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -16,7 +17,7 @@ import (
 	"github.com/memspec/memspec/engine/verdict"
 )
 
-// TestPlotPhases: a phase's name stands where it begins, if it ends before the next one's place and
+// TestPlotPhases: a pass's name stands where it begins, if it ends before the next one's place and
 // before the plot's end.
 func TestPlotPhases(t *testing.T) {
 	for _, tt := range []struct {
@@ -30,13 +31,19 @@ func TestPlotPhases(t *testing.T) {
 		{"one that would leave the plot too", "", "load", 10, 10, []band{{Name: "load", First: 0, Last: 4}, {Name: "forward", First: 5, Last: 9}}},
 		{"one that fits to the last column", "", "load  abcd", 10, 10, []band{{Name: "load", First: 0, Last: 5}, {Name: "abcd", First: 6, Last: 9}}},
 		{"one that begins where another's name stands", "", "loading", 10, 10, []band{{Name: "loading", First: 0, Last: 6}, {Name: "b", First: 7, Last: 9}}},
-		{"calls within a phase are not named", "", "load", 10, 10, []band{{Name: "load", First: 0, Last: 9}, {Name: "m", Depth: 1, First: 5, Last: 9}}},
+		{"calls within a pass are not named", "", "load", 10, 10, []band{{Name: "load", First: 0, Last: 9}, {Name: "m", Kind: moduleBand, First: 5, Last: 9}}},
+		{"phases stand below passes", "────────┴────", "first\nforward step", 20, 40,
+			[]band{{Name: "first", First: 0, Last: 39}, {Name: "forward", Kind: phaseBand, First: 0, Last: 15},
+				{Name: "step", Kind: phaseBand, First: 16, Last: 39}}},
 	} {
 		p := &plot{columns: tt.columns}
 		var b strings.Builder
 		p.phases(&b, tt.all, tt.events)
-		lines := strings.Split(b.String(), "\n")
-		assert.Equal(t, tt.names, strings.TrimSpace(lines[1]), tt.why)
+		lines := strings.Split(strings.TrimSpace(b.String()), "\n")
+		for i := range lines {
+			lines[i] = strings.TrimSpace(lines[i])
+		}
+		assert.Equal(t, tt.names, strings.Join(lines[1:], "\n"), tt.why)
 		if tt.line != "" {
 			assert.Contains(t, lines[0], tt.line, tt.why)
 		}
@@ -124,22 +131,62 @@ func TestRunsThatChanged(t *testing.T) {
 	}
 }
 
-// TestPhaseName: a pass has the report's name where the report knows it, else its number.
-func TestPhaseName(t *testing.T) {
-	tr := &trace.Trace{Sites: []trace.Site{{}, {Phase: trace.Backward}}}
-	c, named := &Case{Timeline: &allocator.Timeline{Trace: tr}}, &Case{Timeline: &allocator.Timeline{Trace: tr}, Report: &report.Report{Passes: []report.Pass{{Name: "first"}}}}
+// TestPassName: a pass has the trace's name, that of a training step is an iteration, and of several
+// alike each has its number; without a name or a report it is its number.
+func TestPassName(t *testing.T) {
+	of := func(r *report.Report, names ...string) *Case {
+		tr := &trace.Trace{}
+		for _, name := range names {
+			tr.Passes = append(tr.Passes, trace.Pass{Name: name})
+		}
+		return &Case{Timeline: &allocator.Timeline{Trace: tr}, Report: r}
+	}
+	inference, training := &report.Report{}, &report.Report{Run: report.Run{Mode: "training"}}
 	for _, tt := range []struct {
 		c    *Case
-		e    trace.Event
+		pass int
 		want string
 	}{
-		{c, trace.Event{}, "load"}, {named, trace.Event{Action: trace.Alloc, Site: 1}, "load"},
-		{c, trace.Event{Pass: 1}, "pass 1"}, {named, trace.Event{Pass: 1}, "first pass"}, {named, trace.Event{Pass: 2}, "pass 2"},
-		{named, trace.Event{Pass: 1, Action: trace.Alloc}, "first pass"}, {named, trace.Event{Pass: 1, Action: trace.Alloc, Site: 1}, "first pass, backward"},
-		{named, trace.Event{Pass: 1, Action: trace.FreeRequested, Site: 1}, "first pass"},
+		{of(nil, "first"), 0, "load"},
+		{of(nil, "first"), 1, "pass 1"},
+		{of(inference, "first"), 1, "first pass"},
+		{of(inference, "first"), 2, "pass 2"},
+		{of(inference, ""), 1, "pass 1"},
+		{of(training, "first", "steady"), 2, "steady iteration"},
+		{of(training, "first", "steady", "steady"), 1, "first iteration"},
+		{of(training, "first", "steady", "steady"), 3, "steady iteration 3"},
 	} {
-		assert.Equal(t, tt.want, phaseName(tt.c, &tt.e))
+		assert.Equal(t, tt.want, passName(tt.c, tt.pass))
 	}
+}
+
+// TestBandsOfAStep: an iteration has its phases below it, and those the modules; a pass of one phase
+// has none.
+func TestBandsOfAStep(t *testing.T) {
+	tr, err := tracetext.Parse(strings.NewReader(`passes first steady
+p = alloc 3MiB parameter p.weight
+pass 1 forward
+x = alloc 4MiB activation aten::relu a net.py:3
+pass 1 backward
+g = alloc 3MiB gradient aten::mm a net.py:3
+free g
+pass 1 step
+s = alloc 6MiB optimizer_state aten::zeros "" net.py:9
+pass 2 forward
+free x
+`))
+	require.NoError(t, err)
+	caching, err := allocator.New(allocator.Config{})
+	require.NoError(t, err)
+	tl, err := allocator.Replay(tr, caching)
+	require.NoError(t, err)
+	var got []string
+	for _, b := range bands(&Case{Timeline: tl, Report: &report.Report{Run: report.Run{Mode: "training"}}}, len(tr.Events)) {
+		got = append(got, fmt.Sprintf("%s%s %d to %d", strings.Repeat(" ", b.Depth), b.Name, b.First, b.Last))
+	}
+	assert.Equal(t, []string{"load 0 to 0", " p.weight 0 to 0", "first iteration 1 to 4", " forward 1 to 1", "  a 1 to 1",
+		"   aten::relu net.py:3 1 to 1", " backward 2 to 3", "  a 2 to 3", "   aten::mm net.py:3 2 to 3", " optimizer 4 to 4",
+		"  aten::zeros net.py:9 4 to 4", "steady iteration 5 to 5"}, got)
 }
 
 // TestPeakOf: the moment that a finding is about: that at which memory ran out, else that of the

@@ -54,10 +54,12 @@ func (s *shared) site(op, module, file, category string) int {
 // known.
 type picture struct {
 	Name      string          `json:"name"`
+	Start     units.Bytes     `json:"start"`     // allocated before the first event
 	Change    []units.Bytes   `json:"change"`    // of allocated, by event
 	At        []int           `json:"at"`        // the site where the storage of an event was made
 	Reserved  [][2]int64      `json:"reserved"`  // event and bytes, where they change
-	Phases    [][3]int        `json:"phases"`    // name, first, last event
+	Passes    [][3]int        `json:"passes"`    // name, first, last event
+	Phases    [][3]int        `json:"phases"`    // the same of the passes that have several
 	Modules   [][][3]int      `json:"modules"`   // the same by depth
 	Lines     []pictureLine   `json:"lines"`     // budgets, and what the device has
 	Peak      [2]int          `json:"peak"`      // events of the allocated and the reserved one, -1 for before the first
@@ -94,7 +96,7 @@ const mostDepth = 5
 func pictureOf(c *Case, paths Paths, all *shared) (*picture, error) {
 	d := &drawer{c: c, tl: c.Timeline, paths: paths, all: all}
 	d.sites = slices.Repeat([]int{-1}, len(d.tl.Trace.Sites))
-	d.p = &picture{Name: c.title(), Phases: [][3]int{}, Modules: [][][3]int{}, Lines: limits(c), Reasons: []string{}, Holders: [][4]int64{}}
+	d.p = &picture{Name: c.title(), Passes: [][3]int{}, Phases: [][3]int{}, Modules: [][][3]int{}, Lines: limits(c), Reasons: []string{}, Holders: [][4]int64{}}
 	if d.tl.OOM != nil {
 		d.p.OOM = d.tl.OOM.Requested
 	}
@@ -130,7 +132,12 @@ func (d *drawer) events() error {
 	if err != nil {
 		return err
 	}
-	last, reserved := units.Bytes(0), units.Bytes(-1) // what was there at the start comes with the first event
+	_, before, err := d.tl.At(allocator.Before)
+	if err != nil {
+		return err
+	}
+	d.p.Start = before.Allocated
+	last, reserved := d.p.Start, units.Bytes(-1)
 	d.p.Change, d.p.At, d.p.Reserved = make([]units.Bytes, len(pts)), make([]int, len(pts)), [][2]int64{}
 	for i, now := range pts {
 		d.p.Change[i] = now.Allocated - last
@@ -144,10 +151,14 @@ func (d *drawer) events() error {
 	return nil
 }
 
-// made is where the storage of an event was made, else where the event is.
+// made is where the storage of an event was made, -1 where it was there before; of an event without
+// one it is where the event is.
 func (d *drawer) made(e *trace.Event) int {
 	if e.Storage >= 0 && int(e.Storage) < len(d.tl.Storages) {
-		if at := d.tl.Storages[e.Storage].Alloc; at >= 0 && at < len(d.tl.Trace.Events) {
+		switch at := d.tl.Storages[e.Storage].Alloc; {
+		case at == allocator.Before:
+			return -1
+		case at >= 0 && at < len(d.tl.Trace.Events):
 			return d.known(d.tl.Trace.Events[at].Site)
 		}
 	}
@@ -164,18 +175,23 @@ func (d *drawer) known(id trace.SiteID) int {
 	return d.sites[id]
 }
 
-// bands are the phases, and the modules below them by depth. Operators are reported at the cursor.
+// bands are the passes, their phases, and the modules below them by depth. Operators are reported at
+// the cursor.
 func (d *drawer) bands() {
+	outer := 0 // passes and phases above a module
 	for _, b := range bands(d.c, len(d.p.Change)) {
 		entry := [3]int{d.all.name(b.Name), b.First, b.Last}
+		level := b.Depth - outer
 		switch {
-		case b.Depth == 0:
-			d.p.Phases = append(d.p.Phases, entry)
-		case b.Module && b.Depth <= mostDepth:
-			for len(d.p.Modules) < b.Depth {
+		case b.Kind == passBand:
+			d.p.Passes, outer = append(d.p.Passes, entry), 1
+		case b.Kind == phaseBand:
+			d.p.Phases, outer = append(d.p.Phases, entry), 2
+		case b.Kind == moduleBand && level < mostDepth:
+			for len(d.p.Modules) <= level {
 				d.p.Modules = append(d.p.Modules, [][3]int{})
 			}
-			d.p.Modules[b.Depth-1] = append(d.p.Modules[b.Depth-1], entry)
+			d.p.Modules[level] = append(d.p.Modules[level], entry)
 		}
 	}
 }

@@ -145,26 +145,32 @@ func (p *plot) labels() [plotRows]string {
 	return out
 }
 
-// phases writes where each phase begins; a name that does not fit is left out.
+// phases writes where each pass begins, and below it where the phases of passes that have several
+// begin; a name that does not fit is left out.
 func (p *plot) phases(b *strings.Builder, all []band, events int) {
 	line := []rune(strings.Repeat("─", p.columns))
-	names := []rune(strings.Repeat(" ", p.columns))
-	free := 0
+	names := map[bandKind][]rune{passBand: []rune(strings.Repeat(" ", p.columns))}
+	free := map[bandKind]int{}
 	for _, s := range all {
-		if s.Depth > 0 {
+		if s.Kind > phaseBand {
 			continue
+		}
+		if names[s.Kind] == nil {
+			names[s.Kind] = []rune(strings.Repeat(" ", p.columns))
 		}
 		x, end := s.First*p.columns/events, (s.Last+1)*p.columns/events
 		if x > 0 {
 			line[min(x, p.columns-1)] = '┴'
 		}
-		if n := utf8.RuneCountInString(s.Name); x >= free && x+n <= max(end, x+1) && x+n <= p.columns {
-			copy(names[x:], []rune(s.Name))
-			free = x + n + 1
+		if n := utf8.RuneCountInString(s.Name); x >= free[s.Kind] && x+n <= max(end, x+1) && x+n <= p.columns {
+			copy(names[s.Kind][x:], []rune(s.Name))
+			free[s.Kind] = x + n + 1
 		}
 	}
 	fmt.Fprintf(b, "  %*s└%s\n", plotLabels, "0 B", string(line))
-	fmt.Fprintf(b, "  %*s %s\n", plotLabels, "", strings.TrimRight(string(names), " "))
+	for kind := passBand; kind <= phaseBand && names[kind] != nil; kind++ {
+		fmt.Fprintf(b, "  %*s %s\n", plotLabels, "", strings.TrimRight(string(names[kind]), " "))
+	}
 }
 
 // limits are a case's budgets on what a timeline shows, and what the device has.

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,27 +32,47 @@ func points(tl *allocator.Timeline) ([]point, error) {
 type band struct {
 	Depth       int
 	Name        string
-	Module      bool
+	Kind        bandKind
 	First, Last int // events, both included
 }
 
-// bands follow the calls of a run: phase, modules from the outermost in, and the operator with its
-// line. A free belongs to the call that was last heard of: when something dies is all that a trace
-// says of it. They are in the order of their first event, outer before inner.
+// bandKind is what a band is of.
+type bandKind uint8
+
+const (
+	passBand   bandKind = iota // a pass, or an iteration of a training loop
+	phaseBand                  // forward, backward or the optimizer's step of it
+	moduleBand                 // a call of a module
+	callBand                   // an operator
+)
+
+// bands follow the calls of a run: iteration or pass, the phases of one that has several, modules
+// from the outermost in, and the operator with its line. A free belongs to the call that was last
+// heard of: when something dies is all that a trace says of it. They are in the order of their first
+// event, outer before inner.
 func bands(c *Case, events int) []band {
 	tr := c.Timeline.Trace
 	var out []band
 	var open []int // numbers of the bands that the last event lies in, by depth
 	var names []string
-	phase, modules := "", 0 // how many of the names after the phase are modules
+	spans, span := c.Timeline.Phases, 0
+	several := severalPhases(spans)
+	outer, modules := []string(nil), 0 // the names of pass and phase; how many of those after them are modules
 	for i := range events {
 		e := &tr.Events[i]
-		if p := phaseName(c, e); p != phase || i == 0 {
-			phase, names, modules = p, []string{p}, 0
+		for span+1 < len(spans) && spans[span].Last < i {
+			span++
+		}
+		now := []string{passName(c, e.Pass)}
+		if several[e.Pass] {
+			now = append(now, phaseText(spans[span].Phase))
+		}
+		if i == 0 || e.Pass != tr.Events[i-1].Pass || !slices.Equal(now, outer) {
+			outer, names, modules = now, now, 0
 		}
 		if e.Action == trace.Alloc || e.Action == trace.Mark || e.Action == trace.EmptyCache || e.Action == trace.OOM {
 			site := tr.Site(e.Site)
-			names = append([]string{phase}, callNames(site)...)
+			names = slices.Concat(outer, callNames(site))
 			modules = len(modulePaths(site.Module))
 		}
 		same := 0
@@ -61,8 +82,28 @@ func bands(c *Case, events int) []band {
 		}
 		open = open[:same]
 		for depth := same; depth < len(names); depth++ {
+			kind := callBand
+			switch {
+			case depth == 0:
+				kind = passBand
+			case depth < len(outer):
+				kind = phaseBand
+			case depth < len(outer)+modules:
+				kind = moduleBand
+			}
 			open = append(open, len(out))
-			out = append(out, band{depth, names[depth], depth > 0 && depth <= modules, i, i})
+			out = append(out, band{depth, names[depth], kind, i, i})
+		}
+	}
+	return out
+}
+
+// severalPhases says of each pass whether it has more than one phase.
+func severalPhases(spans []allocator.Span) map[int]bool {
+	out := map[int]bool{}
+	for i := 1; i < len(spans); i++ {
+		if spans[i].Pass == spans[i-1].Pass {
+			out[spans[i].Pass] = true
 		}
 	}
 	return out
@@ -96,19 +137,31 @@ func leafName(op, file string, line int) string {
 	return oneLine(strings.TrimSpace(op + " " + report.Site{File: file, Line: line}.Source()))
 }
 
-// phaseName is what an event belongs to: "load", "first pass", "steady pass, backward".
-func phaseName(c *Case, e *trace.Event) string {
-	if e.Pass == 0 {
+// passName is what a pass is called: "load", "first pass", of a training loop "first iteration". Of
+// several steady ones each has its number: "steady iteration 2".
+func passName(c *Case, pass int) string {
+	if pass == 0 {
 		return "load"
 	}
-	name := "pass " + strconv.Itoa(e.Pass)
-	if c.Report != nil && e.Pass <= len(c.Report.Passes) {
-		name = oneLine(c.Report.Passes[e.Pass-1].Name) + " pass"
+	passes := c.Timeline.Trace.Passes
+	if pass > len(passes) || passes[pass-1].Name == "" || c.Report == nil {
+		return "pass " + strconv.Itoa(pass)
 	}
-	if s := c.Timeline.Trace.Site(e.Site); e.Action == trace.Alloc && s.Phase > trace.Forward {
-		name += ", " + s.Phase.String()
+	of := passes[pass-1]
+	name := oneLine(c.Report.PassText(&report.Pass{Name: of.Name}))
+	alike := func(p trace.Pass) bool { return p == of }
+	if first := slices.IndexFunc(passes, alike); slices.ContainsFunc(passes[first+1:], alike) {
+		name += " " + strconv.Itoa(pass)
 	}
 	return name
+}
+
+// phaseText is a phase of a pass for people: a step is the optimizer's.
+func phaseText(p trace.Phase) string {
+	if p == trace.Step {
+		return "optimizer"
+	}
+	return p.String()
 }
 
 // A held storage is one that is held at a moment.

@@ -132,12 +132,12 @@ func shares(p *layout.Printer, r *Report, pass *Pass) {
 		}
 	}
 	p.Line("")
-	p.Line("  held at the peak of each phase, %s:", r.passText(pass))
+	p.Line("  held at the peak of each phase, %s:", r.PassText(pass))
 	p.Table(4, t)
 }
 
-// passText is "first pass", in training "first iteration".
-func (r *Report) passText(pass *Pass) string {
+// PassText is "first pass", in training "first iteration".
+func (r *Report) PassText(pass *Pass) string {
 	if r.Mode == "training" {
 		return pass.Name + " iteration"
 	}

@@ -409,7 +409,7 @@ func sizes(r *Report) *layout.Table {
 		row("baseline", r.Baseline)
 	}
 	for _, pass := range r.Passes {
-		row(r.passText(&pass), pass.Peak)
+		row(r.PassText(&pass), pass.Peak)
 		for _, phase := range pass.Phases {
 			row("  "+phase.Name, phase.Peak)
 		}

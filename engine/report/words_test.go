@@ -195,7 +195,7 @@ func TestPlacesInWords(t *testing.T) {
 	tr := &trace.Trace{Sites: []trace.Site{{Op: "a", Phase: trace.Forward}}, Events: []trace.Event{{Site: 0, Pass: 1}, {Site: trace.NoSite, Pass: 2}}, Passes: []trace.Pass{{Name: "first"}, {Name: "steady"}}}
 	assert.Equal(t, []string{"the start", "a (forward, first pass)", "(steady pass)", "the start"}, []string{MomentOf(tr, -1), MomentOf(tr, 0), MomentOf(tr, 1), MomentOf(tr, 2)})
 	for pass, r := range map[string]Report{"p iteration": {Run: Run{Mode: "training"}, FirstCall: &Sizes{}}, "p call": {FirstCall: &Sizes{}}, "p pass": {}} {
-		assert.Equal(t, pass, r.passText(&Pass{Name: "p"}))
+		assert.Equal(t, pass, r.PassText(&Pass{Name: "p"}))
 	}
 	assert.Equal(t, []string{"0.0%", "33.3%", "100.0%"}, []string{Percent(1, 0), Percent(1, 3), Percent(3, 3)})
 	assert.Equal(t, []string{"+1 B", "-1 B", "0 B"}, []string{Signed(1), Signed(-1), Signed(0)})

@@ -82,8 +82,10 @@ def test_a_training_program(tmp_path):
 def test_a_program_as_an_artifact(tmp_path):
     """What memspec replays, and predicts from; under other settings of the allocator too."""
     (tmp_path / "train.py").write_text(TRAIN.replace("sys.exit(7)", ""))
-    p = run("--on", "t4", "--record", "train.rec", "--json", "out.json", "--", "train.py", cwd=tmp_path)
+    words = "--on", "t4", "--record", "train.rec", "--html", "train.html", "--json", "out.json", "--", "train.py"
+    p = run(*words, cwd=tmp_path)
     assert p.returncode == 0 and "  recording        train.rec" in p.stderr, p.stderr
+    assert "  page             train.html\n" in p.stderr, p.stderr
     tops = json.loads(p.stdout)["tops"]
     header, events = decode(tmp_path / "train.rec")
     assert (header["where"], header["mode"], header["case"], header["device"]["name"]) == (
@@ -104,9 +106,13 @@ def test_a_program_as_an_artifact(tmp_path):
     assert said.code == 0 and max(q["peak"]["reserved"] for q in json.loads(said.out)["passes"]) == max(
         t[1] for t in tops
     ), said.out + said.err
-    before = (tmp_path / "train.rec").read_bytes()
-    again = run("--on", "t4", "--record", "train.rec", "--json", "out.json", "--", "train.py", cwd=tmp_path)
-    assert again.returncode == 0 and (tmp_path / "train.rec").read_bytes() == before, "the same run, the same bytes"
+    before = [(tmp_path / name).read_bytes() for name in ("train.rec", "train.html")]
+    again = run(*words, cwd=tmp_path)
+    after = [(tmp_path / name).read_bytes() for name in ("train.rec", "train.html")]
+    assert again.returncode == 0 and after == before, "the same run, the same bytes"
+    page = after[1].decode()
+    assert "<h3>train.py on t4</h3>" in page and "steady iteration 2" in page and "memshim-" not in page
+    assert "data-beside" not in page, "one run stands beside no other"
 
 
 OOM = """
@@ -124,7 +130,8 @@ else:
 
 def test_a_program_that_does_not_fit(tmp_path):
     (tmp_path / "big.py").write_text(OOM.format(caught=False))
-    p = run("--on", "t4", "--memory", "2GiB", "--json", "out.json", "--record", "big.rec", "--", "big.py", cwd=tmp_path)
+    words = "--on", "t4", "--memory", "2GiB", "--json", "out.json", "--record", "big.rec", "--html", "big.html"
+    p = run(*words, "--", "big.py", cwd=tmp_path)
     assert p.returncode == 1 and "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB" in p.stderr, (
         "the program's own traceback"
     )
@@ -139,6 +146,15 @@ def test_a_program_that_does_not_fit(tmp_path):
     assert json.loads((tmp_path / "out.json").read_text())["fits"] is False
     assert decode(tmp_path / "big.rec")[0]["oom"]["text"].startswith("CUDA out of memory. Tried to allocate 2.00 GiB")
     assert binary.call("replay", str(tmp_path / "big.rec")).code == 0
+    page = (tmp_path / "big.html").read_text()
+    assert '<details class="case" id="c0" open>' in page and "does not fit: 2.00 GiB asked for" in page
+
+
+def test_a_program_that_fails_has_no_page(tmp_path):
+    """Its recording is of a part of the run."""
+    p = run("--on", "t4", "--html", "x.html", "--", "-c", "import torch; torch.ones(9).cuda(); 1 / 0", cwd=tmp_path)
+    assert p.returncode == 1 and "\n  page             none: x.html is not written, as the program" in p.stderr
+    assert not (tmp_path / "x.html").exists()
 
 
 def test_a_program_whose_first_tensor_does_not_fit(tmp_path):
@@ -307,6 +323,8 @@ def test_programs_that_report_nothing(tmp_path):
         (["--on", "t4", "--top", "-1", "--", "-c", "0"], "got --top -1, want 0 or more"),
         (["--on", "t4", "--record", "x.json", "--", "-c", "0"], "got --record x.json, want a name that ends with .rec"),
         (["--on", "t4", "--record", "/no/folder/x.rec", "--", "-c", "0"], "/no/folder/x.rec"),
+        (["--on", "t4", "--html", "x.txt", "--", "-c", "0"], "got --html x.txt, want a name that ends with .html"),
+        (["--on", "t4", "--html", "/no/folder/x.html", "--", "-c", "0"], "/no/folder/x.html"),
     ],
 )
 def test_what_cannot_be_run(arguments, text, capsys):

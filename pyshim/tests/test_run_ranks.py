@@ -76,6 +76,8 @@ def test_a_pipeline_of_shards(tmp_path):
         "out.json",
         "--record",
         "o.rec",
+        "--html",
+        "o.html",
     )
     p = run(*arguments, "--", "train.py", cwd=tmp_path)
     assert p.returncode == 0, p.stderr
@@ -99,6 +101,9 @@ def test_a_pipeline_of_shards(tmp_path):
     assert found["ranks"][1]["allocated"] > found["ranks"][0]["allocated"]
     assert "\n     2  pp 1 of 2, dp 0 of 2, stage 1  " in p.stderr and "2 of 4 ranks run" in p.stderr
     assert sorted(f.name for f in tmp_path.glob("*.rec")) == ["o.rank0.rec", "o.rank2.rec"]
+    page = (tmp_path / "o.html").read_text()
+    assert [page.count(f"<h3>rank {r} on t4</h3>") for r in range(4)] == [1, 0, 1, 0]
+    assert page.count(' data-beside="yes"') == 2 and '<div id="beside"' in page
 
 
 SPAWN = """

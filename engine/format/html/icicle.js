@@ -1,5 +1,6 @@
-// Who holds the allocated peak, as an icicle: what lies below a box is a part of it. By module, by source line or by category.
+// Who holds what, at the allocated peak or at an event that is picked, as an icicle: what lies below a box is a part of it. By module, by source line or by category.
 
+// icicle is the section, and a function that shows an event, -1 for the peak, in it.
 function icicle(d) {
   const kinds = [
     ['module', site => [...modules(site), leaf(site)]],
@@ -10,21 +11,33 @@ function icicle(d) {
   const leaf = ([op, module, file]) => (module && op.startsWith(module + '.') ? op.slice(module.length + 1) : op) || file || '(unnamed)';
   const frame = make('div', {class: 'frame'});
   const readout = make('p', {class: 'readout', role: 'status'});
+  const title = make('h4', {}), back = make('button', {type: 'button'}, 'the allocated peak');
   const tables = make('div', {});
-  let root, zoomed, kindNow = 0, width = 0;
+  const before = ['made before', '', '', 'untraced'];
+  let root, zoomed, kindNow = 0, width = 0, held = d.holders, moment = 'the peak';
+
+  function at(event) {
+    const there = event < 0 ? 'the allocated peak' : 'event ' + event + (during(d, event) ? ', ' + during(d, event) : '');
+    title.textContent = 'Held ' + (event < 0 ? 'at ' : 'after ') + there;
+    back.hidden = event < 0;
+    held = event < 0 ? d.holders : heldAfter(d, event);
+    moment = event < 0 ? 'the peak' : 'event ' + event;
+    pick(kindNow);
+  }
 
   function pick(kind) {
     kindNow = kind;
-    root = node('all of the peak', null);
-    for (const [site, bytes, requested, count] of d.holders) {
+    root = node('all of ' + (moment === 'the peak' ? moment : 'what is held'), null);
+    for (const [number, bytes, requested, count] of held) {
+      const site = number < 0 ? before : d.sites[number];
       let at = root;
       add(at, bytes, requested, count);
-      for (const part of kinds[kind][1](d.sites[site])) {
+      for (const part of kinds[kind][1](site)) {
         if (!at.below.has(part)) at.below.set(part, node(part, at));
         at = at.below.get(part);
         add(at, bytes, requested, count);
       }
-      at.category = d.sites[site][3];
+      at.category = site[3];
     }
     root.below.forEach(join);
     zoomed = root;
@@ -32,7 +45,13 @@ function icicle(d) {
     for (const child of sorted(root)) {
       rows.push([child.name, size(child.bytes), share(child.bytes, root.bytes), String(child.count)]);
     }
-    tables.replaceChildren(table('as a table, by ' + kinds[kind][0], [[kinds[kind][0]], ['bytes', true], ['share', true], ['storages', true]], rows));
+    const every = [...held].sort((a, b) => b[1] - a[1] || a[0] - b[0]).map(([number, bytes, , count]) => {
+      const [op, module, file, category] = number < 0 ? before : d.sites[number];
+      return [size(bytes), String(count), category.replace('_', ' '), module, op, file];
+    });
+    const holders = table('holders as a table', [['bytes', true], ['storages', true], ['category'], ['module'], ['operator'], ['line']], every);
+    holders.open = moment !== 'the peak';
+    tables.replaceChildren(table('as a table, by ' + kinds[kind][0], [[kinds[kind][0]], ['bytes', true], ['share', true], ['storages', true]], rows), holders);
     if (width) show();
   }
 
@@ -53,19 +72,19 @@ function icicle(d) {
   }
   function add(at, bytes, requested, count) {
     at.bytes += bytes;
-    at.requested += requested;
+    at.requested = requested === null ? null : at.requested + requested;
     at.count += count;
   }
   const sorted = at => [...at.below.values()].sort((a, b) => b.bytes - a.bytes || (a.name < b.name ? -1 : 1));
-  const says = at => at.name + ': ' + size(at.bytes) + ', ' + share(at.bytes, root.bytes) + ' of the peak, ' + at.count + (at.count === 1 ? ' storage' : ' storages') +
-    ', ' + size(at.requested) + ' asked for' + (at.category ? ', ' + at.category : '');
+  const says = at => at.name + ': ' + size(at.bytes) + ', ' + share(at.bytes, root.bytes) + ' of ' + moment + ', ' + at.count + (at.count === 1 ? ' storage' : ' storages') +
+    (at.requested === null ? '' : ', ' + size(at.requested) + ' asked for') + (at.category ? ', ' + at.category : '');
 
   function show() {
     const row = 22, most = 9;
     const boxes = [], byNode = new Map();
     let deepest = 0;
     lay(zoomed, 0, width, 0, null);
-    const svg = draw('svg', {width, height: (deepest + 1) * row, class: 'icicle', role: 'tree', 'aria-label': 'who holds the allocated peak of ' + d.name}, ...boxes);
+    const svg = draw('svg', {width, height: (deepest + 1) * row, class: 'icicle', role: 'tree', 'aria-label': 'who holds ' + (moment === 'the peak' ? 'the allocated peak' : moment) + ' of ' + d.name}, ...boxes);
     svg.addEventListener('click', event => zoom(byNode.get(event.target.closest('g'))));
     svg.addEventListener('pointerover', event => tell(event.target.closest('g')));
     svg.addEventListener('focusin', event => tell(event.target.closest('g')));
@@ -104,7 +123,7 @@ function icicle(d) {
     function lay(at, x, wide, depth) {
       if (wide < 1 || depth > most) return;
       deepest = Math.max(deepest, depth);
-      const box = draw('g', {role: 'treeitem', tabindex: '-1', 'aria-level': depth + 1, 'aria-label': says(at), class: 'box ' + (at.below.size ? 'inner' : at.category)},
+      const box = draw('g', {role: 'treeitem', tabindex: '-1', 'aria-level': depth + 1, 'aria-label': says(at), class: 'box ' + (at.below.size ? 'inner' : at.category || 'inner')},
         draw('title', {}, says(at)), draw('rect', {x, y: depth * row, width: Math.max(0.5, wide - 1), height: row - 1}));
       if (at.below.size) box.setAttribute('aria-expanded', 'true');
       const letters = Math.floor((wide - 8) / 7);
@@ -120,18 +139,14 @@ function icicle(d) {
     }
   }
 
-  const out = make('section', {}, make('h4', {}, 'Held at the allocated peak'), choice('by', kinds.map(kind => kind[0]), pick), categories(d), frame, readout, tables);
-  pick(0);
+  const names = new Set(d.at.filter((at, i) => d.change[i]).map(site => categoryOf(d, site)));
+  if (d.start) names.add('untraced');
+  const out = make('section', {}, title, back, choice('by', kinds.map(kind => kind[0]), pick), make('p', {class: 'legend'}, ...colours(names)), frame, readout, tables);
+  back.addEventListener('click', () => at(-1));
+  at(-1);
   watch(frame, w => {
     width = w;
     show();
   });
-  return out;
-}
-
-// categories is the key to the colours, of those that there are.
-function categories(d) {
-  const seen = [...new Set(d.holders.map(([site]) => d.sites[site][3]))].sort();
-  return make('p', {class: 'legend'}, ...seen.map(name => make('span', {class: 'key'},
-    draw('svg', {width: 12, height: 12, 'aria-hidden': 'true'}, draw('g', {class: 'box ' + name}, draw('rect', {width: 12, height: 12}))), ' ' + name.replace('_', ' '))));
+  return [out, at];
 }

@@ -1,4 +1,4 @@
-// The page: pictures of a case are drawn when it is opened, and the table can be filtered.
+// The page: pictures of a case are drawn when it is opened, or is open from the start, and the table can be filtered.
 
 // What cases share: sites as [operator, module, file:line, category], of which a parameter's operator is told from its module on.
 const shared = JSON.parse(document.getElementById('shared').textContent);
@@ -7,17 +7,26 @@ shared.sites = shared.sites.map(site => {
   return [op.startsWith('.') ? module + op : op, module, file, category];
 });
 
+// dataOf is what is drawn of a case, null where nothing is.
+function dataOf(details) {
+  const box = details.querySelector('.pictures');
+  if (!box) return null;
+  const d = JSON.parse(document.getElementById(box.dataset.of).textContent);
+  const named = ([name, first, last]) => [shared.names[name], first, last];
+  d.sites = shared.sites;
+  d.passes = d.passes.map(named);
+  d.phases = d.phases.map(named);
+  d.modules = d.modules.map(bands => bands.map(named));
+  return d;
+}
+
 function pictures(details) {
   const box = details.querySelector('.pictures');
   if (!box || box.dataset.drawn) return;
   box.dataset.drawn = 'yes';
-  const d = JSON.parse(document.getElementById(box.dataset.of).textContent);
-  const named = ([name, first, last]) => [shared.names[name], first, last];
-  d.sites = shared.sites;
-  d.phases = d.phases.map(named);
-  d.modules = d.modules.map(bands => bands.map(named));
-  if (d.change.length) box.append(timeline(d));
-  if (d.holders.length) box.append(icicle(d));
+  const d = dataOf(details);
+  const [holders, at] = d.change.length ? icicle(d) : [null, null];
+  if (d.change.length) box.append(timeline(d, at), holders);
   if (d.moments.length) box.append(segments(d));
 }
 
@@ -40,10 +49,13 @@ window.addEventListener('hashchange', follow);
 follow();
 
 const all = [...document.querySelectorAll('details.case')];
-if (all.length === 1) {
-  all[0].open = true;
-  pictures(all[0]);
+if (all.length === 1) all[0].open = true;
+for (const details of all) {
+  if (details.open) pictures(details);
 }
+
+const side = document.getElementById('beside');
+if (side) beside(side, all.filter(details => details.dataset.beside).map(details => ({id: details.id, d: dataOf(details)})).filter(run => run.d));
 
 const filter = document.getElementById('filter');
 if (filter && all.length > 10) {

@@ -23,7 +23,7 @@ from memshim.case import compare_values, program_case
 from memshim.files import check_writable, temporary_folder, write_whole
 from memshim.pretend.activate import as_devices
 from memshim.printed import say
-from memshim.program import ranks, sandbox
+from memshim.program import page, ranks, sandbox
 from memshim.program.once import Program, with_ends
 from memshim.program.ranks import Unusable
 from memshim.program.report import cut_short, name_of, text, undecided
@@ -71,7 +71,7 @@ def parser(kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) -> arg
         usage="python -m memshim run --on DEVICE "
         "[--memory SIZE] [--count N | --world-size N [--nproc-per-node M] [--rank RANKS] [--jobs N]] [--steps N]"
         " [--nccl SIZE]"
-        " [--top N] [--json FILE] [--record FILE] [--values WHICH] [--check-values]"
+        " [--top N] [--json FILE] [--record FILE] [--html FILE] [--values WHICH] [--check-values]"
         " [--sandbox | --allow-writes] -- (train.py | -m module | command) ARGUMENTS",
     )
     p.add_argument(
@@ -93,6 +93,12 @@ def parser(kind: type[argparse.ArgumentParser] = argparse.ArgumentParser) -> arg
         metavar="FILE.rec",
         help="keep what the allocator did as an artifact that memspec reads; with several processes or GPUs "
         "FILE.0.rec, FILE.1.rec, …",
+    )
+    p.add_argument(
+        "--html",
+        metavar="FILE.html",
+        help="write a page with the memory over the run, who holds it after each event, and the segments; "
+        "several ranks, processes or GPUs stand side by side",
     )
     p.add_argument(
         "--allow-writes",
@@ -145,13 +151,17 @@ def prepared(a: argparse.Namespace, arguments: Sequence[str]) -> tuple[Program, 
         raise Unusable(f"got --record {a.record}, want a name that ends with .rec")
     if a.record:
         check_writable(a.record)
+    if a.html:
+        page.check(a.html)
+        check_writable(a.html)
+        binary.find()
     return Program(
         words,
         a.program,
         cards,
         a.on,
         top=a.top or None,
-        record=a.record or "",
+        record=a.record or a.html or "",
         command=("python", "-m", "memshim", "run", *arguments),
         steps=a.steps,
         values=a.values,
@@ -172,7 +182,7 @@ def main(arguments: list[str]) -> int:
         say(f"memshim run: {e}", file=sys.stderr)
         return USAGE
     if wanted:
-        return ranks.main(program, wanted, a.json)
+        return ranks.main(program, wanted, a.json, a.record or "", a.html or "")
     return _run(program, a, name_of(program.words))
 
 
@@ -202,10 +212,14 @@ def _run(program: Program, a: argparse.Namespace, name: str) -> int:
                 file=sys.stderr,
             )
         if data and cut_short(found):
-            say(f"  recording        none: {a.record} is not written, as the program did not end well", file=sys.stderr)
+            for what, to in (("recording", a.record), ("page", a.html)):
+                if to:
+                    say(f"  {what:<17}none: {to} is not written, as the program did not end well", file=sys.stderr)
             data = []
+        elif a.html:
+            say(f"  page             {page.write(page.named(data, name), a.html, program.record)}", file=sys.stderr)
         try:
-            for f in keep(data, a.record) if data else []:
+            for f in keep(data, a.record) if data and a.record else []:
                 say(f"  recording        {f}", file=sys.stderr)
             if a.json:
                 write_whole(a.json, (json.dumps(found, indent=2) + "\n").encode())

@@ -28,7 +28,7 @@ class Program(NamedTuple):
     cards: list[Device]
     on: list[str]
     top: int | None = None  # source lines of a table, None for all
-    record: str = ""  # where its recording is to lie
+    record: str = ""  # where its recording is to lie, or the page made of it; "" for neither
     command: tuple[str, ...] = ()  # that the recording names
     steps: int = 0  # of the optimizer, after which it ends; 0 for never
     values: str = ""

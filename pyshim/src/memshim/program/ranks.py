@@ -25,7 +25,7 @@ from memshim.files import temporary_folder, write_whole
 from memshim.pretend import absent
 from memshim.pretend.absent.launchers import FOUND
 from memshim.printed import say
-from memshim.program import launch, places, ranks_report
+from memshim.program import launch, page, places, ranks_report
 from memshim.program.once import Program, with_ends
 from memshim.program.report import undecided
 
@@ -323,8 +323,8 @@ def keep(recordings: Mapping[int, bytes], to: str) -> list[str]:
     ]
 
 
-def main(program: Program, wanted: Wanted, to: str | None) -> int:
-    """The command: run the ranks, report, and write JSON and recordings; the exit code."""
+def main(program: Program, wanted: Wanted, to: str | None, record: str = "", html: str = "") -> int:
+    """The command: run the ranks, report, and write JSON, recordings and the page; the exit code."""
     try:
         found, recordings = run_ranks(program, wanted, lambda line: say(f"memshim: {line}", file=sys.stderr))
     except Unusable as e:
@@ -334,8 +334,11 @@ def main(program: Program, wanted: Wanted, to: str | None) -> int:
     say(ranks_report.text(found), file=sys.stderr)
     code: int = found["exit"]
     try:
-        for file in keep(recordings, program.record):
+        for file in keep(recordings, record) if record else []:
             say(f"  recording        {file}", file=sys.stderr)
+        if html:
+            named = {f"rank {rank}": data for rank, data in recordings.items()}
+            say(f"  page             {page.write(named, html, program.record)}", file=sys.stderr)
         if to:
             write_whole(to, (json.dumps(found, indent=2) + "\n").encode())
     except OSError as e:
