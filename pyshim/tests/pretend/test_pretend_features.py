@@ -180,11 +180,23 @@ def test_every_way_into_such_a_library_is_an_error(play):
 
 
 def test_linear_algebra_runs_and_its_workspace_is_not_known(play):
-    """Of one matrix and of several; no check of PyTorch's finds an error, in any mode of values."""
+    """Of one matrix and of several; no check of PyTorch's finds an error, in any mode of values. PyTorch
+    2.6 solves several by MAGMA, which wants a handle of cuSPARSE."""
+    by_magma = (
+        {f"cholesky_solve of three, torch.{t}" for t in ("float32", "complex128")}
+        if support.torch_here().release < (2, 7)
+        else set()
+    )
     for mode in ("balanced", "most"):
         found = play("solvers", "a100-sxm-40gb", environ={"MEMSPEC_VALUES": mode})
-        assert {name: text for name, text in found["calls"].items() if text != "ran"} == {}, mode
-    assert "cuSOLVER's workspace: taken as 0" in found["unsized"] and found["refused"] == []
+        failed = {name: text for name, text in found["calls"].items() if text != "ran"}
+        assert failed.keys() == by_magma and all("`cusparseCreate(handle)`" in t for t in failed.values()), (
+            mode,
+            failed,
+        )
+    assert "cuSOLVER's workspace: taken as 0" in found["unsized"]
+    assert found["refused"] == (["cusparseCreate"] if by_magma else [])
+    assert found["wrong_pivots"] == [8, 8]
     assert found["svd"] == [[8, 8], [8], [8, 8]]
 
 

@@ -93,9 +93,9 @@ def to_cpu(v):
 
 def as_the_cpu(op, args, kwargs, before, out):
     """Whether the results are what the CPU computes of the same arguments: None where it cannot be
-    reported."""
+    reported. LAPACK writes where the pivots of ldl_solve point, and those of a sample are made up."""
     if torch.Tag.nondeterministic_seeded in op.tags or any(
-        w in op.name() for w in ("empty", "resize", "dropout", "set_", "rrelu")
+        w in op.name() for w in ("empty", "resize", "dropout", "set_", "rrelu", "ldl_solve")
     ):
         return None
     try:

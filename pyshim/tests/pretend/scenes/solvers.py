@@ -41,6 +41,13 @@ def calls():
 
 
 @case
+def wrong_pivots():
+    """LAPACK checks none: a copy of this call on the CPU would write outside of its memory."""
+    x = torch.ones(8, 8, device="cuda")
+    return list(torch.linalg.ldl_solve(x, torch.full((8,), 1 << 20, dtype=torch.int32, device="cuda"), x).shape)
+
+
+@case
 def svd():
     return [list(t.shape) for t in torch.linalg.svd(torch.zeros(8, 8, device="cuda"))]
 

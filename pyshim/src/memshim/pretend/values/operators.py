@@ -62,6 +62,7 @@ class Operator(Reading):
             C._dispatch_has_computed_kernel_for_dispatch_key(op.name(), "CPU")
             and "convolution" not in base
             and self.name not in kinds.PARTLY
+            and self.name not in kinds.UNCHECKED
         )
         self.product = self.name in kinds.PRODUCTS
         self.over_itself = base in kinds.OVER_ITSELF
