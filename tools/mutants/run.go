@@ -41,6 +41,8 @@ type runner struct {
 	dir  string // a separate folder for overlays, binaries and what tests leave behind
 	env  []string
 
+	testedBy map[string]string // see testedBy
+
 	built int           // test binaries so far
 	least time.Duration // of processor time for the tests of a mutant
 }
@@ -50,7 +52,7 @@ func newRunner(root string) (*runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &runner{root: root, dir: dir, least: leastTime}
+	r := &runner{root: root, dir: dir, testedBy: testedBy, least: leastTime}
 	for _, e := range os.Environ() { // a test must not rewrite golden files to suit a mutant
 		if !strings.HasPrefix(e, "MEMSPEC_") && !strings.HasPrefix(e, "TMPDIR=") {
 			r.env = append(r.env, e)
@@ -72,44 +74,72 @@ const (
 	addresses   = 6 << 20
 )
 
+// testedBy names the packages whose tests are another package's, beside those of its own: a folder from
+// the root, to the folder with the tests.
+var testedBy = map[string]string{
+	"internal/cli": "cmd/memspec", // what commands have in common, tried by the commands
+}
+
+// A bench is a package with tests that a mutant is tried by.
+type bench struct {
+	path, dir string
+	many      string        // the binary with all mutants that can stand together
+	limit     time.Duration // of processor time, for a mutant
+}
+
+// benches are the packages whose tests try the mutants of a package, its own first.
+func (r *runner) benches(s *source) (out []*bench) {
+	if s.tests {
+		out = append(out, &bench{path: s.path, dir: s.dir})
+	}
+	if by, ok := r.testedBy[s.rel]; ok {
+		out = append(out, &bench{path: strings.TrimSuffix(s.path, s.rel) + by, dir: filepath.Join(r.root, filepath.FromSlash(by))})
+	}
+	return out
+}
+
 // run tests mutants of one package, and says what became of each as it goes.
 func (r *runner) run(ctx context.Context, s *source, ms []*mutation, report func(outcome)) error {
-	if !s.tests {
-		for _, m := range ms {
-			report(outcome{mutation: m, status: survived})
-		}
-		return nil
-	}
+	benches := r.benches(s)
 	files, in := together(s, ms)
-	many, err := r.build(ctx, s, files)
-	if err != nil && ctx.Err() == nil { // what cannot stand together may stand alone
-		in = nil
-		many, err = r.build(ctx, s, nil)
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", s.rel, err)
-	}
-	without := r.test(ctx, s, many, "", time.Hour)
-	if without.err != nil {
-		return fmt.Errorf("%s: its tests fail without a mutant: %w\n%s", s.rel, without.err, without.text)
-	}
-	limit := r.least + timesAsLong*without.time
-	for _, m := range ms {
-		o := outcome{mutation: m}
-		if slices.Contains(in, m) {
-			o.judge(r.test(ctx, s, many, m.name(), limit))
-		} else if one, err := r.build(ctx, s, map[int][]byte{m.file: m.mutated()}); err != nil {
-			o.status = broken
-		} else {
-			o.judge(r.test(ctx, s, one, "", limit))
-			os.Remove(one)
+	for _, b := range benches {
+		var err error
+		b.many, err = r.build(ctx, s, b, files)
+		if err != nil && ctx.Err() == nil { // what cannot stand together may stand alone
+			in = nil
+			b.many, err = r.build(ctx, s, b, nil)
 		}
-		if ctx.Err() != nil {
-			return ctx.Err()
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.rel, err)
+		}
+		defer os.Remove(b.many)
+		without := r.test(ctx, b, b.many, "", time.Hour)
+		if without.err != nil {
+			return fmt.Errorf("%s: its tests fail without a mutant: %w\n%s", s.rel, without.err, without.text)
+		}
+		b.limit = r.least + timesAsLong*without.time
+	}
+	for _, m := range ms {
+		o := outcome{mutation: m, status: survived}
+		for _, b := range benches {
+			if o.status != survived {
+				break
+			}
+			if slices.Contains(in, m) {
+				o.judge(r.test(ctx, b, b.many, m.name(), b.limit))
+			} else if one, err := r.build(ctx, s, b, map[int][]byte{m.file: m.mutated()}); err != nil {
+				o.status = broken
+			} else {
+				o.judge(r.test(ctx, b, one, "", b.limit))
+				os.Remove(one)
+			}
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
 		}
 		report(o)
 	}
-	return os.Remove(many)
+	return nil
 }
 
 func (o *outcome) judge(t tested) {
@@ -123,8 +153,8 @@ func (o *outcome) judge(t tested) {
 	}
 }
 
-// build compiles a package's tests with some files other than they are, and returns the binary's path.
-func (r *runner) build(ctx context.Context, s *source, files map[int][]byte) (string, error) {
+// build compiles the tests of a bench with some files of s other than they are, and returns the binary's path.
+func (r *runner) build(ctx context.Context, s *source, b *bench, files map[int][]byte) (string, error) {
 	replace := map[string]string{}
 	put := func(path string, text []byte) error {
 		to := filepath.Join(r.dir, fmt.Sprintf("%d.go", len(replace)))
@@ -148,7 +178,7 @@ func (r *runner) build(ctx context.Context, s *source, files map[int][]byte) (st
 	}
 	r.built++
 	binary := filepath.Join(r.dir, fmt.Sprintf("%d.test", r.built))
-	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-w", "-overlay", overlay, "-o", binary, s.path)
+	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-w", "-overlay", overlay, "-o", binary, b.path)
 	cmd.Dir, cmd.Env = r.root, r.env
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go test -c: %w\n%s", err, text)
@@ -165,12 +195,12 @@ type tested struct {
 }
 
 // test runs a test binary with one of its mutants on, "" for none, within a limit of processor time.
-func (r *runner) test(ctx context.Context, s *source, binary, mutant string, limit time.Duration) tested {
+func (r *runner) test(ctx context.Context, b *bench, binary, mutant string, limit time.Duration) tested {
 	wall, cancel := context.WithTimeout(ctx, wallPerTime*limit)
 	defer cancel()
 	run := exec.CommandContext(wall, "/bin/sh", "-c", `ulimit -t "$1" && ulimit -v "$2" && shift 2 && exec "$@"`, "sh",
 		strconv.Itoa(int(math.Ceil(limit.Seconds()))), strconv.Itoa(addresses), binary, "-test.failfast", "-test.timeout=0")
-	run.Dir, run.Env, run.WaitDelay = s.dir, append(slices.Clone(r.env), mutantVariable+"="+mutant), time.Second
+	run.Dir, run.Env, run.WaitDelay = b.dir, append(slices.Clone(r.env), mutantVariable+"="+mutant), time.Second
 	var text bytes.Buffer
 	run.Stdout, run.Stderr = &text, &text
 	out := tested{err: run.Run()}

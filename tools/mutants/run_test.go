@@ -14,7 +14,7 @@ import (
 )
 
 // module writes a module with a package whose tests see some bugs, one without tests, and one that
-// serves tests and has no mutants.
+// serves tests and has no mutants. The tests of s are those of u.
 func module(t *testing.T) string {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -57,6 +57,9 @@ func TestAll(t *testing.T) {
 `,
 		"r/r.go": "package r\n\nimport \"testing\"\n\nfunc Log(t *testing.T, n int) { t.Log(n + 1) }\n",
 		"q/q.go": "package q\n\nvar Limit = 7.5\n",
+		"s/s.go": "package s\n\nfunc Half(n int) int { return n / 2 }\n\nfunc Third(n int) int { return n / 3 }\n",
+		"u/u_test.go": "package u\n\nimport (\n\t\"testing\"\n\n\t\"example/s\"\n)\n\n" +
+			"func TestHalf(t *testing.T) {\n\tif s.Half(4) != 2 {\n\t\tt.Error()\n\t}\n}\n",
 	} {
 		path := filepath.Join(dir, name)
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
@@ -72,10 +75,11 @@ func TestRun(t *testing.T) {
 	root := module(t)
 	sources, err := load(root, []string{"./..."})
 	require.NoError(t, err)
-	require.Len(t, sources, 2)
+	require.Len(t, sources, 3)
 	r, err := newRunner(root)
 	require.NoError(t, err)
 	defer r.close()
+	r.testedBy = map[string]string{"s": "u"}
 	r.least = 900 * time.Millisecond // ulimit counts whole seconds, and the tests of these take hundredths: one for the mutant that hangs
 	var all []*mutation
 	for _, s := range sources {
@@ -90,6 +94,8 @@ func TestRun(t *testing.T) {
 		"p/p.go first: list[0] => list[1]":             killed,
 		"p/p.go unnamed: return 5 => return 6":         survived, // it does not name its parameter: compiled alone
 		"q/q.go Limit: 7.5 => (7.5 + 1)":               survived, // there are no tests
+		"s/s.go Half: n / 2 => n * 2":                  killed,   // by the tests of u
+		"s/s.go Third: n / 3 => n * 3":                 survived,
 	}
 	got, by := map[string]status{}, map[string]string{}
 	for _, s := range sources {
