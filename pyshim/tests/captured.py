@@ -28,8 +28,10 @@ class Shared(process.Server):
         self.idle.append(self)
 
 
-def shared() -> Shared:
-    return Shared.idle.pop() if Shared.idle else Shared()
+def shared(several: bool = False) -> Shared:
+    found = Shared.idle.pop() if Shared.idle else Shared()
+    found._several = several
+    return found
 
 
 @atexit.register

@@ -89,6 +89,18 @@ def test_a_source_is_imported_once_for_many_cases(recorded):
     assert cases.imports() == 2
 
 
+def test_a_source_of_several_cases_is_imported_for_the_first(recorded):
+    cases = recorded()
+    of_its_own_process = cases.case(8).read_bytes()
+    cases.write("# another file")
+    cases.server._several = True
+    for batch in (8, 16, 24):
+        assert cases.case(batch)
+    assert cases.imports() == 2
+    cases.write("")
+    assert cases.case(8).read_bytes() == of_its_own_process
+
+
 def test_a_module_that_the_import_made_is_still_found(recorded):
     cases = recorded("made = torch.nn.BatchNorm1d(64)")
     (cases.folder / "model.py").write_text(

@@ -48,7 +48,7 @@ def case(name):
 
 def recorder(monkeypatch):
     made = Recording()
-    monkeypatch.setattr(search.process, "runner", lambda: made)
+    monkeypatch.setattr(search.process, "runner", lambda several: made)
     return search.Recorder(["python", "-m", "memshim", "fit"]), made
 
 
@@ -128,7 +128,8 @@ def test_several_cases_are_recorded_at_a_time(monkeypatch):
             super().capture(case, *rest)
 
     made = [Waiting(), Waiting()]
-    monkeypatch.setattr(search.process, "runner", iter(made).__next__)
+    left = iter(made)
+    monkeypatch.setattr(search.process, "runner", lambda several: next(left))
     search.Recorder(["fit"], jobs=2).record([case(name) for name in "abcd"])
     assert sorted(name for one in made for name, *_ in one.asked) == ["a", "b", "c", "d"]
 
@@ -145,7 +146,8 @@ def test_a_run_that_fails_is_named_and_the_others_end(monkeypatch, jobs):
             self.closed = True
 
     made = [Failing() for _ in range(jobs)]
-    monkeypatch.setattr(search.process, "runner", iter(made).__next__)
+    left = iter(made)
+    monkeypatch.setattr(search.process, "runner", lambda several: next(left))
     ranks = {"program": {"ranks": {"world_size": 3}}}
     with (
         pytest.raises(ModelError, match="^net, B=4, world_size=3: rank 0 ended with 1: got 4 heads$"),

@@ -46,8 +46,9 @@ class Sources:
 
     def run(self, job: dict[str, Any]) -> int | None:
         """The exit status of a job that ran in a process forked from one that has its source; None
-        where there is none."""
-        if not _shares(job) or (key := _key(job)) not in self._seen:
+        where there is none. Such a process begins with the second case of a source, and with the
+        first where the job says that there are several."""
+        if not _shares(job) or (key := _key(job)) not in self._seen and not job["several"]:
             return None
         for _ in range(2):  # again where a file has changed
             if key not in self._waiting:

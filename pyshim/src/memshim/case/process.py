@@ -240,10 +240,12 @@ class Fresh(Runner):
 class Server(Runner):
     """A process with PyTorch loaded that forks one for each case: a case costs milliseconds, not
     the import. Unix alone. Cases on pretend GPUs are forked from another than the others: its CUDA
-    is the pretended one from the start."""
+    is the pretended one from the start. several: each source has several cases, so that even the
+    first is forked from a process that has imported it."""
 
-    def __init__(self) -> None:
+    def __init__(self, several: bool = False) -> None:
         super().__init__()
+        self._several = several
         self._folder = tempfile.TemporaryDirectory(prefix="memshim-")
         self._loaded: dict[bool, subprocess.Popen[bytes]] = {}  # by whether its CUDA is pretended
 
@@ -272,6 +274,7 @@ class Server(Runner):
             **job,
             "folder": os.getcwd(),
             "environment": _environment(extra),
+            "several": self._several,
         }
         answer = b""
         with contextlib.suppress(BrokenPipeError):
@@ -298,9 +301,9 @@ class Server(Runner):
         self._folder.cleanup()
 
 
-def runner() -> Fresh | Server:
-    """What many cases are measured by."""
-    return Server() if hasattr(os, "fork") else Fresh()
+def runner(several: bool = False) -> Fresh | Server:
+    """What many cases are measured by. several: of each source."""
+    return Server(several) if hasattr(os, "fork") else Fresh()
 
 
 def measure_all(

@@ -295,7 +295,7 @@ def _of_program(a: argparse.Namespace, program: list[str], command: list[str]) -
 
 
 def _found(a: argparse.Namespace, spec: str, name: str, command: list[str], least: dict[str, int]) -> Advice:
-    with contextlib.closing(process.runner()) as runner:
+    with contextlib.closing(process.runner(several=True)) as runner:
         return advise(Trials(spec, name, command, runner), a.runs, least)
 
 

@@ -66,7 +66,7 @@ class Recorder:
             self._done.add(case["recording"])
         free: queue.SimpleQueue[process.Fresh | process.Server] = queue.SimpleQueue()
         while len(self._runners) < min(self._jobs, len(cases)):
-            self._runners.append(process.runner())
+            self._runners.append(process.runner(several=True))
         for runner in self._runners:
             free.put(runner)
         with progress.Progress(len(cases)) as bar:
