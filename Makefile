@@ -17,6 +17,7 @@
 # make truth-xmem  xMem's measured training peaks and four estimators, beside a pretend GPU with torch 2.6.0
 # make truth-finetune  programs of fine-tuning libraries on a pretend GPU: which work, and their peaks (PROGRAMS="qlora trl_sft"); fetches 6 GB
 # make truth-frameworks  programs of distributed training's frameworks, their ranks alone and under their launchers (PROGRAMS="titan deepspeed_train"); fetches 6 GB
+# make truth-fit  the answers of memshim fit beside runs of every batch around them (PROGRAMS="gpt2 lora finders"); hours for all, fetches 4 GB
 # make truth-releases  predictions beside each PyTorch from 2.6 to 2.15, as a table (RELEASES="2.7.1 2.8.0")
 # make truth-pretend  predictions against PyTorch on pretend GPUs, for all of torchvision's models: hours (CATALOG=timm ORACLE=DIR DEVICES="--device t4")
 # make release  memshim's source distribution and wheels for every system into dist/, each tried in a fresh environment
@@ -37,7 +38,7 @@ RACE := ./engine/program ./engine/internal/once ./internal/cli ./assert ./cudame
 RACE_ENGINE := ^Test(Invariants|Judge|TrainingSteps|ARunIsMadeOnce)
 RACE_COMMAND := ^TestScript$$/^(against|baseline|check|init|update|verify)$$|^TestVerify|^TestInterrupted
 
-.PHONY: test help lint-python go fmt vet tidy staticcheck workflows files prose unit hostile race goldens formats python probe recordings test-python test-compat test-pretend test-serve examples-python check workspace workspace-current examples fuzz bench bench-python scale mutants mutants-python truth truth-finetune truth-frameworks truth-releases truth-xmem release clean
+.PHONY: test help lint-python go fmt vet tidy staticcheck workflows files prose unit hostile race goldens formats python probe recordings test-python test-compat test-pretend test-serve examples-python check workspace workspace-current examples fuzz bench bench-python scale mutants mutants-python truth truth-finetune truth-fit truth-frameworks truth-releases truth-xmem release clean
 
 test: go lint-python prose hostile race formats python probe recordings workspace-current test-python examples-python
 
@@ -241,6 +242,16 @@ truth-frameworks: $(FRAMEWORKS)/.stamp
 $(FRAMEWORKS)/.stamp: .ci/requirements-frameworks.txt
 	[ -x $(FRAMEWORKS)/bin/python ] || $(PYTHON) -m venv $(FRAMEWORKS)
 	$(FRAMEWORKS)/bin/python -m pip install --quiet --disable-pip-version-check -r .ci/requirements-frameworks.txt
+	touch $@
+
+# Models whose largest batch is searched, in a separate environment.
+FIT := .venv-fit
+truth-fit: $(FIT)/.stamp
+	PYTHONPATH=pyshim/tools $(FIT)/bin/python -m truth fit $(PROGRAMS)
+
+$(FIT)/.stamp: .ci/requirements-fit.txt
+	[ -x $(FIT)/bin/python ] || $(PYTHON) -m venv $(FIT)
+	$(FIT)/bin/python -m pip install --quiet --disable-pip-version-check -r .ci/requirements-fit.txt
 	touch $@
 
 # Programs of bitsandbytes, peft, trl, torchao, liger and transformers' Trainer, in a separate environment.

@@ -69,6 +69,11 @@ VERBS = {
         "[--on DEVICE] [--world N] [NAME…]",
         "(which programs of distributed training's frameworks work and what their ranks take)",
     ),
+    "fit": Verb(
+        "truth_fit.py",
+        "[--on CARD] [NAME…] [finders]",
+        "(the largest batch that memshim fit finds beside runs of every batch around it)",
+    ),
     "measured": Verb("measured.py", "[SET…]", "(published peaks of real GPUs beside a pretend GPU's)"),
     "ranks": Verb(
         "truth_ranks.py", "[--world N] [STRATEGY…]", "(each rank alone beside real processes event by event)"

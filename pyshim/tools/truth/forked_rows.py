@@ -42,12 +42,15 @@ def environment(gpu: str, without: Iterable[str]) -> dict[str, str]:
         os.environ.update(kept)
 
 
-def results(file: str, rows: Iterable[Row], without: Iterable[str] = ()) -> Iterator[tuple[Row, dict[str, Any]]]:
-    """Each row with its result; file --serve serves them. A row's gpu is a device of memspec."""
+def results(
+    file: str, rows: Iterable[Row], without: Iterable[str] = (), arguments: Iterable[str] = ()
+) -> Iterator[tuple[Row, dict[str, Any]]]:
+    """Each row with its result; file --serve, with these arguments, serves them. A row's gpu is a
+    device of memspec."""
     rows = list(rows)
     for gpu in dict.fromkeys(r["gpu"] for r in rows):
         p = subprocess.Popen(
-            [sys.executable, file, "--serve"],
+            [sys.executable, file, "--serve", *arguments],
             env=environment(gpu, without),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
