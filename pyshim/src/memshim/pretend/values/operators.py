@@ -24,6 +24,17 @@ if TYPE_CHECKING:
 MOST_CALLS = 4096  # of an operator, that are remembered to give zeros of zeros
 
 
+def defined(result: Any) -> Any:
+    """An operator's result with an empty tensor for each that is undefined in a list of it."""
+    if isinstance(result, tuple):
+        return tuple(map(defined, result))
+    if not isinstance(result, list) or all(t is not None for t in result):
+        return result
+    like = next((t for t in result if t is not None), None)
+    empty = torch.empty(0) if like is None else like.new_empty(0)
+    return [empty if t is None else t for t in result]
+
+
 class Operator(Reading):
     """What is known of one overload, and its kernel."""
 
@@ -106,6 +117,8 @@ class Operator(Reading):
             self.kernel = partial(self.choosing, self.kernel)
         if self.name in PLANNED:
             self.kernel = values.unplanned.guarded(self.name, self.kernel)
+        if any(isinstance(r.type, torch.ListType) for r in schema.returns):
+            self.kernel = partial(self.listed, self.kernel)
 
     # ---- running CUDA's kernel ----
 
@@ -140,6 +153,16 @@ class Operator(Reading):
             with C._ExcludeDispatchKeyGuard(OWN):
                 return self.redispatch(keyset, *args, **kwargs)
         return self.redispatch(keyset, *args, **kwargs)
+
+    def listed(
+        self, kernel: Callable[..., Any], keyset: C.DispatchKeySet, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """What a kernel returns with lists in it. PyTorch takes no None in a list from Python: there an
+        undefined tensor becomes one without elements. FlashAttention 3 has such for parts that it did
+        not split off."""
+        result = kernel(keyset, args, kwargs)
+        with C._ExcludeDispatchKeyGuard(ABOVE):
+            return defined(result)
 
     def anywhere(self, keyset: C.DispatchKeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Of an operator that writes to memory of other processes: nothing is known after it."""
