@@ -36,7 +36,8 @@ exist; python -m memshim fit makes the others, few of them, and names smaller va
 and that do not fit.
 
 With --world-size: the fewest GPUs on which a case with ranks: fits. Parts of a node are tried, then
-whole nodes (nproc_per_node:, else 8). Two on each side of the answer are run, too.
+whole nodes (nproc_per_node:, else 8). Two on each side of the answer are run, too. Of an engine
+(serve:) it is the smallest --tensor-parallel-size, up to 16.
 
 With --devices all: the largest value on every card that memspec knows, the least memory first.
 The case's budgets count there, too. Of a case with a source: cards of the same chip share their

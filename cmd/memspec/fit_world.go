@@ -24,6 +24,9 @@ const (
 	// nodeSize is how many ranks of a larger world a node has where nothing states it, as memshim run has it.
 	nodeSize = 8
 	maxWorld = 1 << 20
+	// mostServing is how many pretend GPUs an engine that serves a model may have.
+	mostServing = 16
+	tensorFlag  = "--tensor-parallel-size"
 )
 
 var worldRange = regexp.MustCompile(`^([0-9]{1,7})\.\.([0-9]{1,7})$`)
@@ -35,7 +38,7 @@ type fitWorld struct{ text string }
 func newFitWorld(cmd *cobra.Command) *fitWorld {
 	w := &fitWorld{}
 	cmd.Flags().StringVar(&w.text, worldFlag, "",
-		"the fewest GPUs on which a case with ranks: fits, of `FIRST..LAST` ("+anyWorld+")")
+		"the fewest GPUs on which a case with ranks: or serve: fits, of `FIRST..LAST` ("+anyWorld+")")
 	cmd.Flags().Lookup(worldFlag).NoOptDefVal = anyWorld
 	return w
 }
@@ -74,7 +77,9 @@ func (w *fitWorld) sizes(c *spec.Case, multiple int64) ([]int64, error) {
 	if first < 1 || last < first || last > maxWorld {
 		return nil, fmt.Errorf("--world-size: got %s, want a range such as 1..64, up to %d", w.text, maxWorld)
 	}
-	if c.Program == nil || c.Program.Ranks == nil {
+	if c.Program.Serves() {
+		last = min(last, mostServing)
+	} else if c.Program == nil || c.Program.Ranks == nil {
 		return nil, fmt.Errorf("--world-size: got the case %s without ranks:, want a program with ranks: {world_size: N}",
 			c.Name)
 	}
@@ -94,17 +99,29 @@ func (w *fitWorld) sizes(c *spec.Case, multiple int64) ([]int64, error) {
 
 // nodeOf is how many ranks a node has.
 func nodeOf(c *spec.Case) int64 {
-	if n := c.Program.Ranks.NProcPerNode; n > 0 {
-		return int64(n)
+	if r := c.Program.Ranks; r != nil && r.NProcPerNode > 0 {
+		return int64(r.NProcPerNode)
 	}
 	return nodeSize
 }
 
-// inWorld is the case in another world. A world smaller than a node is a part of one.
+// inWorld is the case in another world. A world smaller than a node is a part of one. An engine that
+// serves a model takes the number of GPUs as a word, of which the last counts.
 func inWorld(c *spec.Case) suite.At {
 	return func(n int64) (spec.Case, error) {
+		if c.Program.Serves() {
+			return c.WithWords(tensorFlag, strconv.FormatInt(n, 10)), nil
+		}
 		return c.WithLines(fmt.Sprintf("ranks: {world_size: %d, nproc_per_node: %d}", n, min(n, nodeOf(c))))
 	}
+}
+
+// worldText is the world of a case in the words that state it.
+func worldText(c *spec.Case) string {
+	if p := c.Program; p.Serves() {
+		return strings.Join(p.Args[len(p.Args)-2:], " ")
+	}
+	return fmt.Sprintf("world_size: %d", c.Program.Ranks.WorldSize)
 }
 
 type fitWorldJSON struct {
@@ -123,8 +140,8 @@ func (j *fitJSON) searchWorld(cmd *cobra.Command, s *cli.Subject, models *suite.
 	found, err := models.Fewest(cmd.Context(), inWorld(&s.Base), sizes)
 	var missing *origin.Uncaptured
 	if errors.As(err, &missing) {
-		return &cli.Exit{Code: cli.ExitUnsure, Err: fmt.Errorf("got no recording of %s at world_size: %d (%s), want the ones that this makes: python -m memshim fit %s %s --world-size=%d..%d",
-			s.Base.Name, missing.Case.Program.Ranks.WorldSize, missing.Path, layout.ShellQuote(s.Base.Name),
+		return &cli.Exit{Code: cli.ExitUnsure, Err: fmt.Errorf("got no recording of %s at %s (%s), want the ones that this makes: python -m memshim fit %s %s --world-size=%d..%d",
+			s.Base.Name, worldText(missing.Case), missing.Path, layout.ShellQuote(s.Base.Name),
 			layout.ShellQuote(s.Base.Pos.File), sizes[0], sizes[len(sizes)-1])}
 	}
 	if err != nil {

@@ -309,6 +309,14 @@ func (s *settings) programLabel() []string {
 	return out
 }
 
+// WithWords is a case of a program with further arguments behind its own. Its name stays as it is.
+func (c *Case) WithWords(words ...string) Case {
+	out, p := *c, *c.Program
+	p.Args = append(slices.Clone(p.Args), words...)
+	out.Program = &p
+	return out
+}
+
 // Command is the program with its arguments as memshim run takes it.
 func (p *Program) Command() []string {
 	if p.Module != "" {

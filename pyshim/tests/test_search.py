@@ -173,6 +173,20 @@ def test_a_program_is_a_case_while_it_is_searched(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_an_engines_command_is_a_case_that_serves(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ["vllm", "serve", "models/tiny", "--max-model-len", "{L}"]
+    with search.of_program(["t4"], ["L=1024..8192"], words, world="1..8") as (name, options):
+        assert (name, options[1:]) == ("vllm", ["--dim", "L", "--most", "8192", "--world-size=1..8"])
+        model = json.loads((tmp_path / options[0]).read_text())["models"]["vllm"]
+        assert model == {"device": "t4", "serve": words, "args": [], "dims": {"L": 1024}, "budget": {}}
+    with (
+        pytest.raises(search.Unusable, match="got --nproc-per-node beside vllm, want it without"),
+        search.of_program(["t4"], [], words, nproc_per_node=4),
+    ):
+        pass
+
+
 def test_the_largest_size_of_a_source_is_that_of_its_runs(tmp_path, monkeypatch, capfd):
     if why := pretended.missing():
         pytest.skip(why)

@@ -35,6 +35,7 @@ from memshim.workspace.answers import Queried
 VARIED = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(\d+)(?:\.\.(\d+))?")
 RECORDINGS = 400  # that one search may ask for
 WORLD = "--world-size"
+ENGINE = "vllm"  # the first word of an engine's command
 
 
 class Unusable(ValueError):
@@ -199,10 +200,18 @@ def of_program(
             options += ["--most", str(most)]
     model: dict[str, Any] = {"device": on[0], "args": program[1:], "dims": dims, "budget": {}}
     if world is not None:
+        options.append(f"{WORLD}={world}" if world else WORLD)
+    if program[0] == ENGINE:
+        if nproc_per_node:
+            raise Unusable(f"got --nproc-per-node beside {ENGINE}, want it without")
+        model |= {"serve": program, "args": []}
+    elif program[0] == "-m":
+        model |= {"module": program[1], "args": program[2:]}
+    else:
+        model["program"] = program[0]
+    if world is not None and program[0] != ENGINE:
         ranks = {"nproc_per_node": nproc_per_node} if nproc_per_node else {}
         model["ranks"] = {"world_size": nproc_per_node or 1, **ranks}  # any: each that is tried replaces it
-        options.append(f"{WORLD}={world}" if world else WORLD)
-    model |= {"module": program[1], "args": program[2:]} if program[0] == "-m" else {"program": program[0]}
     name = os.path.basename(model.get("module") or program[0]).removesuffix(".py")
     with tempfile.NamedTemporaryFile("w", prefix=".memspec-fit-", suffix=".yaml", dir=".", encoding="utf-8") as f:
         json.dump({"version": 1, "models": {name: model}}, f)  # JSON is YAML
@@ -253,6 +262,11 @@ cuDNN of the release of torch is installed. For any program, with {{N}} in its a
 The fewest GPUs for a program that runs under torchrun:
 
   python -m memshim fit --on DEVICE --world-size 1..64 [--nproc-per-node 8] -- train.py
+
+An engine that serves a model, its requests, its lengths, and its fewest GPUs (tensor parallelism):
+
+  python -m memshim fit --on DEVICE --vary L=1024..65536 -- vllm serve MODEL --max-model-len {{L}}
+  python -m memshim fit --on DEVICE --world-size 1..8 -- vllm serve MODEL
 
 --jobs N runs N sizes at a time, where several are wanted."""
 
