@@ -47,6 +47,8 @@ func (e *expression) findCalls(x python.Expr) error {
 		parts = []python.Expr{x.Then, x.Test, x.Else}
 	case *python.Subscript:
 		parts = []python.Expr{x.Index}
+	case *python.List:
+		parts = x.Elems
 	}
 	for _, part := range parts {
 		if err := e.findCalls(part); err != nil {
