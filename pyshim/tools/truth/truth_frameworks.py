@@ -93,15 +93,21 @@ def works(found: dict[str, Any], ranks: list[dict[str, Any]]) -> bool:
     return not any(r["exit"] for r in found.get("ranks") or [found]) and sum(r["reserved"] > 0 for r in ranks) >= COUNT
 
 
-def run(row: Row, how: str, device: str, world: int) -> Result:
+class Ran(NamedTuple):
+    report: dict[str, Any]  # memshim run's, as JSON
+    printed: str
+    seconds: float  # of the processor
+
+
+def report_of(options: list[str], device: str, limit: int) -> Ran | None:
+    """What memshim run says of a program of PROGRAMS; None where it does not end within so many seconds."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         paths = [str(HERE / "finetune"), *filter(None, [os.environ.get("PYTHONPATH")])]
         try:
             p = subprocess.run(
-                [sys.executable, "-m", "memshim", "run", "--on", device, "--json", str(report)]
-                + command(row, how, world),
+                [sys.executable, "-m", "memshim", "run", "--on", device, "--json", str(report), *options],
                 env=os.environ
                 | {
                     "TMPDIR": folder,
@@ -116,22 +122,29 @@ def run(row: Row, how: str, device: str, world: int) -> Result:
                 stderr=subprocess.STDOUT,
                 text=True,
                 errors="replace",
-                timeout=LIMIT,
+                timeout=limit,
             )
         except subprocess.TimeoutExpired:
-            return Result(False, f"no end within {LIMIT} s", 0, 0, 0)
+            return None
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         if os.environ.get("MEMSPEC_TRUTH_LOG"):
-            print(f"== {row.program} {' '.join(row.arguments)} {how}\n{p.stdout}", file=sys.stderr, flush=True)
-        found: dict[str, Any] = json.loads(report.read_text()) if report.exists() else {"exit": 1, "processes": []}
-        ranks = found.get("ranks") or [d for p in found["processes"] for d in p["devices"]]
-        return Result(
-            works(found, ranks),
-            last_line(re.sub(r"^\[rank\d+\]: ?", "", p.stdout, flags=re.MULTILINE)),
-            max((r["allocated"] for r in ranks), default=0),
-            max((r["reserved"] for r in ranks), default=0),
-            after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
-        )
+            print(f"== {' '.join(options)}\n{p.stdout}", file=sys.stderr, flush=True)
+        found = json.loads(report.read_text()) if report.exists() else {"exit": 1, "processes": []}
+        return Ran(found, p.stdout, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+
+
+def run(row: Row, how: str, device: str, world: int) -> Result:
+    ran = report_of(command(row, how, world), device, LIMIT)
+    if ran is None:
+        return Result(False, f"no end within {LIMIT} s", 0, 0, 0)
+    ranks = ran.report.get("ranks") or [d for p in ran.report["processes"] for d in p["devices"]]
+    return Result(
+        works(ran.report, ranks),
+        last_line(re.sub(r"^\[rank\d+\]: ?", "", ran.printed, flags=re.MULTILINE)),
+        max((r["allocated"] for r in ranks), default=0),
+        max((r["reserved"] for r in ranks), default=0),
+        ran.seconds,
+    )
 
 
 def main() -> int:
