@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import warm
+
 from memshim import pretend
 
 ROOT = Path(__file__).parents[2]
@@ -32,12 +34,7 @@ def run(
     code: str, *arguments: str, device: str = "rtx-4090", variables: dict[str, str] | None = None, **options: Any
 ) -> subprocess.CompletedProcess:
     """Python on a pretend GPU, with variables of its environment."""
-    return subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        env=environment(device, **options) | (variables or {}),
-        capture_output=True,
-        text=True,
-    )
+    return warm.run([sys.executable, "-c", code, *arguments], env=environment(device, **options) | (variables or {}))
 
 
 if __name__ == "__main__":  # python pyshim/tests/pretended.py ARGUMENTS OF PYTEST

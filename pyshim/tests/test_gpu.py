@@ -1,12 +1,12 @@
 """What is in gpu/ runs on a pretend GPU: a separate process for each file, since the device is
 there before torch is imported."""
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pretended
 import pytest
+import warm
 
 FILES = sorted((Path(__file__).parent / "gpu").glob("test_*.py"))
 
@@ -19,11 +19,8 @@ def test_on_a_pretend_gpu(file):
     environment = pretended.environment()
     for name in [n for n in environment if n.startswith("PYTEST_")]:
         del environment[name]
-    p = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(file)],
-        env=environment,
-        capture_output=True,
-        text=True,
+    p = warm.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(file)], env=environment, timeout=600
     )
     if p.returncode:
         pytest.fail(

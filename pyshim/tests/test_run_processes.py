@@ -68,7 +68,7 @@ def test_whatever_ends_a_process(tmp_path):
     """Forked children that use CUDA, and the program itself: by os._exit, C's exit, signals,
     sys.exit, and as multiprocessing ends them."""
     (tmp_path / "ends.py").write_text(ENDS)
-    p = run("--on", "t4", "--json", "out.json", "--record", "ends.rec", "--", "ends.py", cwd=tmp_path, spares=0)
+    p = run("--on", "t4", "--json", "out.json", "--record", "ends.rec", "--", "ends.py", cwd=tmp_path, generations=0)
     assert p.returncode == 128 + signal.SIGTERM, p.stderr
     found = json.loads((tmp_path / "out.json").read_text())
     assert found["fits"] is None and found["exact"] is False
@@ -169,7 +169,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512))  # a report takes more
 
 def test_a_process_that_cannot_write_its_report_is_undecided(tmp_path):
     (tmp_path / "full.py").write_text(LOST)
-    p = run("--on", "t4", "--json", "out.json", "--", "full.py", cwd=tmp_path, spares=0)
+    p = run("--on", "t4", "--json", "out.json", "--", "full.py", cwd=tmp_path)
     assert p.returncode == 3, p.stderr
     (found,) = json.loads((tmp_path / "out.json").read_text())["processes"]
     assert (found["ended"], found["failed"], found["exact"]) == ("no report", True, False)

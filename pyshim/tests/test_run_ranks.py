@@ -140,7 +140,7 @@ def test_a_schedulers_variables_without_a_launcher(tmp_path):
     """One process that would wait for others which nobody starts ends with an error."""
     (tmp_path / "train.py").write_text("import torch.distributed as dist\ndist.init_process_group('nccl')\n")
     scheduled = {"RANK": "0", "WORLD_SIZE": "8", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29511"}
-    p = run("--", "train.py", cwd=tmp_path, env=os.environ | scheduled)
+    p = run("--", "train.py", cwd=tmp_path, env=os.environ | scheduled, generations=1)
     assert p.returncode == 1 and "want memshim run --world-size 8 -- …" in p.stderr
 
 

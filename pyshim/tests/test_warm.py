@@ -1,7 +1,6 @@
 """A command that is forked from a process with torch loaded is what a fresh one is."""
 
 import json
-import os
 import subprocess
 import sys
 
@@ -78,11 +77,81 @@ def test_a_program_takes_too_long(tmp_path, environment):
     assert p.stdout == "1\n", "the next is run"
 
 
+LOADED = "print('libtorch_cpu' in open('/proc/self/maps').read(), flush=True)"
+
+
 def test_what_a_forked_program_cannot_have(tmp_path, environment):
     """A variable that is read when torch is loaded, and an option of Python's: a process is started."""
-    parent = "import os; print(os.getppid())"
-    command = [sys.executable, "-c", parent]
+    command = [sys.executable, "-c", LOADED]
     variable = warm.run(command, tmp_path, environment | {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"})
-    option = warm.run([sys.executable, "-I", "-c", parent], tmp_path, environment)
-    assert variable.stdout == option.stdout == f"{os.getpid()}\n"
-    assert warm.run(command, tmp_path, environment).stdout != f"{os.getpid()}\n"
+    option = warm.run([sys.executable, "-I", "-c", LOADED], tmp_path, environment)
+    assert variable.stdout == option.stdout == "False\n"
+    assert warm.run(command, tmp_path, environment).stdout == "True\n"
+
+
+STARTS = f"""
+import os, subprocess, sys
+from concurrent.futures import ThreadPoolExecutor
+def start(i):
+    return subprocess.run([sys.executable, "-c", {LOADED!r}], stdout=subprocess.PIPE).stdout
+with ThreadPoolExecutor(3) as pool:
+    print(set(pool.map(start, range(6))))
+"""
+
+
+def test_programs_that_a_program_starts_are_forked_too(tmp_path, environment):
+    """Several at a time, as from threads."""
+    p = warm.run([sys.executable, "-c", STARTS], tmp_path, environment)
+    assert p.stdout == "{b'True\\n'}\n", p.stderr
+
+
+PLACES = """
+import os, subprocess, sys
+child = '''
+import os, sys, torch
+print(os.getppid() == int(sys.argv[1]), os.getpgrp() == int(sys.argv[2]), os.getsid(0) == int(sys.argv[3]),
+      torch.get_num_threads(), sys.stdout.errors, sys.path[0], sys.flags.safe_path)
+os._exit(5)
+'''
+for session in (False, True):
+    words = [sys.executable, "-u", "-c", child, *map(str, (os.getpid(), os.getpgrp(), os.getsid(0)))]
+    environ = os.environ | {"OMP_NUM_THREADS": "1", "TORCHELASTIC_RUN_ID": "a", "PYTHONIOENCODING": "ascii:replace"}
+    print(subprocess.run(words, env=environ, start_new_session=session).returncode, flush=True)
+"""
+
+
+def test_the_place_of_a_program_that_a_program_starts(tmp_path, environment):
+    """Its parent, group and session, and variables that torchrun sets."""
+    command = [sys.executable, "-c", PLACES]
+    found, expected = (run(command, tmp_path, environment) for run in (warm.run, fresh))
+    assert (found.stdout, found.returncode) == (expected.stdout, 0), found.stderr
+
+
+SPAWNS = """
+import multiprocessing
+def child(queue):
+    queue.put('libtorch_cpu' in open('/proc/self/maps').read())
+if __name__ == "__main__":
+    spawn = multiprocessing.get_context("spawn")
+    queue = spawn.Queue()
+    p = spawn.Process(target=child, args=(queue,))
+    p.start()
+    print(queue.get(), flush=True)
+    p.join()
+    print(p.exitcode, flush=True)
+"""
+
+
+def test_processes_that_multiprocessing_spawns_are_forked_too(tmp_path, environment):
+    (tmp_path / "spawns.py").write_text(SPAWNS)
+    p = warm.run([sys.executable, "spawns.py"], tmp_path, environment)
+    assert p.stdout == "True\n0\n", p.stderr
+
+
+def test_programs_of_this_process_are_forked_where_that_is_asked_for(tmp_path, environment):
+    def loaded():
+        return fresh([sys.executable, "-c", LOADED], tmp_path, environment).stdout
+
+    with warm.programs():
+        assert loaded() == "True\n"
+    assert loaded() == "False\n"

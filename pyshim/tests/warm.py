@@ -1,11 +1,13 @@
 """Python commands that tests run: each is forked from a process that has imported torch
-(warm_server.py), which takes milliseconds where the import takes seconds. run stands for
-subprocess.run([sys.executable, ...]).
+(warm_server.py), which takes milliseconds where the import takes seconds; and so are the Python
+programs that a command starts. run stands for subprocess.run([sys.executable, ...]); within
+programs() whatever is started by subprocess is forked.
 
 A forked command has its own arguments, environment, working folder, streams and __main__, runs
 sitecustomize and imports torch, whose modules come from memory. What a test about the start itself
 needs and this is not: another hash seed, Python's options, variables that are read before Python's
-first line. Such a test starts a process. Where the environment has a variable that is read when torch is
+first line, and that it has no child but those that it started: the process that forks for it is one.
+Such a test starts a process. Where the environment has a variable that is read when torch is
 loaded, run starts one too."""
 
 from __future__ import annotations
@@ -16,14 +18,14 @@ import functools
 import importlib.util
 import marshal
 import os
-import pickle
-import signal
 import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import warm_server
 from warm_server import early
 
 from memshim import pretend
@@ -46,47 +48,7 @@ class Server:
             [sys.executable, str(program), str(theirs.fileno())], env=environ, pass_fds=[theirs.fileno()]
         )
         theirs.close()
-
-    def run(
-        self,
-        arguments: list[str],
-        folder: str,
-        environ: dict[str, str],
-        text: str | None,
-        timeout: float | None,
-        spares: int,
-    ) -> tuple[int, str, str]:
-        """The exit status of a command, and what it printed."""
-        request = {
-            "arguments": arguments,
-            "environment": environ,
-            "folder": folder,
-            "numbers": [0, 1, 2],
-            "before": None,
-            "session": False,
-            "spares": spares,
-        }
-        with contextlib.ExitStack() as stack:
-            given, out, err = (stack.enter_context(tempfile.TemporaryFile("w+")) for _ in range(3))
-            given.write(text or "")
-            given.seek(0)
-            socket.send_fds(self._connection, [pickle.dumps(request)], [given.fileno(), out.fileno(), err.fileno()])
-            pid = self._answer(None)
-            try:
-                status = self._answer(timeout)
-            except TimeoutError:
-                os.kill(pid, signal.SIGKILL)
-                self._answer(None)
-                raise subprocess.TimeoutExpired([sys.executable, *arguments], timeout or 0) from None
-            for stream in (out, err):
-                stream.seek(0)
-            return status, out.read(), err.read()
-
-    def _answer(self, timeout: float | None) -> int:
-        self._connection.settimeout(timeout)
-        answer = self._connection.recv(64)
-        assert answer, f"the process that forks ended: {self._p.wait()}"
-        return int(answer)
+        self.programs = warm_server.Programs(self._connection)
 
     def close(self) -> None:
         self._connection.close()
@@ -107,6 +69,38 @@ def fixed(pretending: bool) -> dict[str, str]:
     return early(os.environ | (pretend.environment("t4") if pretending else {}))
 
 
+def find(words: list[str], environ: Mapping[str, str]) -> warm_server.Programs | None:
+    """What forks a Python program, where that is asked for and can be."""
+    if not forking:
+        return None
+    front = words[:2] == ["-m", "memshim"]
+    starts = front and ("--on" in words or words[2] in ("run", "capture")) and "none" not in words
+    pretending = starts or environ.get("LD_PRELOAD", "") != os.environ.get("LD_PRELOAD", "")
+    if not starts and early(environ) != fixed(pretending):
+        return None
+    found = server(pretending).programs
+    found.generations = forking[-1]
+    return found
+
+
+forking: list[int] = []  # while the programs that this process starts are forked, how many generations of theirs are
+# A process that is forked itself starts forked programs already.
+if not hasattr(subprocess.Popen._execute_child, "forks"):
+    warm_server.fork_programs(find)
+
+
+@contextlib.contextmanager
+def programs(generations: int = 9) -> Iterator[None]:
+    """Within it the Python programs that this process starts are forked, whoever starts them.
+    generations: how many generations of programs that those start are forked too; a program whose
+    programs are has one child more."""
+    forking.append(generations)
+    try:
+        yield
+    finally:
+        forking.pop()
+
+
 def run(
     command: list[str],
     cwd: str | os.PathLike[str] = ".",
@@ -114,24 +108,19 @@ def run(
     input: str | None = None,
     timeout: float | None = 300,
     check: bool = False,
-    spares: int | None = None,
+    generations: int = 9,
 ) -> subprocess.CompletedProcess[str]:
-    """What subprocess.run gives of a Python command, with what it printed as text. spares: how many
-    Python programs of the command itself are forked too, those that it starts first (1 of
-    memshim's)."""
+    """What subprocess.run gives of a Python command, with what it printed as text. generations: as
+    of programs."""
     assert command[0] == sys.executable
-    words, environ = [*map(str, command[1:])], dict(os.environ if env is None else env)
-    front = words[:2] == ["-m", "memshim"]
-    starts = front and ("--on" in words or words[2] == "run") and "none" not in words
-    pretending = starts or environ.get("LD_PRELOAD", "") != os.environ.get("LD_PRELOAD", "")
-    if words[0].startswith("-") and words[0] not in ("-c", "-m") or not starts and early(environ) != fixed(pretending):
-        p = subprocess.run(command, cwd=cwd, env=env, input=input, timeout=timeout, capture_output=True, text=True)
-    else:
-        if spares is None:
-            spares = 4 if "--check-values" in words else 1 if front else 0
-        p = subprocess.CompletedProcess(
-            command, *server(pretending).run(words, os.path.abspath(cwd), environ, input, timeout, spares)
+    with programs(generations):
+        return subprocess.run(
+            [*map(str, command)],
+            cwd=cwd,
+            env=env,
+            input=input or "",
+            timeout=timeout,
+            check=check,
+            capture_output=True,
+            text=True,
         )
-    if check:
-        p.check_returncode()
-    return p

@@ -1,17 +1,22 @@
 """A Python process that has imported torch and forks another for each command that it is asked to
 run: the command finds torch, torch._dynamo and what they import at hand, and imports each of them
-in a few milliseconds. warm.py starts it and says what holds.
+in a few milliseconds; Python programs that the command starts are forked too. warm.py starts it and
+says what holds.
 
 Its code bears the name of runpy, whose frames are left out of stacks."""
 
 import atexit
 import contextlib
+import ctypes
+import fcntl
 import gc
 import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import io
 import json
+import multiprocessing.util
 import os
 import pickle
 import signal
@@ -19,6 +24,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 import types
 import weakref
 
@@ -26,12 +32,19 @@ LARGEST = 1 << 20  # bytes of a request
 # read when torch or Python starts, or by what torch loads: a command for which one differs is not forked
 EARLY = ("LD_", "TORCH", "PYTORCH", "CUDA", "CUDNN", "CUBLAS", "OMP_", "MKL_", "KMP_", "NCCL_", "TRITON", "PYTHON")
 LATE = {"PYTHONPATH", "CUDA_VISIBLE_DEVICES", "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"}
+LATE |= {"PYTHONIOENCODING", "OMP_NUM_THREADS"}  # read_late
+LATE_TOO = ("TORCHELASTIC_", "TORCH_NCCL_")  # when process groups are made
+HIDES = ["-P", "-X", "memshim-shown"]  # memshim.workdir.module
+SAME = {*subprocess._args_from_interpreter_flags(), "-u"}  # of this process; and one that become does
+PR_SET_CHILD_SUBREAPER, PR_GET_CHILD_SUBREAPER = 36, 37  # linux/prctl.h
+PRCTL, NOUGHT = ctypes.CDLL(None).prctl, ctypes.c_ulong(0)
+SHELF = None  # of this process, once it is loaded
 PIPES = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")  # as subprocess has them
 
 
 def early(environ):
     """The variables that must be those of this process."""
-    return {n: v for n, v in environ.items() if n.startswith(EARLY) and n not in LATE}
+    return {n: v for n, v in environ.items() if n.startswith(EARLY) and n not in LATE and not n.startswith(LATE_TOO)}
 
 
 class Loader(importlib.abc.Loader):
@@ -82,6 +95,8 @@ class Shelf(importlib.abc.MetaPathFinder):
                 spec = getattr(module, "__spec__", None)
                 if type(module) is not types.ModuleType or spec is None or spec.name != name:
                     continue
+                if name.rpartition(".")[2].startswith("test_"):  # which pytest would load itself
+                    continue
                 self.modules[name] = module, spec, getattr(module, "__loader__", None)
         for group in self.groups:
             for name in group:
@@ -130,19 +145,34 @@ def receive(connection):
     return (pickle.loads(data), fds) if data else (None, fds)
 
 
+def read_late(environ):
+    """Do what Python and torch do when they start with these variables."""
+    if given := environ.get("PYTHONIOENCODING"):
+        encoding, _, errors = given.partition(":")
+        how = {"encoding": encoding or None, "errors": errors or None, "closefd": False}
+        sys.stdin, sys.stdout = open(0, **how), open(1, "w", **how)
+    if threads := environ.get("OMP_NUM_THREADS"):
+        SHELF.modules["torch"][0].set_num_threads(int(threads))
+
+
 def become(request, fds):
     """Make this process what `python ARGUMENTS` would be at its start. The code to run, and its
     globals."""
-    for number, fd in zip(request["numbers"], fds):
-        os.dup2(fd, number)
+    above = max(*fds, *request["numbers"]) + 1
+    moved = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, above) for fd in fds]
     for fd in fds:
-        if fd not in request["numbers"]:
-            os.close(fd)
+        os.close(fd)
+    for number, fd in zip(request["numbers"], moved):
+        os.dup2(fd, number)
+        os.close(fd)
     os.chdir(request["folder"])
     os.environ.clear()
     os.environ.update(request["environment"])
-    if request["session"]:
-        os.setsid()
+    read_late(os.environ)
+    if request["unbuffered"]:
+        out = sys.stdout
+        raw = open(1, "wb", 0, closefd=False)
+        sys.stdout = io.TextIOWrapper(raw, encoding=out.encoding, errors=out.errors, write_through=True)
     arguments = request["arguments"]
     sys.orig_argv = [sys.orig_argv[0], *arguments]
     sys.path[:] = dict.fromkeys([*filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)), *INSTALLED])
@@ -179,58 +209,66 @@ def become(request, fds):
         return compile(f.read(), script, "exec"), main.__dict__
 
 
-def spare(connection):
-    """In a process that may become a program that a command starts: wait for that program."""
-    request, fds = receive(connection)
-    if request is None:
-        os._exit(0)
-    connection.close()
-    return become(request, fds)
+class Programs:
+    """Starts Python programs as children of this process, each forked by the process at the other end
+    of a connection. generations: how many of the programs that those start, and that these start,
+    are forked."""
+
+    generations = 9
+
+    def __init__(self, connection):
+        self.connection, self.lock, self.process = connection, threading.Lock(), os.getpid()
+
+    def start(self, request, fds):
+        """The process id of the program of a request, which has these file descriptors."""
+        before = ctypes.c_int()
+        with self.lock:
+            PRCTL(PR_GET_CHILD_SUBREAPER, ctypes.byref(before), NOUGHT, NOUGHT, NOUGHT)
+            PRCTL(PR_SET_CHILD_SUBREAPER, ctypes.c_ulong(1), NOUGHT, NOUGHT, NOUGHT)
+            try:
+                socket.send_fds(self.connection, [pickle.dumps(request)], fds)
+                answer = self.connection.recv(64)
+            finally:
+                PRCTL(PR_SET_CHILD_SUBREAPER, ctypes.c_ulong(before.value), NOUGHT, NOUGHT, NOUGHT)
+        assert answer, "the process that forks programs ended"
+        return json.loads(answer)
 
 
-def split(count):
-    """Fork so many spare children. Their connections and process ids in the parent; in a child,
-    the code that it is to run."""
-    children = []
-    for _ in range(count):
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        pid = os.fork()
-        if pid == 0:
-            ours.close()
-            for connection, _ in children:
-                connection.close()
-            return None, spare(theirs)
-        theirs.close()
-        children.append((ours, pid))
-    return children, None
-
-
-def hand_over(children):
-    """Python programs that this process starts are its spare children, while there are any."""
-    me, execute, execve = os.getpid(), subprocess.Popen._execute_child, os.execve
+def fork_programs(find):
+    """Python programs that this process starts from here on are forked. find: the Programs that start
+    one, by its arguments and environment; None for one that is started as ever."""
+    execute, execve = subprocess.Popen._execute_child, os.execve
 
     def give(arguments, environ, folder, numbers, fds, before=None, session=False):
-        """The process id of a program that a spare child is now; None where it cannot be."""
-        arguments = [os.fspath(a) for a in arguments]
-        fits = children and os.getpid() == me and arguments[:1] == [sys.executable] and len(arguments) > 1
-        if not fits or early(environ) != EARLIEST:
+        """The process id of a program that is forked; None where it cannot be."""
+        arguments = [os.fsdecode(a) for a in arguments]
+        if arguments[:1] != [sys.executable] or not os.path.isdir(folder or "."):
             return None
-        if arguments[1].startswith("-") and arguments[1] not in ("-c", "-m"):
+        words = arguments[1:]
+        if words[:3] == HIDES:  # memshim does the same without them
+            words = words[3:]
+        unbuffered = False
+        while words and words[0] in SAME:
+            unbuffered = unbuffered or words[0] == "-u"
+            words = words[1:]
+        if not words or words[0].startswith("-") and words[0] not in ("-c", "-m"):
             return None
         if isinstance(before, types.FunctionType) or before is not None and not hasattr(before, "func"):
             return None
-        connection, pid = children.pop(0)
+        programs = find(words, environ)
+        if programs is None or programs.process != os.getpid():
+            return None
         request = {
-            "arguments": arguments[1:],
+            "arguments": words,
             "environment": dict(environ),
             "folder": os.path.abspath(folder or "."),
             "numbers": numbers,
             "before": before and pickle.dumps((before.func, before.args)),
             "session": session,
+            "generations": programs.generations,
+            "unbuffered": unbuffered,
         }
-        socket.send_fds(connection, [pickle.dumps(request)], fds)
-        connection.close()
-        return pid
+        return programs.start(request, fds)
 
     def started(self, *arguments):
         names = execute.__code__.co_varnames[1 : execute.__code__.co_argcount]
@@ -239,7 +277,7 @@ def hand_over(children):
         streams = [(0, a["p2cread"]), (1, a["c2pwrite"]), (2, a["errwrite"])]
         fds = [number if fd == -1 else fd for number, fd in streams]
         pid = None
-        if plain:
+        if plain and a.get("process_group", -1) == -1:
             sys.stdout.flush()
             session = a.get("start_new_session", False)
             environ = a["env"] if a["env"] is not None else os.environ
@@ -261,30 +299,58 @@ def hand_over(children):
             os.kill(os.getpid(), -code)
         os._exit(code)
 
+    def spawned(path, arguments, passed):
+        """As multiprocessing starts a process."""
+        pid = give([path, *arguments[1:]], os.environ, None, [0, 1, 2, *passed], [0, 1, 2, *passed])
+        return spawn(path, arguments, passed) if pid is None else pid
+
+    started.forks = True
+    spawn, multiprocessing.util.spawnv_passfds = multiprocessing.util.spawnv_passfds, spawned
     subprocess.Popen._execute_child, os.execve = started, replaced
 
 
 def serve(connection):
-    """Fork for each request, and answer with the process id and how it ended. In a forked process:
-    the code that it is to run."""
+    """Fork for each request, and answer with the process id. In a forked process: the code that it
+    is to run."""
     while True:
         request, fds = receive(connection)
         if request is None:
-            sys.exit()
-        pid = os.fork()
-        if pid == 0:
-            connection.close()
-            children, code = split(request["spares"])
-            if code is None:
+            os._exit(0)
+        reading, writing = os.pipe()
+        between = os.fork()
+        if between == 0:
+            between, pid = os.getpid(), os.fork()
+            if pid:
+                os.write(writing, json.dumps(pid).encode())
+                os._exit(0)
+            for other in (connection.detach(), reading, writing):
+                os.close(other)
+            while os.getppid() == between:  # until it is a child of the process that started it
+                time.sleep(0.0002)
+            if request["session"]:
+                os.setsid()
+            if not request["generations"]:
+                return become(request, fds)
+            ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            if os.fork():  # the other one forks what the program starts
+                theirs.close()
+                signal.signal(signal.SIGINT, signal.default_int_handler)
                 code = become(request, fds)
-                if children:
-                    hand_over(children)
-            return code
-        for fd in fds:
+                programs = Programs(ours)
+                programs.generations = request["generations"] - 1
+                fork_programs(lambda words, environ: programs if early(environ) == EARLIEST else None)
+                return code
+            ours.close()
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            for fd in fds:
+                os.close(fd)
+            connection = theirs
+            continue
+        os.close(writing)
+        os.waitpid(between, 0)
+        connection.send(os.read(reading, 64))
+        for fd in (reading, *fds):
             os.close(fd)
-        connection.send(json.dumps(pid).encode())
-        _, status = os.waitpid(pid, 0)
-        connection.send(json.dumps(os.waitstatus_to_exitcode(status)).encode())
 
 
 def end(error):
@@ -313,7 +379,8 @@ def end(error):
 
 def load():
     """Import what the commands will; none of it is imported for them yet."""
-    shelf = Shelf()
+    global SHELF
+    shelf = SHELF = Shelf()
     shelf.load("numpy")
     shelf.load("torch", "numpy")
     shelf.load("torch._dynamo")
