@@ -151,7 +151,7 @@ func (d *document) cases(m modelDecl, s settings) []Case {
 		}
 		d.errorAt(m.pos, "got no budget for %s, want budget: with one of %s", m.name, names)
 	}
-	d.unusedDims(s, program)
+	d.unusedDims(s, key)
 	d.checkProgram(&m.settings, &s)
 	if program {
 		s = s.forProgram(key)
@@ -177,24 +177,28 @@ func (d *document) cases(m modelDecl, s settings) []Case {
 
 // unusedDims refuses dims of a case that nothing of it names: misspelt, they would leave the
 // model's in force unnoticed. Without inputs: they come with the artifact.
-func (d *document) unusedDims(s settings, program bool) {
-	if s.inputs == nil && !program {
+// key is the one that names a program, "" for a model that is none.
+func (d *document) unusedDims(s settings, key string) {
+	if s.inputs == nil && key == "" {
 		return
 	}
 	used := usedDims(s)
 	for _, dim := range s.dims {
 		if !slices.Contains(used, dim.name) {
-			d.errorf(dim.key, "got the dim %s, which no %s of the case names%s", dim.name, namers(program), didYouMean(dim.name, used))
+			d.errorf(dim.key, "got the dim %s, which no %s of the case names%s", dim.name, namers(key), didYouMean(dim.name, used))
 		}
 	}
 }
 
-// namers are the keys that may name a dim.
-func namers(program bool) string {
-	if program {
-		return "word of args:, text of env:, budget or assume"
+// namers are the keys that may name a dim, of a model that the key names.
+func namers(key string) string {
+	switch key {
+	case "":
+		return "input, budget or assume"
+	case "serve":
+		return "word of serve: or args:, text of env:, budget or at_least"
 	}
-	return "input, budget or assume"
+	return "word of args:, text of env:, budget or assume"
 }
 
 // usedDims are the dims that inputs, budgets, assume: and a program's arguments of a case name.
@@ -220,20 +224,20 @@ func usedDims(s settings) []string {
 
 // unusedModelDims refuses dims of a model that none of its cases names: a misspelt one would go
 // unnoticed. Without inputs: they come with the artifact.
-func (d *document) unusedModelDims(dims []dimDecl, cases []settings, program bool) {
+func (d *document) unusedModelDims(dims []dimDecl, cases []settings, key string) {
 	if len(d.errs) > 0 { // what cannot be read may name them
 		return
 	}
 	var used []string
 	for _, s := range cases {
-		if s.inputs == nil && !program {
+		if s.inputs == nil && key == "" {
 			return
 		}
 		used = append(used, usedDims(s)...)
 	}
 	for _, dim := range dims {
 		if !slices.Contains(used, dim.name) {
-			d.errorf(dim.key, "got the dim %s, which no %s of the model's cases names%s", dim.name, namers(program), didYouMean(dim.name, used))
+			d.errorf(dim.key, "got the dim %s, which no %s of the model's cases names%s", dim.name, namers(key), didYouMean(dim.name, used))
 		}
 	}
 }

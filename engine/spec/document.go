@@ -179,14 +179,14 @@ func (d *document) model(e entry, defaults settings) []Case {
 	}
 	base := own.over(defaults)
 	m := modelDecl{name: e.name, pos: d.at(e.key), settings: base}
-	_, program := own.isProgram()
+	key, program := own.isProgram()
 	if own.artifact == nil && own.source == nil && !program && !hasKeyIn(e.val, modelKeys...) {
 		d.errorf(e.key, "got the model %s without artifact:, source:, program: or serve:, want one", e.name)
 	}
 	if own.cases == nil {
 		s := settings{}.over(base)
 		out := d.cases(m, s)
-		d.unusedModelDims(base.dims, []settings{s}, program)
+		d.unusedModelDims(base.dims, []settings{s}, key)
 		return out
 	}
 	var out []Case
@@ -208,7 +208,7 @@ func (d *document) model(e entry, defaults settings) []Case {
 		}
 	}
 	if len(said) == len(items) && len(said) > 0 {
-		d.unusedModelDims(base.dims, said, program)
+		d.unusedModelDims(base.dims, said, key)
 	}
 	return out
 }

@@ -41,8 +41,28 @@ func newReader(file string, data []byte) *reader {
 	return r
 }
 
+// addedLines is added to the lines of nodes that WithLines adds to those of a file.
+const addedLines = 1 << 30
+
+// added is the name of those lines in errors: memspec check --set has them.
+const added = "--set"
+
+// markAdded adds addedLines to the lines of a node and of those in it.
+func markAdded(n *yaml.Node) {
+	if n == nil {
+		return
+	}
+	n.Line += addedLines
+	for _, in := range n.Content {
+		markAdded(in)
+	}
+}
+
 // pos is a place inside the file: a line and column that lie beyond it are moved to its edge.
 func (r *reader) pos(line, col int) Pos {
+	if line > addedLines {
+		return Pos{File: added, Line: line - addedLines, Col: max(1, col)}
+	}
 	line = max(1, min(line, len(r.lines)))
 	width := 0
 	if line <= len(r.lines) {

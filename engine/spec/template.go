@@ -44,8 +44,9 @@ func (c *Case) WithLines(lines ...string) (Case, error) {
 	}
 	d := *c.made.document
 	data := []byte(strings.Join(lines, "\n"))
-	d.reader = newReader("--set", data)
+	d.reader = newReader(added, data)
 	root := d.root(data)
+	markAdded(root)
 	if len(d.errs) > 0 {
 		return Case{}, d.errs.sorted()
 	}

@@ -27,3 +27,14 @@ func TestADimThatNothingUses(t *testing.T) {
 		assert.EqualError(t, err, want, text)
 	}
 }
+
+// The keys that may name a dim are those of the kind of model.
+func TestADimThatNoWordOfAProgramNames(t *testing.T) {
+	for model, want := range map[string]string{
+		"program: train.py": "word of args:, text of env:, budget or assume",
+		"serve: [vllm]":     "word of serve: or args:, text of env:, budget or at_least",
+	} {
+		_, err := spec.Parse("memspec.yaml", []byte("version: 1\nmodels:\n  m:\n    "+model+"\n    device: t4\n    dims: {N: 1}\n    budget: {}\n"))
+		assert.ErrorContains(t, err, "memspec.yaml:6:12: got the dim N, which no "+want+" of the model's cases names", model)
+	}
+}
