@@ -52,6 +52,10 @@ def test_the_engine_is_run_by_this_python(program, runs):
     "arguments, text",
     [
         (["--on", "t4"], "got no command, want -- vllm serve MODEL … or -- program.py"),
+        (
+            ["--on", "t4", "-o", "a.json", "--json", "./a.json", "--", "vllm", "serve", "m"],
+            "got -o and --json of one file, ./a.json, want two files",
+        ),
         (["--on", "t4", "--", "sglang", "serve"], "got sglang, want vllm, a script (.py), -m MODULE or -c CODE"),
         (["--on", "t4", "--", "no.py"], "no.py: no such file"),
         (["--on", "toaster", "--", "vllm", "serve", "m"], "got device 'toaster', want a known device"),

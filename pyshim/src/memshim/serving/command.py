@@ -86,6 +86,18 @@ def wanted(a: argparse.Namespace, arguments: list[str]) -> Wanted:
     return Wanted(program, case.device if case else a.on, a.memory, a.count, recording, a.generate)
 
 
+def check_outputs(files: dict[str, str | None]) -> None:
+    """Errors: ValueError where two of the options name one file; OSError where one cannot be written."""
+    seen: dict[str, str] = {}
+    for option, file in files.items():
+        if not file:
+            continue
+        first = seen.setdefault(os.path.realpath(file), option)
+        if first != option:
+            raise ValueError(f"got {first} and {option} of one file, {file}, want two files")
+        check_writable(file)
+
+
 def main(arguments: list[str]) -> int:
     a = parser().parse_args(arguments)
     try:
@@ -94,8 +106,7 @@ def main(arguments: list[str]) -> int:
         asked = wanted(a, arguments)
         words(asked.program)
         as_devices(asked.device, gpus(asked.program) if asked.number is None else asked.number, asked.memory)
-        for file in filter(None, (a.json, a.log, a.output)):
-            check_writable(file)  # before anything is run for it
+        check_outputs({"-o": a.output, "--json": a.json, "--log": a.log})  # before anything is run for it
         version = installed()
         if not version:
             tried = report.TRIED
