@@ -139,10 +139,12 @@ def step(row: dict[str, Any]) -> dict[str, Any]:
         inputs = {k: v.to("cuda") for k, v in inputs.items()}
         optimizer = getattr(torch.optim, p.optimizer)(model.parameters(), lr=1e-3)
 
+        def loss_of(out: Any) -> Any:
+            return out.mean() if p.loss == "mean" else getattr(out, "loss", out)
+
         def iteration() -> None:
             with precise:
-                out = model(**inputs)
-                loss = out.mean() if p.loss == "mean" else getattr(out, "loss", out)
+                loss = loss_of(model(**inputs))  # no name holds the result while the backward runs
             if scaler:
                 scaler.scale(loss).backward()
                 scaler.step(optimizer)
