@@ -10,6 +10,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// TestRecordsThatEnd before they should are errors, wherever.
+func TestRecordsThatEnd(t *testing.T) {
+	most := limits{text: 1000, header: 100, line: 50, events: 2, sites: 2, stacks: 2, frames: 2, inStacks: 5}
+	for _, text := range []string{"", "[]", "{", `{"schema":1`, `{"schema":1,`, `{"events":[`, `{"schema":1}{`} {
+		r, err := decodeRecord(strings.NewReader(text), most)
+		assert.Error(t, err, text)
+		assert.Nil(t, r, text)
+	}
+}
+
 func TestLimits(t *testing.T) {
 	most := limits{text: 1000, header: 100, line: 50, events: 2, sites: 2, stacks: 2, frames: 2, inStacks: 5}
 	rec := func(counts, rows string) string {

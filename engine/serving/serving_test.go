@@ -102,6 +102,22 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
+// TestNothingIsJudgedWithoutAFigure: each that is missing is enough.
+func TestNothingIsJudgedWithoutAFigure(t *testing.T) {
+	size := units.Bytes(1)
+	for _, c := range []struct {
+		why string
+		e   Estimate
+	}{
+		{"no length is known", Estimate{Weights: &size}},
+		{"no weights are known", Estimate{KVPerSequence: &size}},
+		{"something is not known", Estimate{Weights: &size, KVPerSequence: &size, Unknown: []string{"x"}}},
+	} {
+		c.e.judge(options(t, "l4"))
+		assert.Equal(t, Incomplete, c.e.Outcome, c.why)
+	}
+}
+
 func TestDTypes(t *testing.T) {
 	float32 := strings.Replace(qwen3, "bfloat16", "float32", 1)
 	o := options(t, "l4")
