@@ -168,9 +168,10 @@ $(COMPAT)/.stamp: .ci/requirements-compat.txt
 	$(COMPAT)/bin/python -m pip install --quiet --disable-pip-version-check -r .ci/requirements-compat.txt
 	touch $@
 
-# memshim serve with the engine itself. Not a part of make test: the environment takes 11 GB.
+# memshim serve with the engine itself. Not a part of make test: the environment takes 11 GB. A start takes one or two minutes of
+# processor time, and may take many of them where the machine is busy.
 test-serve: $(SERVE)/.stamp
-	PYTHONPATH=$(CURDIR)/pyshim/src $(SERVE)/bin/python -m pytest -q -p no:cacheprovider pyshim/tests/test_serve_vllm.py
+	PYTHONPATH=$(CURDIR)/pyshim/src $(SERVE)/bin/python -m pytest -q -p no:cacheprovider -o faulthandler_timeout=3600 pyshim/tests/test_serve_vllm.py
 
 $(SERVE)/.stamp: .ci/requirements-serve.txt
 	[ -x $(SERVE)/bin/python ] || $(PYTHON) -m venv $(SERVE)

@@ -90,6 +90,13 @@ def test_the_rows_of_generation(profiled, beside):
     )
 
 
+def test_the_guide_has_the_rows_of_an_engine_that_generated():
+    root = Path(__file__).parents[2]
+    found = json.loads((root / "testdata" / "serving" / "generated.json").read_text())  # vLLM 0.19.0, once
+    rows = [line for line in report.text(found).splitlines() if line.startswith(("  generation", "    in use"))]
+    assert len(rows) == 2 and "\n".join(rows) in (root / "docs" / "guide" / "serving.md").read_text()
+
+
 def test_json_with_generation_keeps_its_schema():
     jsonschema = pytest.importorskip("jsonschema")
     jsonschema.validate(FOUND | {"generated": GENERATED}, SCHEMA)

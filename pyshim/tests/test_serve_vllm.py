@@ -69,15 +69,21 @@ def serve(tmp_path, *program, options=(), environ=()):
         env=os.environ | dict(environ),
         capture_output=True,
         text=True,
-        timeout=900,
+        timeout=3000,
     )
     return p, json.loads(to.read_text())
 
 
 def test_a_server_without_graphs(model, tmp_path):
-    p, found = serve(tmp_path, "vllm", "serve", model, *ARGUMENTS, "--enforce-eager")
+    p, found = serve(tmp_path, "vllm", "serve", model, *ARGUMENTS, "--enforce-eager", options=["--generate", "8"])
     assert p.returncode == 0, p.stderr
     [worker], kv = found["workers"], found["kv"]
+    generated = found["generated"]
+    [of_worker] = generated.pop("workers")
+    assert generated == {"requests": 64, "prompt": 32, "tokens": 8, "at_once": 64, "generated": 512}
+    # of 2,048 tokens each, and of 64 rows of logits
+    assert MIB < of_worker["activation"] <= worker["activation"]
+    assert of_worker["reserved"] == of_worker["reserved_before"] > kv["kv_cache"]
     rotary = 4096 * HEAD * 2  # the table of cosines and sines, in bfloat16
     assert 2 * PARAMETERS + rotary <= worker["loaded"] < 2 * PARAMETERS + rotary + MIB // 8
     assert worker["outside_pytorch"] == found["driver"]["bytes"]
