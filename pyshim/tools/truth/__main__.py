@@ -75,6 +75,9 @@ VERBS = {
         "(the largest batch that memshim fit finds beside runs of every batch around it)",
     ),
     "clusters": Verb("truth_clusters.py", "[ROW…]", "(published peaks of real clusters beside a rank alone)"),
+    "generate": Verb(
+        "truth_generate.py", "[--on CARD] [ROW…]", "(what transformers' generate takes with each kind of cache)"
+    ),
     "measured": Verb("measured.py", "[SET…]", "(published peaks of real GPUs beside a pretend GPU's)"),
     "ranks": Verb(
         "truth_ranks.py", "[--world N] [STRATEGY…]", "(each rank alone beside real processes event by event)"
