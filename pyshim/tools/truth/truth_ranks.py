@@ -95,30 +95,39 @@ def compare(name, world, folder):
         port = s.getsockname()[1]
     real = [folder / f"real.{r}" for r in range(world)]
     exchange = {"CHECKPOINT": str(folder / "checkpoint"), process_reports.FIGURES: str(folder)}
-    pids = [fork(name, torchrun(r, world, port) | exchange, real[r]) for r in range(world)]
-    wait(pids)
+    ends = wait([fork(name, torchrun(r, world, port) | exchange, real[r]) for r in range(world)])
     alone = [folder / f"alone.{r}" for r in range(world)]
     for r in range(world):
         one = absent.Rank(r, world, str(folder), name)
         variables = torchrun(r, world, port) | {absent.VARIABLE: json.dumps(one._asdict())}
-        wait([fork(name, variables | {"CHECKPOINT": str(folder / f"checkpoint.{r}")}, alone[r])])
-    lost = pickle.dumps({"error": "no answer", "events": [], "peaks": None})
-    return [
-        tuple(pickle.loads(f.read_bytes() if f.exists() else lost) for f in pair)
-        for pair in zip(real, alone, strict=True)
-    ]
+        ends += wait([fork(name, variables | {"CHECKPOINT": str(folder / f"checkpoint.{r}")}, alone[r])])
+    found = [answer(*pair) for pair in zip([*real, *alone], ends, strict=True)]
+    return list(zip(found[:world], found[world:], strict=True))
+
+
+def answer(file, end):
+    """What a process left; without a file the error says how it ended."""
+    if file.exists():
+        return pickle.loads(file.read_bytes())
+    return {"error": f"no answer: {end}", "events": [], "peaks": None}
 
 
 def wait(pids):
+    """How each process ended, after LIMIT seconds at the most."""
     until = time.monotonic() + LIMIT
-    while pids:
-        pids = [p for p in pids if not os.waitpid(p, os.WNOHANG)[0]]
-        time.sleep(0.02)
-        if time.monotonic() > until:
-            for p in pids:
+    ends = {}
+    while len(ends) < len(pids):
+        for p in set(pids) - ends.keys():
+            ended, status = os.waitpid(p, os.WNOHANG)
+            if ended:
+                code = os.waitstatus_to_exitcode(status)
+                ends[p] = f"ended by signal {-code}" if code < 0 else f"exit code {code}"
+            elif time.monotonic() > until:
                 os.kill(p, 9)
                 os.waitpid(p, 0)
-            return
+                ends[p] = f"no end within {LIMIT} s"
+        time.sleep(0.02)
+    return [ends[p] for p in pids]
 
 
 def said(pairs):
