@@ -9,10 +9,12 @@ import pytest
 import run_schema
 import warm
 
+from memshim.pretend import absent
 from memshim.program import command, places, ranks
 from memshim.program.ranks import Wanted
 
 pytest.importorskip("torch")
+from memshim.pretend.absent import store
 
 MIB = 1 << 20
 
@@ -152,6 +154,15 @@ def test_an_object_that_no_run_has_sent(tmp_path):
     assert p.returncode == 1
     said = "/train.py:3: rank 2 waits in broadcast_object_list for an object of rank 0, which no run has sent: "
     assert f"{said}want --rank 0,2" in p.stderr
+
+
+def test_no_absent_rank_has_failed(tmp_path):
+    """PyTorch's NCCL group looks for keys that a failing rank sets; all else others have set already."""
+    found = store.AbsentStore(absent.Rank(0, 4, str(tmp_path), "train.py"))
+    failures = ["default_pg/0//exception_dump", "remote_error"]
+    assert found.check(["default_pg/1//barrier"]) and not any(found.check([key]) for key in failures)
+    found.set("remote_error", "rank 0")
+    assert found.check(["remote_error"])
 
 
 FLAT = """

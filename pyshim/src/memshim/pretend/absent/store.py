@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from memshim.pretend.absent import Rank
 
 NUMBER = re.compile(r"\d+")
+# keys that a rank sets when it fails: kStoreDumpKey and kStoreErrorSignalKey of ProcessGroupNCCL.hpp. A rank
+# that finds one writes out what it did, and does not end its groups for minutes (torch 2.10)
+FAILURES = "exception_dump", "remote_error"
 UNIQUE_ID = bytes(128)  # sizeof(ncclUniqueId), which PyTorch checks
 
 
@@ -113,7 +116,7 @@ class AbsentStore(_distributed.Store):  # type: ignore[misc]
     listKeys = list_keys
 
     def check(self, keys: list[str]) -> bool:
-        return True
+        return not any(key.endswith(FAILURES) and key not in self.values for key in keys)
 
     def wait(self, keys: list[str], timeout: timedelta | None = None) -> None:
         pass
