@@ -18,13 +18,21 @@ func Judged(name string, pos verdict.Pos, r *report.Report, v verdict.Verdict) *
 		f := &v.Findings[i]
 		c.Figures = append(c.Figures, budgetFigure(f, r))
 		if f.Outcome != verdict.Pass && len(v.Why) == 0 {
-			c.Findings = append(c.Findings, Finding{Rule: ruleOf(f), Outcome: f.Outcome, Metric: f.Metric, Text: f.String(), Pos: f.Pos})
+			c.Findings = append(c.Findings, Finding{Rule: ruleOf(f), Outcome: f.Outcome, Metric: f.Metric, Text: f.String(), Pos: ofFile(f.Pos, pos)})
 		}
 	}
 	for _, why := range v.Why {
 		c.Findings = append(c.Findings, Finding{Rule: caseRule(r), Outcome: v.Outcome, Text: why, Pos: pos})
 	}
 	return c
+}
+
+// ofFile is the place of a budget, or the case's where --set added the budget.
+func ofFile(budget, its verdict.Pos) verdict.Pos {
+	if budget.File == verdict.Added {
+		return its
+	}
+	return budget
 }
 
 // Failed is a case that could not be run: an error, or inconclusive where there is nothing to run yet.

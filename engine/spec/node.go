@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/memspec/memspec/engine/verdict"
 )
 
 // Limits on a memspec.yaml, far above what anybody writes and far below what would hurt.
@@ -44,9 +46,6 @@ func newReader(file string, data []byte) *reader {
 // addedLines is added to the lines of nodes that WithLines adds to those of a file.
 const addedLines = 1 << 30
 
-// added is the name of those lines in errors: memspec check --set has them.
-const added = "--set"
-
 // markAdded adds addedLines to the lines of a node and of those in it.
 func markAdded(n *yaml.Node) {
 	if n == nil {
@@ -61,7 +60,7 @@ func markAdded(n *yaml.Node) {
 // pos is a place inside the file: a line and column that lie beyond it are moved to its edge.
 func (r *reader) pos(line, col int) Pos {
 	if line > addedLines {
-		return Pos{File: added, Line: line - addedLines, Col: max(1, col)}
+		return Pos{File: verdict.Added, Line: line - addedLines, Col: max(1, col)}
 	}
 	line = max(1, min(line, len(r.lines)))
 	width := 0

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/memspec/memspec/engine/device"
+	"github.com/memspec/memspec/engine/verdict"
 )
 
 // template is what a case of a memspec.yaml was made from, so that it can be made with other dims or on another device.
@@ -44,7 +45,7 @@ func (c *Case) WithLines(lines ...string) (Case, error) {
 	}
 	d := *c.made.document
 	data := []byte(strings.Join(lines, "\n"))
-	d.reader = newReader(added, data)
+	d.reader = newReader(verdict.Added, data)
 	root := d.root(data)
 	markAdded(root)
 	if len(d.errs) > 0 {

@@ -13,6 +13,9 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
+// Added is the file of what memspec check --set adds to a case, in the place of memspec.yaml.
+const Added = "--set"
+
 // Pos is a place in memspec.yaml. A budget written in Go has none.
 type Pos struct {
 	File      string
