@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import warm
 
 from memshim import __main__
 from memshim.case import process
@@ -41,11 +42,16 @@ def end() -> None:
 
 
 def memshim(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
-    """A command in this process, and its cases in those that are forked."""
+    """A command in this process, and its cases and programs in those that are forked."""
     out, err, before = io.StringIO(), io.StringIO(), os.getcwd()
     os.chdir(folder)
     try:
-        with pytest.MonkeyPatch.context() as m, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        with (
+            pytest.MonkeyPatch.context() as m,
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+            warm.programs(),
+        ):
             m.setattr(process, "Fresh", shared)
             m.setattr(process, "Server", shared)
             code = __main__.main(list(arguments))

@@ -18,6 +18,9 @@ collect_ignore = [] if os.environ.get(pretended.MARK) else ["gpu"]  # test_gpu.p
 
 # Processes that tests start use the same memshim.
 STARTUP = str(Path(__file__).parent / "startup")
+# Code is compiled in the process itself: one that compiles for it imports PyTorch once more
+# (test_pretend_compiles.py has it).
+os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
 os.environ["PYTHONPATH"] = os.pathsep.join(
     p for p in (STARTUP, str(Path(memshim.__file__).parents[1]), os.environ.get("PYTHONPATH", "")) if p
 )
@@ -124,13 +127,20 @@ LONGEST = (
     "test_gpu.py",
     "test_pretend_oracle.py",
     "test_pretend_truth.py",
+    "test_pretend_iterations.py",
+    "test_capture_experts.py",
+    "test_pretend_ends.py",
     "test_pretend_values.py",
+    "test_pretend_native.py",
     "test_run_libraries.py",
     "test_run.py",
     "test_measure.py",
     "test_storages.py",
     "test_capture.py",
     "test_capture_cases.py",
+    "test_capture_generation.py",
+    "test_advise.py",
+    "test_search.py",
     "test_pretend_features.py",
 )
 

@@ -67,12 +67,12 @@ pytestmark = pytest.mark.usefixtures("pretend_gpu")
 
 @pytest.fixture
 def forked(monkeypatch):
-    """The processes of the tests are forked; test_each_in_a_process_of_its_own starts them."""
+    """The processes of the tests are forked; test_all_marks_on_one_device starts one."""
     run = types.SimpleNamespace(run=lambda words, cwd, env, **kw: warm.run(words, cwd, env))
     monkeypatch.setattr(separate_process, "subprocess", run)
 
 
-def test_each_in_a_process_of_its_own(run_pytest, monkeypatch):
+def test_each_in_a_process_of_its_own(run_pytest, forked, monkeypatch):
     monkeypatch.setenv("PYTEST_OF_THE_PARENT", "1")
     monkeypatch.delenv("CI", raising=False)  # where what is not judged fails
     run_pytest.makepyfile(TESTS)
@@ -105,7 +105,7 @@ def test_without_a_mark():
 """
 
 
-def test_all_marks_on_one_device(run_pytest, forked):
+def test_all_marks_on_one_device(run_pytest):
     run_pytest.makepyfile(test_one=ONE)
     result = run_pytest("--memspec-on", "t4", "test_one.py")
     result.assert_outcomes(passed=1, failed=1)

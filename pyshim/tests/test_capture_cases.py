@@ -6,8 +6,9 @@ import sys
 
 import pretended
 import pytest
+import warm
 from captured import capture as memshim
-from captured import capture_afresh, decode
+from captured import decode
 from captured import memshim as command
 
 from memshim import binary
@@ -92,7 +93,7 @@ def test_cases_with_a_source_alone(folder):
     (folder / "memspec.yaml").write_text(SPEC)
     said = binary.call("check", str(folder / "memspec.yaml"))
     assert said.code == 3 and "python -m memshim capture" in said.out, "not captured yet"
-    p = capture_afresh(folder, "memspec.yaml")
+    p = warm.run([sys.executable, "-m", "memshim", "capture", "memspec.yaml"], cwd=folder)
     assert p.returncode == 0, p.stderr
     files = sorted(f.name for f in (folder / ".memspec").iterdir())
     assert len(files) == 3 and all(f.endswith(".rec") for f in files) and len(p.stdout.splitlines()) == 3

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pretended
 import pytest
+import warm
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guide"
 FENCED = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.S | re.M)
@@ -52,9 +53,9 @@ def test_a_page_says_what_its_commands_print(page, tmp_path, found_binary):
             words = shlex.split(command)
             program = [sys.executable] if words[0] == "python" else [os.path.abspath(found_binary)]
             plugin = ["-p", "memshim.judge.plugin"] if words[1:3] == ["-m", "pytest"] else []
-            p = subprocess.run(
-                [*program, *words[1:], *plugin], cwd=tmp_path, env=environ, capture_output=True, text=True
-            )
+            command_line = [*program, *words[1:], *plugin]
+            with warm.programs():
+                p = subprocess.run(command_line, cwd=tmp_path, env=environ, capture_output=True, text=True)
             ran += 1
             if lines:
                 assert re.fullmatch(pattern(lines), p.stdout + p.stderr), f"{command}\n{p.stdout}{p.stderr}"
