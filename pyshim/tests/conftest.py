@@ -18,9 +18,6 @@ collect_ignore = [] if os.environ.get(pretended.MARK) else ["gpu"]  # test_gpu.p
 
 # Processes that tests start use the same memshim.
 STARTUP = str(Path(__file__).parent / "startup")
-# Code is compiled in the process itself: one that compiles for it imports PyTorch once more
-# (test_pretend_compiles.py has it).
-os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
 os.environ["PYTHONPATH"] = os.pathsep.join(
     p for p in (STARTUP, str(Path(memshim.__file__).parents[1]), os.environ.get("PYTHONPATH", "")) if p
 )

@@ -21,9 +21,12 @@ WORKSPACE = 32 << 20  # cuBLAS's, on 9.0
 
 @pytest.fixture(scope="module")
 def caches(tmp_path_factory):
+    """And no process beside each to compile in, which imports PyTorch once more
+    (test_pretend_compiles.py has one)."""
     return {
         "TORCHINDUCTOR_CACHE_DIR": str(tmp_path_factory.mktemp("inductor")),
         "TRITON_CACHE_DIR": str(tmp_path_factory.mktemp("triton")),
+        "TORCHINDUCTOR_COMPILE_THREADS": "1",
     }
 
 
@@ -258,6 +261,7 @@ models:
     fresh = {
         "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "inductor"),
         "TRITON_CACHE_DIR": str(tmp_path / "triton"),
+        "TORCHINDUCTOR_COMPILE_THREADS": "1",
     }
     p = capture(tmp_path, fresh, "memspec.yaml")
     assert p.returncode != 0
@@ -274,6 +278,7 @@ def test_without_a_compiler_the_last_line_of_a_run_names_it(tmp_path):
     fresh = {
         "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "inductor"),
         "TRITON_CACHE_DIR": str(tmp_path / "triton"),
+        "TORCHINDUCTOR_COMPILE_THREADS": "1",
     }
     command = [sys.executable, "-m", "memshim", "run", "--on", "t4", "--json", "report.json", "--", "train.py"]
     p = warm.run(command, cwd=tmp_path, env=os.environ | fresh)

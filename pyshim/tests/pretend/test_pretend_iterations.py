@@ -3,6 +3,7 @@ takes it."""
 
 import importlib.util
 import json
+import os
 import sys
 
 import captured
@@ -77,7 +78,8 @@ def report(folder, recording):
 def run(folder, name, code=0):
     """PyTorch's own peaks of a program's iterations, and the report of its recording."""
     command = [sys.executable, "-m", "memshim", "run", "--on", "t4", "--record", f"{name}.rec", "--", "alone.py", name]
-    p = warm.run(command, cwd=folder)
+    environ = os.environ | {"TORCHINDUCTOR_COMPILE_THREADS": "1"}
+    p = warm.run(command, cwd=folder, env=environ)
     assert p.returncode == code, p.stderr
     return json.loads(p.stdout.splitlines()[0]), report(folder, f"{name}.rec"), p.stderr + p.stdout
 
