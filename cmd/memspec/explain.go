@@ -25,8 +25,8 @@ func newExplain() *cobra.Command {
 		Use:   "explain ARTIFACT… | --case NAME [memspec.yaml]",
 		Short: "Show who holds the peak",
 		Long: `Show who holds the allocated peak of an artifact, or of a case of a memspec.yaml: by module,
-operator, source line or category. Without --by rows are modules, or lines where no module is
-known.
+operator, source line or category, or, in a recorded training step, by the operator that autograd
+saved it for. Without --by rows are modules, or lines where no module is known.
 
 flat is what a row holds itself. cum, for modules, is what it holds with the modules beneath it.
 sum% adds up the rows so far. By line the table is that of python -m memshim trace for a real
@@ -41,7 +41,7 @@ side by side on one scale.`,
 	}
 	f := cli.NewRunFlags(cmd)
 	patterns := cli.CaseFlag(cmd)
-	by := cli.ChoiceFlag(cmd, "by", "what a row is", "module", "op", "module", "line", "category")
+	by := cli.ChoiceFlag(cmd, "by", "what a row is", "module", "op", "module", "line", "category", "saver")
 	out := cli.NewOutputs(cmd, format.Timelines)
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "every row, not only the largest")
 	plot := cmd.Flags().Bool("plot", false,

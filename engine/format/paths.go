@@ -136,6 +136,11 @@ func (p Paths) holders(hs []report.Holder) []report.Holder {
 	out := slices.Clone(hs)
 	for i := range out {
 		out[i].File, _ = p.Source(out[i].File)
+		if by := out[i].SavedBy; by != nil {
+			saver := *by
+			saver.File, _ = p.Source(by.File)
+			out[i].SavedBy = &saver
+		}
 	}
 	return out
 }

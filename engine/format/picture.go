@@ -14,14 +14,16 @@ import (
 // shared is what the cases of a page have in common: hundreds of them are of a few models.
 type shared struct {
 	Names []string `json:"names"`
-	Sites [][4]int `json:"sites"` // operator, module, file:line, category: indices into Names. An operator that begins with a point goes on from its module
+	// operator, module, file:line, category, what autograd saved it for: indices into Names. An
+	// operator that begins with a point goes on from its module
+	Sites [][5]int `json:"sites"`
 
 	names map[string]int
-	sites map[[4]int]int
+	sites map[[5]int]int
 }
 
 func newShared() *shared {
-	return &shared{Names: []string{}, Sites: [][4]int{}, names: map[string]int{}, sites: map[[4]int]int{}}
+	return &shared{Names: []string{}, Sites: [][5]int{}, names: map[string]int{}, sites: map[[5]int]int{}}
 }
 
 func (s *shared) name(text string) int {
@@ -35,11 +37,11 @@ func (s *shared) name(text string) int {
 	return i
 }
 
-func (s *shared) site(op, module, file, category string) int {
+func (s *shared) site(op, module, file, category, saver string) int {
 	if rest, ok := strings.CutPrefix(op, module+"."); ok && module != "" {
 		op = "." + rest
 	}
-	key := [4]int{s.name(op), s.name(module), s.name(file), s.name(category)}
+	key := [5]int{s.name(op), s.name(module), s.name(file), s.name(category), s.name(saver)}
 	i, ok := s.sites[key]
 	if !ok {
 		i = len(s.Sites)
@@ -120,11 +122,17 @@ type drawer struct {
 
 // site is the number of a place.
 func (d *drawer) site(s trace.Site) int {
-	file, _ := d.paths.Source(s.File)
-	if file != "" && s.Line > 0 {
-		file += ":" + strconv.Itoa(s.Line)
+	saver := strings.TrimSpace(s.Saver.Op + " " + d.line(s.Saver.File, s.Saver.Line))
+	return d.all.site(s.Op, s.Module, d.line(s.File, s.Line), s.Category.String(), saver)
+}
+
+// line is "net.py:3", "" where no file is known.
+func (d *drawer) line(file string, line int) string {
+	file, _ = d.paths.Source(file)
+	if file != "" && line > 0 {
+		file += ":" + strconv.Itoa(line)
 	}
-	return d.all.site(s.Op, s.Module, file, s.Category.String())
+	return file
 }
 
 func (d *drawer) events() error {

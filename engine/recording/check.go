@@ -138,6 +138,9 @@ func (r *Recording) checkRows() error {
 		if s.Stack < 0 || s.Stack > len(r.Stacks) {
 			return fmt.Errorf("site %d: got stack %d of %d", i+1, s.Stack, len(r.Stacks))
 		}
+		if s.Saver < 0 || s.Saver > len(r.Sites) || s.Saver > 0 && r.Sites[s.Saver-1].Saver > 0 {
+			return fmt.Errorf("site %d: got saver %d of %d, want a site that nothing is saved for", i+1, s.Saver, len(r.Sites))
+		}
 		if s.Category > tensor.Untraced {
 			return fmt.Errorf("site %d: got category %d", i+1, s.Category)
 		}

@@ -62,7 +62,11 @@ func (r *Recording) Encode(w io.Writer) error {
 	}
 	for i := 0; i < len(r.Sites) && err == nil; i++ {
 		s := &r.Sites[i]
-		err = e.Encode([]any{s.Op, s.Module, s.Category.String(), s.Stack})
+		row := []any{s.Op, s.Module, s.Category.String(), s.Stack}
+		if s.Saver > 0 {
+			row = append(row, s.Saver)
+		}
+		err = e.Encode(row)
 	}
 	if err != nil {
 		return err
@@ -224,8 +228,9 @@ func (j *recReader) head() (*recHead, error) {
 	return h, decodeHeader(h.Record, &j.r.Header)
 }
 
-// fields reads a line that is a list of strings and whole numbers, as many as there are places for them.
-func (j *recReader) fields(line []byte, into ...any) error {
+// fields reads a line that is a list of strings and whole numbers: as many as there are places for
+// them, of which all after the least may be absent.
+func (j *recReader) fields(line []byte, least int, into ...any) error {
 	if !utf8.Valid(line) {
 		return errors.New("got a line that is no UTF-8")
 	}
@@ -246,8 +251,8 @@ func (j *recReader) fields(line []byte, into ...any) error {
 	switch {
 	case s.Err() != nil:
 		return s.Err()
-	case n != len(into):
-		return fmt.Errorf("got %d values, want %d", n, len(into))
+	case n < least || n > len(into):
+		return fmt.Errorf("got %d values, want %d", n, least)
 	}
 	return nil
 }
@@ -264,7 +269,7 @@ func (j *recReader) once(text string) string {
 
 func (j *recReader) frame(line []byte) error {
 	var f Frame
-	err := j.fields(line, &f.File, &f.Line, &f.Function)
+	err := j.fields(line, 3, &f.File, &f.Line, &f.Function)
 	j.r.Frames = append(j.r.Frames, f)
 	return err
 }
@@ -284,7 +289,7 @@ func (j *recReader) stack(line []byte) error {
 func (j *recReader) site(line []byte) error {
 	var s Site
 	var category string
-	if err := j.fields(line, &s.Op, &s.Module, &category, &s.Stack); err != nil {
+	if err := j.fields(line, 4, &s.Op, &s.Module, &category, &s.Stack, &s.Saver); err != nil {
 		return err
 	}
 	var known bool

@@ -60,6 +60,26 @@ func TestRecText(t *testing.T) {
 `, rows)
 }
 
+// What autograd saved a storage for is a site, too: of the trace's sites it has the node and the line.
+func TestRecSaver(t *testing.T) {
+	r := training(t)
+	r.Sites[1].Saver = 3
+	rec := encoded(t, r)
+	assert.Contains(t, plain(t, rec), `["","","activation",2,3]`)
+	r, err := recording.Parse(rec)
+	require.NoError(t, err)
+	tr, err := r.Trace()
+	require.NoError(t, err)
+	var got []trace.Saver
+	for _, s := range tr.Sites {
+		if s.Saver != (trace.Saver{}) {
+			got = append(got, s.Saver)
+		}
+	}
+	require.NotEmpty(t, got)
+	assert.Equal(t, trace.Saver{Op: "aten::mm", Module: "layers.0", File: "model.py", Line: 7}, got[0])
+}
+
 func TestRecsThatAreRefused(t *testing.T) {
 	whole := plain(t, encoded(t, training(t)))
 	for _, c := range []struct{ name, from, to, want string }{
@@ -80,6 +100,11 @@ func TestRecsThatAreRefused(t *testing.T) {
 		{"a stack of words", "[0,1]", `["a"]`, "stack 1: json: cannot unmarshal"},
 		{"a category that is none", `"gradient"`, `"graident"`, `site 2: got category "graident"`},
 		{"a site of three", `"gradient",2]`, `"gradient"]`, "site 2: got 3 values, want 4"},
+		{"a site of six", `"gradient",2]`, `"gradient",2,1,1]`, "site 2: got 6 values, want 4"},
+		{"a saver that is no site", `"gradient",2]`, `"gradient",2,4]`, "site 3: got saver 4 of 3, want a site that nothing is saved for"},
+		{"a saver that has one", `"activation",2]
+["aten::mm","layers.0","gradient",2]`, `"activation",2,3]
+["aten::mm","layers.0","gradient",2,1]`, "site 2: got saver 3 of 3, want a site that nothing is saved for"},
 		{"an event of two", "[1,0,3145728]", "[1,0]", "event 6: got no event"},
 		{"an event of six", "3145728,3,5]", "3145728,3,5,6]", "event 7: got no event"},
 		{"an event without an end", "[1,0,3145728]", "[1,0,3145728", "event 6: got no event"},

@@ -214,6 +214,7 @@ type Site struct {
 	Module   string // fully qualified
 	Category tensor.Category
 	Stack    int // of Stacks, counted from 1; 0 is none
+	Saver    int // of Sites, counted from 1: which operator autograd saved it for; 0 is none
 }
 
 // Frame is a place in source code.

@@ -134,11 +134,22 @@ func (t *tracer) site(n int) trace.SiteID {
 		if from.Stack > 0 {
 			t.line(&s, t.r.Stacks[from.Stack-1])
 		}
+		if from.Saver > 0 {
+			s.Saver = t.saver(&t.r.Sites[from.Saver-1])
+		}
 	}
 	id := trace.SiteID(len(t.t.Sites))
 	t.t.Sites = append(t.t.Sites, s)
 	t.sites[key] = id
 	return id
+}
+
+func (t *tracer) saver(of *Site) trace.Saver {
+	s := trace.Site{Op: of.Op, Module: of.Module}
+	if of.Stack > 0 {
+		t.line(&s, t.r.Stacks[of.Stack-1])
+	}
+	return trace.Saver{Op: s.Op, Module: s.Module, File: s.File, Line: s.Line}
 }
 
 func (t *tracer) line(s *trace.Site, stack []int) {

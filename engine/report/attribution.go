@@ -18,10 +18,11 @@ const (
 	ByOp       By = "op"
 	ByLine     By = "line"
 	ByCategory By = "category"
+	BySaver    By = "saver" // of what autograd saved, the operator that it saved it for, with its line
 )
 
 // Bys are all of them, in the order help names them.
-func Bys() []By { return []By{ByModule, ByOp, ByLine, ByCategory} }
+func Bys() []By { return []By{ByModule, ByOp, ByLine, ByCategory, BySaver} }
 
 // Row is some holders gathered.
 type Row struct {
@@ -85,7 +86,7 @@ func compareHolders(a, b *Holder) int {
 		return c
 	}
 	return cmp.Or(strings.Compare(a.Category, b.Category), strings.Compare(a.Op, b.Op), strings.Compare(a.File, b.File),
-		cmp.Compare(a.Line, b.Line))
+		cmp.Compare(a.Line, b.Line), strings.Compare(where(a, BySaver), where(b, BySaver)))
 }
 
 func parentModule(m string) string {
@@ -124,6 +125,11 @@ func where(h *Holder, by By) string {
 		return h.File + ":" + strconv.Itoa(h.Line)
 	case ByCategory:
 		return h.Category
+	case BySaver:
+		if h.SavedBy == nil {
+			return "(" + h.Category + ")"
+		}
+		return strings.TrimSpace(h.SavedBy.Op + " " + h.SavedBy.Source())
 	}
 	return h.Module
 }

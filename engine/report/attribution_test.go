@@ -106,6 +106,9 @@ func TestGather(t *testing.T) {
 	assert.Equal(t, []Row{{"/x/resnet.py:7", "activations ×2, workspaces ×1, parameters ×5", 15, 15, 8}}, Gather(hs, ByLine))
 	assert.Equal(t, []Row{{"parameter", "parameters ×5", 8, 8, 5}, {"activation", "activations ×2", 5, 5, 2}, {"workspace", "workspaces ×1", 2, 2, 1}},
 		Gather(hs, ByCategory))
+	hs[0].SavedBy = &Site{Op: "MulBackward0", File: "net.py", Line: 3}
+	assert.Equal(t, []Row{{"(parameter)", "parameters ×5", 8, 8, 5}, {"MulBackward0 net.py:3", "activations ×1", 4, 4, 1},
+		{"(workspace)", "workspaces ×1", 2, 2, 1}, {"(activation)", "activations ×1", 1, 1, 1}}, Gather(hs, BySaver))
 }
 
 // Holders are reported by size, those of one size by every part of their place.

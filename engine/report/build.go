@@ -236,6 +236,13 @@ func siteOf(s trace.Site) Site {
 	return Site{Op: s.Op, Module: s.Module, File: s.File, Line: s.Line}
 }
 
+func savedBy(s trace.Saver) *Site {
+	if s == (trace.Saver{}) {
+		return nil
+	}
+	return &Site{Op: s.Op, Module: s.Module, File: s.File, Line: s.Line}
+}
+
 // Untraced is the category of what was there before a recording began, and of what it says nothing of.
 var Untraced = tensor.Untraced.String()
 
@@ -272,7 +279,7 @@ func holders(tl *allocator.Timeline, event int) []Holder {
 		i, first := index.of(tr.Events[st.Alloc].Site)
 		if first {
 			site := tr.Site(tr.Events[st.Alloc].Site)
-			out = append(out, Holder{Site: siteOf(site), Category: site.Category.String()})
+			out = append(out, Holder{Site: siteOf(site), Category: site.Category.String(), SavedBy: savedBy(site.Saver)})
 		}
 		out[i].Flat += st.Size
 		out[i].Count++

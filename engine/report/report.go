@@ -291,6 +291,8 @@ type Holder struct {
 	Count int         `json:"count"` // storages
 	// who answered for a workspace's size: "cuDNN 9.10.2 for sm89, engine 38"
 	Source string `json:"source,omitempty"`
+	// the first operator that autograd saved it for: its node, and the forward's place
+	SavedBy *Site `json:"saved_by,omitempty"`
 }
 
 // Note is something assumed, once at a place.

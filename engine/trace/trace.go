@@ -128,6 +128,15 @@ type Site struct {
 	Line     int
 	Phase    Phase
 	Category tensor.Category
+	Saver    Saver // of what autograd saved; no part of the text form
+}
+
+// Saver is the first operator that autograd saved a storage for. Its backward is the last to use it.
+type Saver struct {
+	Op     string // the node of the autograd graph: AddmmBackward0
+	Module string // fully qualified, "" at the top
+	File   string // the user's source, of the operator's forward
+	Line   int
 }
 
 // SiteID is an index into Trace.Sites, or NoSite.

@@ -16,6 +16,7 @@ from captured import capture as memshim
 from captured import capture_afresh, decode
 
 from memshim import binary
+from memshim.allocator.recording import read
 
 pytest.importorskip("torch")
 
@@ -238,6 +239,13 @@ def test_what_a_step_keeps_is_of_the_module_that_has_the_parameter(training):
     assert {m for c, m in kept if c == "buffer"} == {"blocks.0.bn", "blocks.1.bn"}
     said = binary.call("explain", str(training), "--device", "t4")
     assert HELD.strip("\n") in said.out, said.out
+
+
+def test_what_autograd_saved_names_what_it_saved_it_for(training):
+    sites = read(training).sites
+    stem = next(s for s in sites if s.saver and s.module == "stem")
+    assert sites[stem.saver - 1][:2] == ("ConvolutionBackward0", "blocks.0.conv")
+    assert "  ConvolutionBackward0 " in binary.call("explain", str(training), "--by", "saver").out
 
 
 def test_what_it_was_made_from(training, folder):

@@ -32,9 +32,9 @@ function fill(element, attributes, children) {
   return element;
 }
 
-// place says where something was made: "aten::conv2d, layer1.0.conv1, resnet.py:146, activation".
+// place says where something was made: "aten::conv2d, layer1.0.conv1, resnet.py:146, activation, saved for ReluBackward0 resnet.py:148".
 function place(site) {
-  return site ? site.filter(text => text !== '').join(', ') : 'made before';
+  return site ? site.map((text, i) => i === 4 && text ? 'saved for ' + text : text).filter(text => text !== '').join(', ') : 'made before';
 }
 
 // table is what a picture shows, for those who would rather read it.

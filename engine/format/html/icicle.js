@@ -1,4 +1,4 @@
-// Who holds what, at the allocated peak or at an event that is picked, as an icicle: what lies below a box is a part of it. By module, by source line or by category.
+// Who holds what, at the allocated peak or at an event that is picked, as an icicle: what lies below a box is a part of it. By module, by source line, by category or by what autograd saved it for.
 
 // icicle is the section, and a function that shows an event, -1 for the peak, in it.
 function icicle(d) {
@@ -6,6 +6,7 @@ function icicle(d) {
     ['module', site => [...modules(site), leaf(site)]],
     ['line', ([op, module, file, category]) => [file || '(' + category + ')', op || '(unnamed)', ...(module ? [module] : [])]],
     ['category', site => [site[3], ...modules(site), leaf(site)]],
+    ...(d.sites.some(site => site[4]) ? [['saved for', site => [site[4] || '(' + site[3] + ')', ...modules(site), leaf(site)]]] : []),
   ];
   const modules = ([, module]) => module ? module.split('.') : [];
   const leaf = ([op, module, file]) => (module && op.startsWith(module + '.') ? op.slice(module.length + 1) : op) || file || '(unnamed)';
@@ -13,7 +14,7 @@ function icicle(d) {
   const readout = make('p', {class: 'readout', role: 'status'});
   const title = make('h4', {}), back = make('button', {type: 'button'}, 'the allocated peak');
   const tables = make('div', {});
-  const before = ['made before', '', '', 'untraced'];
+  const before = ['made before', '', '', 'untraced', ''], saves = kinds.length > 3;
   let root, zoomed, kindNow = 0, width = 0, held = d.holders, moment = 'the peak';
 
   function at(event) {
@@ -46,10 +47,10 @@ function icicle(d) {
       rows.push([child.name, size(child.bytes), share(child.bytes, root.bytes), String(child.count)]);
     }
     const every = [...held].sort((a, b) => b[1] - a[1] || a[0] - b[0]).map(([number, bytes, , count]) => {
-      const [op, module, file, category] = number < 0 ? before : d.sites[number];
-      return [size(bytes), String(count), category.replace('_', ' '), module, op, file];
+      const [op, module, file, category, saver] = number < 0 ? before : d.sites[number];
+      return [size(bytes), String(count), category.replace('_', ' '), module, op, file, ...(saves ? [saver] : [])];
     });
-    const holders = table('holders as a table', [['bytes', true], ['storages', true], ['category'], ['module'], ['operator'], ['line']], every);
+    const holders = table('holders as a table', [['bytes', true], ['storages', true], ['category'], ['module'], ['operator'], ['line'], ...(saves ? [['saved for']] : [])], every);
     holders.open = moment !== 'the peak';
     tables.replaceChildren(table('as a table, by ' + kinds[kind][0], [[kinds[kind][0]], ['bytes', true], ['share', true], ['storages', true]], rows), holders);
     if (width) show();

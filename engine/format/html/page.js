@@ -1,10 +1,10 @@
 // The page: pictures of a case are drawn when it is opened, or is open from the start, and the table can be filtered.
 
-// What cases share: sites as [operator, module, file:line, category], of which a parameter's operator is told from its module on.
+// What cases share: sites as [operator, module, file:line, category, what autograd saved it for]. A parameter's operator begins with its module.
 const shared = JSON.parse(document.getElementById('shared').textContent);
 shared.sites = shared.sites.map(site => {
-  const [op, module, file, category] = site.map(i => shared.names[i]);
-  return [op.startsWith('.') ? module + op : op, module, file, category];
+  const [op, module, file, category, saver] = site.map(i => shared.names[i]);
+  return [op.startsWith('.') ? module + op : op, module, file, category, saver];
 });
 
 // dataOf is what is drawn of a case, null where nothing is.

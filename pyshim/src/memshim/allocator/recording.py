@@ -27,6 +27,7 @@ class Site(NamedTuple):
     module: str = ""  # fully qualified
     category: str = "activation"  # engine/tensor's words
     stack: int = -1  # of the Stacks
+    saver: tuple[str, str, int] | None = None  # node, module and stack of the operator that autograd saved it for
 
 
 def encode(header: dict[str, Any], events: Sequence[Event], sites: Sequence[Site | None], stacks: Stacks) -> bytes:
@@ -36,23 +37,28 @@ def encode(header: dict[str, Any], events: Sequence[Event], sites: Sequence[Site
     numbers: dict[Site, int] = {}
     of_stack: dict[int, int] = {}
     frames: dict[int, int] = {}
-    rows, sites_out, stacks_out = [], [], []
+    rows, sites_out, stacks_out = [], list[list[Any]](), []
+
+    def number_of(site: Site) -> int:
+        """Of a site, whose saver is one too, the number in the file."""
+        if site in numbers:
+            return numbers[site]
+        saver = number_of(Site(site.saver[0], site.saver[1], stack=site.saver[2])) if site.saver else 0
+        stack = 0
+        if site.stack >= 0:
+            stack = of_stack.get(site.stack, 0)
+            if not stack:
+                stack = of_stack[site.stack] = len(of_stack) + 1
+                stacks_out.append([frames.setdefault(f, len(frames)) for f in stacks.stacks[site.stack]])
+        sites_out.append([site.op, site.module, site.category, stack, *([saver] if saver else [])])
+        numbers[site] = len(sites_out)
+        return len(sites_out)
+
     key, moved = 0, BASE - min((e.key for e in events if e.action != "oom"), default=0) // PAGE * PAGE
     for e, site in zip(events, sites, strict=True):
         if e.action not in ACTIONS:
             raise ValueError(f"got an event {e.action}, want one of {', '.join(sorted(ACTIONS))}")
-        number = 0
-        if site is not None and site != Site():
-            number = numbers.get(site, 0)
-            if not number:
-                number = numbers[site] = len(numbers) + 1
-                stack = 0
-                if site.stack >= 0:
-                    stack = of_stack.get(site.stack, 0)
-                    if not stack:
-                        stack = of_stack[site.stack] = len(of_stack) + 1
-                        stacks_out.append([frames.setdefault(f, len(frames)) for f in stacks.stacks[site.stack]])
-                sites_out.append([site.op, site.module, site.category, stack])
+        number = number_of(site) if site is not None and site != Site() else 0
         at = e.key if e.action == "oom" else e.key + moved  # of an oom the key is how much was free
         row = [actions.setdefault(e.action, len(actions)), _signed(at - key), e.size, number, e.stream]
         while len(row) > 3 and not row[-1]:

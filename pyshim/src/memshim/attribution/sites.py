@@ -14,26 +14,23 @@ from __future__ import annotations
 
 import bisect
 import gc
-import re
 import threading
 import weakref
 from array import array
 from collections.abc import Callable, Iterator
-from functools import cache
 from typing import Any, NamedTuple
 
-from memshim.allocator.events import Event
+from memshim.allocator.events import Event, forward_frames
 from memshim.allocator.recorder import CUDARegion, recorder
 from memshim.allocator.recording import Site
-from memshim.attribution import forward_lines
-from memshim.attribution.generated_code import generated, operators
+from memshim.attribution import forward_lines, saved_tensors
+from memshim.attribution.generated_code import generated
+from memshim.attribution.operators import fused, makes, of_library, operator
 from memshim.attribution.tensor_modules import TensorModules
 from memshim.frames import compiled
 from memshim.gpu.storages import storages
 
 FORWARD, BACKWARD, STEP = "forward", "backward", "step"
-_OPERATOR = re.compile(r"at::_ops::(\w+)::(?:call|redispatch)")
-_TENSOR = ("empty_generic", "empty_strided_generic", "StorageImpl", "resize_bytes", "empty_cuda", "empty_strided_cuda")
 
 
 class Mark(NamedTuple):
@@ -89,6 +86,8 @@ class Attribution:
         self.modules = Log(1)  # the module that runs from there on, None for none
         self._owned = Log(2)  # counts and addresses, labelled with category and module
         self._labels: dict[tuple[str, str | None], tuple[str, str | None]] = {}  # each once
+        self._names_savers = False
+        self._saved = Log(2)  # counts and addresses, labelled with what autograd saved them for
         self.called: Callable[[Any, Any], None] | None = None  # with each module that no other calls, and its arguments
         self.cleared: list[tuple[int, int]] = []  # counts between which autocast released the copies that it keeps
         self._names: dict[int, tuple[weakref.ref[Any], str]] = {}  # by id of a module, which may come twice
@@ -130,6 +129,8 @@ class Attribution:
             self._deep += 1
             if not nested:
                 self._phase(BACKWARD)
+            if self._names_savers:
+                self.saved_behind(args[0] if args else kwargs.get("tensors", ()))
             try:
                 return original(*args, **kwargs)
             finally:
@@ -172,7 +173,12 @@ class Attribution:
         self._undo = []
 
     def watch(self, model: Any) -> None:
-        """Name a model's modules and see its gradients as they come."""
+        """Name a model's modules, see its gradients as they come, and what autograd saves of its step.
+
+        Looking at a graph changes in which order its nodes die, and with them what nothing else holds.
+        In memshim's own step those are no tensors; a program's graph is left alone.
+        """
+        self._names_savers = True
         self._name(model)
         self.watch_gradients(model.parameters())
 
@@ -200,10 +206,28 @@ class Attribution:
 
     def own(self, count: int, t: Any, category: str, module: str | None = None) -> None:
         """What a tensor's storages are for, at a count."""
-        for s in storages(t):
-            if s.device.type == "cuda" and s.device.index == self._index and s.nbytes():
-                label = category, module
-                self._owned.add(self._labels.setdefault(label, label), count, s.data_ptr())
+        for key in self._keys(t):
+            label = category, module
+            self._owned.add(self._labels.setdefault(label, label), count, key)
+
+    def saved_behind(self, tensors: Any) -> None:
+        """What autograd saved in the graph behind tensors, with what it saved each for."""
+        count = self.count()
+        for found in saved_tensors.saved(tensors if isinstance(tensors, (tuple, list)) else (tensors,)):
+            for key in self._keys(found.tensor):
+                self._saved.add(found.label, count, key)
+
+    def saved(self) -> Iterator[tuple[int, int, str]]:
+        """Counts, addresses, and Saved.label; of an address and a count in the order of the forward."""
+        yield from self._saved
+
+    def _keys(self, t: Any) -> list[int]:
+        """The addresses of a tensor's storages on the device."""
+        return [
+            s.data_ptr()
+            for s in storages(t)
+            if s.device.type == "cuda" and s.device.index == self._index and s.nbytes()
+        ]
 
     def owned(self) -> Iterator[Owned]:
         for count, key, (category, module) in self._owned:
@@ -268,6 +292,7 @@ class Reading:
         self._lines: dict[int, int] = {}  # by stack, what is Python's of it
         self._counted = [i for i, e in enumerate(region.events) if e.action in ("alloc", "free_requested")]
         self._start = start
+        self._allocated: dict[int, list[int]] | None = None  # by address, the events that allocated there
         for before, after in marks.cleared:
             in_order_of_birth(region.events, self.index(before), self.index(after))
         self._ran = [Mark(self.index(count), name) for count, name in marks.modules]
@@ -301,17 +326,11 @@ class Reading:
     def owned(self) -> dict[int, Owned]:
         """By the event that allocated it, what a storage was for: a gradient, else what was seen
         first except an input. What became an input is one where no module made it."""
-        born: dict[int, list[int]] = {}
-        for i, e in enumerate(self._region.events):
-            if e.action == "alloc":
-                born.setdefault(e.key, []).append(i)
         out: dict[int, Owned] = {}
         for o in self._marks.owned():
-            of = born.get(o.key, [])
-            at = bisect.bisect_left(of, self.index(o.count)) - 1
-            if at < 0 or o.count - self._start > len(self._counted):  # of before, or of what is no longer recorded
+            at = self._born(o.count, o.key)
+            if at < 0:
                 continue
-            at = of[at]
             known = out.get(at)
             if o.category == "input" and (known or self.module_at(at) is not None):
                 continue
@@ -321,14 +340,44 @@ class Reading:
                 out[at] = known._replace(module=o.module)
         return out
 
+    def _born(self, count: int, key: int) -> int:
+        """The event that allocated what lies at an address at a count; -1 where it is of before, or of
+        what is no longer recorded."""
+        if self._allocated is None:
+            self._allocated = {}
+            for i, e in enumerate(self._region.events):
+                if e.action == "alloc":
+                    self._allocated.setdefault(e.key, []).append(i)
+        of = self._allocated.get(key, [])
+        at = bisect.bisect_left(of, self.index(count)) - 1
+        return -1 if at < 0 or count - self._start > len(self._counted) else of[at]
+
+    def savers(self) -> dict[int, tuple[str, str, int]]:
+        """By the event that allocated it, of what autograd saved: the first node that it was saved for,
+        with the module that ran and the stack."""
+        stacks, out = self._region.stacks, dict[int, tuple[str, str, int]]()
+        of_label: dict[str, tuple[str, str, int]] = {}
+        for count, key, label in self._marks.saved():
+            at = self._born(count, key)
+            if at < 0 or at in out:
+                continue
+            if label not in of_label:
+                node, _, place = label.partition("\n")
+                frames = forward_frames([place])
+                module = next((function for file, _, function in frames if file == forward_lines.MODULE), "")
+                of_label[label] = node, module, self._python(stacks.add(frames))
+            out[at] = of_label[label]
+        return out
+
     def sites(self) -> list[Site | None]:
         """One an event: a free's is its allocation's."""
-        phases, owned, ends = self.phases(), self.owned(), self._deaths()
+        phases, owned, ends, savers = self.phases(), self.owned(), self._deaths(), self.savers()
         live: dict[int, Site] = {}
         out: list[Site | None] = []
         for i, e in enumerate(self._region.events):
             if e.action == "alloc":
-                live[e.key] = self._site(i, phases, owned.get(i), ends.get(i))
+                site = self._site(i, phases, owned.get(i), ends.get(i))
+                live[e.key] = site._replace(saver=savers.get(i)) if site.category == "activation" else site
                 out.append(live[e.key])
             elif e.action == "oom":
                 out.append(self._site(i, phases, None, None))
@@ -370,7 +419,7 @@ class Reading:
         """The operator that asked, and whether a library did for it."""
         if stack not in self._asked_by:
             frames = self._region.stacks.of(stack)
-            self._asked_by[stack] = _operator(frames) or _fused(frames), _library(frames)
+            self._asked_by[stack] = operator(frames) or fused(frames), of_library(frames)
         return self._asked_by[stack]
 
     def _category(self, at: int, phases: list[tuple[int, str]], outside: str | None, death: int | None) -> str:
@@ -385,7 +434,7 @@ class Reading:
             return "untraced" if self._program and (death is None or death > ends) else "temporary"
         if death is not None and not _outlives(self._region, at, death):
             return "temporary"
-        return "untraced" if self._program and outside is not None and _makes(outside) else "activation"
+        return "untraced" if self._program and outside is not None and makes(outside) else "activation"
 
     def _python(self, stack: int) -> int:
         """The stack without what is not Python's, and without the code that inductor made of the
@@ -419,53 +468,3 @@ def _outlives(region: CUDARegion, born: int, death: int) -> bool:
     operator that made it."""
     stack = region.events[born].stack
     return any(e.action == "alloc" and e.stack != stack for e in region.events[born + 1 : death])
-
-
-@cache
-def overloads() -> dict[str, str]:
-    """By the name of its C++ struct in at::_ops, every operator."""
-    import torch
-
-    return {
-        "_".join(filter(None, (s.name.removeprefix("aten::"), s.overload_name))): s.name
-        for s in torch._C._jit_get_all_schemas()
-        if s.name.startswith("aten::")
-    }
-
-
-@cache
-def _makes(op: str) -> bool:
-    """Whether an operator makes or moves data, where others compute: what that is for only the
-    program knows."""
-    import torch
-
-    name = op.removeprefix("aten::")
-    if not op or name.endswith("_like") or name.startswith("new_") or name in ("to", "_to_copy", "clone", "cuda"):
-        return True
-    schemas = torch._C._jit_get_schemas_for_operator(op)
-    return all("Tensor" not in str(a.type) for s in schemas for a in s.arguments if a.name != "out")
-
-
-def _operator(frames: list[Any]) -> str:
-    """What Python, or a node of the backward, called: the outermost operator of the innermost
-    C++."""
-    found = ""
-    for f in frames:
-        if f.file.endswith(".py"):
-            break
-        m = _OPERATOR.search(f.function)
-        if m:
-            found = overloads().get(m[1], found)
-    return found
-
-
-def _fused(frames: list[Any]) -> str:
-    """What the kernel was made of that a line of inductor's code makes a buffer for."""
-    first = next((f for f in frames if f.line > 0 and not compiled(f.file)), None)
-    return operators(first.file, first.line) if first is not None and generated(first.file) else ""
-
-
-def _library(frames: list[Any]) -> bool:
-    """Whether no tensor asked: cuBLAS's, cuDNN's and CUB's workspace."""
-    names = [f.function for f in frames]
-    return any("::" in n for n in names) and not any(t in n for n in names for t in _TENSOR)

@@ -20,7 +20,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import IO, Any
 
-from memshim.attribution.sites import overloads
+from memshim.attribution.operators import overloads
 from memshim.case import build, settings
 from memshim.origin import provenance
 from memshim.origin.reads import Reads, look_up_distributions
