@@ -219,6 +219,25 @@ func TestLtMinRows(t *testing.T) {
 	assert.EqualValues(t, 1, on(t, "a10g", "2.11").LtMinRows())
 }
 
+// TestFirstReleases: the releases of which each behaviour was first seen, on pretend GPUs with that one and the one before.
+func TestFirstReleases(t *testing.T) {
+	for _, c := range []struct {
+		why   string
+		has   func(platform.Release) bool
+		first int // minor release of 2
+	}{
+		{"memory-efficient attention keeps two blocks of 512 B", func(r platform.Release) bool { return r.EfficientRNGOnGPU }, 14},
+		{"memory-efficient attention of grouped queries", func(r platform.Release) bool { return r.EfficientGQA }, 14},
+		{"_native_multi_head_attention of heads of 12", func(r platform.Release) bool { return r.FusedMHAAnyHead }, 15},
+	} {
+		for minor := platform.Oldest().Minor; minor <= platform.Newest().Minor; minor++ {
+			r, known := platform.ReleaseOf(platform.Version{Major: 2, Minor: minor})
+			require.True(t, known)
+			assert.Equal(t, minor >= c.first, c.has(r), "%s: torch %s", c.why, r.Torch)
+		}
+	}
+}
+
 func TestSDPAOrder(t *testing.T) {
 	fused := []platform.SDPABackend{platform.SDPAFlash, platform.SDPAEfficient, platform.SDPAMath}
 	cudnn := append([]platform.SDPABackend{platform.SDPACuDNN}, fused...)

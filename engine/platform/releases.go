@@ -67,9 +67,9 @@ type Release struct {
 	SafeSoftmax   bool // math attention goes through _safe_softmax; absent in 2.4, present in 2.11, first release not settled
 	FlashRNGOnGPU bool // flash attention returns its random state as two 512-byte blocks on the device
 
-	EfficientRNGOnGPU bool // memory-efficient attention without dropout returns its random state on the device, made first; absent in 2.10, present in 2.15
+	EfficientRNGOnGPU bool // memory-efficient attention without dropout returns its random state on the device, made first; from 2.14 on
 	FusedMHAAnyHead   bool // _native_multi_head_attention runs fused attention on heads of any size; before, of multiples of 8
-	EfficientGQA      bool // memory-efficient attention takes fewer heads of keys and values than of queries; absent in 2.11, present in 2.15
+	EfficientGQA      bool // memory-efficient attention takes fewer heads of keys and values than of queries; from 2.14 on
 
 	FusedRMSNorm    bool // _fused_rms_norm runs on CUDA
 	BigConvCuDNN    bool // cuDNN >= 9.3 takes convolutions of more than INT_MAX elements a sample; absent in 2.4, present in 2.10, first release not settled
@@ -119,8 +119,8 @@ var releases = []Release{
 		SDPA: sdpaPreferMajor, MathUpcast: true, SafeSoftmax: true, FlashRNGOnGPU: true, FusedRMSNorm: true, BigConvCuDNN: true, LargeSegmentKey: true,
 		Source: "wheel 2.13.0; PR 183923"},
 	{Torch: Version{Major: 2, Minor: 14}, CUDA: "13.0", CuDNN: Version{9, 24, 0, 43}, Big: bigMajors9to12, Cublas: Kept, Lt: Shared, LtBytes: units.MiB, LtMinRows: 1, LtSqueezesBias: true,
-		SDPA: sdpaPreferMajor, MathUpcast: true, SafeSoftmax: true, FlashRNGOnGPU: true, FusedRMSNorm: true, BigConvCuDNN: true, LargeSegmentKey: true,
-		Source: "wheel 2.14.0; PR 189312"},
+		SDPA: sdpaPreferMajor, MathUpcast: true, SafeSoftmax: true, FlashRNGOnGPU: true, EfficientRNGOnGPU: true, EfficientGQA: true, FusedRMSNorm: true, BigConvCuDNN: true, LargeSegmentKey: true,
+		Source: "wheel 2.14.0; PR 189312. Memory-efficient attention as on a pretend GPU with 2.14.0 (ten models of transformers)"},
 	{Torch: Version{Major: 2, Minor: 15}, CUDA: "13.2", CuDNN: Version{9, 26, 0, 51}, Big: bigMajors9to12, Cublas: PerCall, Lt: PerCall, LtBytes: units.MiB, LtMinRows: 1, LtSqueezesBias: true,
 		SDPA: sdpaPreferMajor, MathUpcast: true, SafeSoftmax: true, FlashRNGOnGPU: true, EfficientRNGOnGPU: true, EfficientGQA: true, FusedMHAAnyHead: true, FusedRMSNorm: true, BigConvCuDNN: true, LargeSegmentKey: true,
 		Source: "wheel 2.15.0; PR 194311"},
