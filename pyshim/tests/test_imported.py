@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pretended
 import pytest
-from captured import shared
 
 from memshim.allocator import recording
+from memshim.case import process
 
 pytest.importorskip("torch")
 pytestmark = pytest.mark.skipif(bool(pretended.missing()), reason=pretended.missing() or "")
@@ -47,8 +47,8 @@ CASE = {
 class Recorded:
     """Cases of a source in a folder, recorded one after the other by one server."""
 
-    def __init__(self, folder, line=""):
-        self.folder, self.log, self.server = folder, folder.parent / f"{folder.name}.log", shared()
+    def __init__(self, folder, server, line=""):
+        self.folder, self.log, self.server = folder, folder.parent / f"{folder.name}.log", server
         self.write(line)
 
     def write(self, line):
@@ -64,18 +64,25 @@ class Recorded:
         return len(self.log.read_text().splitlines())
 
 
+@pytest.fixture(scope="module")
+def server():
+    """One that is started: in one that was forked, imports find modules that were loaded before."""
+    found = process.Server()
+    yield found
+    found.close()
+
+
 @pytest.fixture
-def recorded(tmp_path):
+def recorded(tmp_path, server):
+    server._several = False
     made = []
 
     def make(line=""):
         (folder := tmp_path / f"source{len(made)}").mkdir()
-        made.append(Recorded(folder, line))
+        made.append(Recorded(folder, server, line))
         return made[-1]
 
-    yield make
-    for r in made:
-        r.server.close()
+    return make
 
 
 def test_a_source_is_imported_once_for_many_cases(recorded):

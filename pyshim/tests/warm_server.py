@@ -39,6 +39,7 @@ SAME = {*subprocess._args_from_interpreter_flags(), "-u"}  # of this process; an
 PR_SET_CHILD_SUBREAPER, PR_GET_CHILD_SUBREAPER = 36, 37  # linux/prctl.h
 PRCTL, NOUGHT = ctypes.CDLL(None).prctl, ctypes.c_ulong(0)
 SHELF = None  # of this process, once it is loaded
+INTERRUPT = signal.getsignal(signal.SIGINT)  # ignored where this process was started so
 PIPES = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")  # as subprocess has them
 
 
@@ -334,7 +335,7 @@ def serve(connection):
             ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             if os.fork():  # the other one forks what the program starts
                 theirs.close()
-                signal.signal(signal.SIGINT, signal.default_int_handler)
+                signal.signal(signal.SIGINT, INTERRUPT)
                 code = become(request, fds)
                 programs = Programs(ours)
                 programs.generations = request["generations"] - 1

@@ -4,6 +4,8 @@ import contextlib
 import gc
 import os
 import random
+import subprocess
+import sys
 
 import pretended
 import pytest
@@ -424,7 +426,9 @@ assert torch._inductor is sys.modules["torch._inductor"]
 def test_c_frames_need_no_other_program(monkeypatch):
     """PyTorch before 2.15 starts addr2line, unless it is set otherwise; and nobody wants inductor,
     which takes 2 s to import."""
-    p = pretended.run(WITHOUT_ADDR2LINE, variables={"PATH": "/absent"})
+    environ = pretended.environment() | {"PATH": "/absent"}
+    started = [sys.executable, "-X", "utf8", "-c", WITHOUT_ADDR2LINE]  # with an option it is not forked (tests/warm.py)
+    p = subprocess.run(started, env=environ, capture_output=True, text=True)
     assert p.returncode == 0, p.stderr
     asked, real = [], memory._snapshot
     monkeypatch.delenv("TORCH_SYMBOLIZE_MODE", raising=False)
