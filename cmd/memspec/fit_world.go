@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -43,16 +44,19 @@ func newFitWorld(cmd *cobra.Command) *fitWorld {
 	return w
 }
 
-// isNext says whether the last argument is the flag's value.
-func (w *fitWorld) isNext(args []string) bool {
-	return w.text == anyWorld && len(args) > 1 && worldRange.MatchString(args[len(args)-1])
+// valueIn is the place of the flag's value among the arguments; -1 where it stands with the flag, or there is none.
+func (w *fitWorld) valueIn(args []string) int {
+	if w.text != anyWorld || len(args) < 2 {
+		return -1
+	}
+	return slices.IndexFunc(args, worldRange.MatchString)
 }
 
 // want checks the arguments that are left without the flag's value.
 func (w *fitWorld) want(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if w.isNext(args) {
-			args = args[:len(args)-1]
+		if at := w.valueIn(args); at >= 0 {
+			args = slices.Delete(slices.Clone(args), at, at+1)
 		}
 		return check(cmd, args)
 	}
@@ -60,8 +64,8 @@ func (w *fitWorld) want(check cobra.PositionalArgs) cobra.PositionalArgs {
 
 // take takes the flag's value from the arguments.
 func (w *fitWorld) take(args []string) []string {
-	if w.isNext(args) {
-		w.text, args = args[len(args)-1], args[:len(args)-1]
+	if at := w.valueIn(args); at >= 0 {
+		w.text, args = args[at], slices.Delete(slices.Clone(args), at, at+1)
 	}
 	return args
 }
@@ -140,9 +144,10 @@ func (j *fitJSON) searchWorld(cmd *cobra.Command, s *cli.Subject, models *suite.
 	found, err := models.Fewest(cmd.Context(), inWorld(&s.Base), sizes)
 	var missing *origin.Uncaptured
 	if errors.As(err, &missing) {
-		return &cli.Exit{Code: cli.ExitUnsure, Err: fmt.Errorf("got no recording of %s at %s (%s), want the ones that this makes: python -m memshim fit %s %s --world-size=%d..%d",
-			s.Base.Name, worldText(missing.Case), missing.Path, layout.ShellQuote(s.Base.Name),
-			layout.ShellQuote(s.Base.Pos.File), sizes[0], sizes[len(sizes)-1])}
+		command := fmt.Sprintf("python -m memshim fit %s %s --world-size=%d..%d", layout.ShellQuote(s.Base.Name),
+			layout.ShellQuote(s.Base.Pos.File), sizes[0], sizes[len(sizes)-1])
+		return &cli.Exit{Code: cli.ExitUnsure, Err: fmt.Errorf("got no recording of %s at %s (%s), "+
+			"want the ones that this makes: %s", s.Base.Name, worldText(missing.Case), missing.Path, command)}
 	}
 	if err != nil {
 		return err

@@ -73,10 +73,14 @@ def test_a_folder_that_cannot_be_is_told_before_anything_is_run(project, capsys,
     for command in (["measure", "-o", "zoo.py"], ["check", "--measure", "--case", "net*", "-o", "zoo.py"]):
         assert main(command) == 2
         assert capsys.readouterr().err.splitlines()[-1].startswith("memshim: FileExistsError: ")
-    for option, value, kind in (("--timeout", "-1", "seconds"), ("--jobs", "0", "jobs")):
+    for option, value, text in (
+        ("--timeout", "-1", "invalid seconds value: '-1'"),
+        ("--jobs", "0", "got '0', want a whole number from 1"),
+        ("--jobs", "-1", "got '-1', want a whole number from 1"),
+    ):
         with pytest.raises(SystemExit) as e:
             main(["measure", option, value])
-        assert e.value.code == 2 and f"argument {option}: invalid {kind} value: '{value}'" in capsys.readouterr().err
+        assert e.value.code == 2 and f"argument {option}: {text}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,9 @@
 // limit of processor time and of address space.
 //
 // Killed are those that a test of the mutant's own package fails on, or of the package that tests it
-// (testedBy), and those that no longer come to an end. equivalent.txt names survivors that change nothing one could see, each with its
-// reason; a line there that fits no mutant, or one that a test kills, is an error.
+// (testedBy), and those that no longer come to an end. equivalent.txt names survivors that change
+// nothing one could see, each with its reason; a line there that fits no mutant, or one that a test
+// kills, is an error.
 //
 // Exit code: 0 enough mutants died (-min), 1 too few, 2 something else is wrong.
 package main

@@ -74,8 +74,8 @@ const (
 	addresses   = 6 << 20
 )
 
-// testedBy names the packages whose tests are another package's, beside those of its own: a folder from
-// the root, to the folder with the tests.
+// testedBy names packages that the tests of another one try too: a folder from the root, to the folder with
+// those tests.
 var testedBy = map[string]string{
 	"internal/cli": "cmd/memspec", // what commands have in common, tried by the commands
 }
@@ -93,7 +93,8 @@ func (r *runner) benches(s *source) (out []*bench) {
 		out = append(out, &bench{path: s.path, dir: s.dir})
 	}
 	if by, ok := r.testedBy[s.rel]; ok {
-		out = append(out, &bench{path: strings.TrimSuffix(s.path, s.rel) + by, dir: filepath.Join(r.root, filepath.FromSlash(by))})
+		path := strings.TrimSuffix(s.path, s.rel) + by
+		out = append(out, &bench{path: path, dir: filepath.Join(r.root, filepath.FromSlash(by))})
 	}
 	return out
 }

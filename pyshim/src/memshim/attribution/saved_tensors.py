@@ -4,7 +4,7 @@ When a backward begins, the graph holds every tensor that it will use. Each node
 and, as anomaly mode is on (forward_lines.py), where its forward ran. A tensor is read as it is held:
 nothing is unpacked, so that no hook runs and nothing is allocated. One that a hook has replaced, as
 activation checkpointing and save_on_cpu do, is left out, and so is all of a PyTorch whose saved
-tensors cannot be read otherwise (before SavedTensor.data).
+tensors do not say so (before SavedTensor.unpack_hook).
 """
 
 from __future__ import annotations

@@ -66,9 +66,8 @@ def seconds(text: str) -> float:
 
 def jobs(text: str) -> int:
     """How many at a time."""
-    n = int(text)
-    if n < 1:
-        raise ValueError(text)
+    if not text.isdecimal() or not (n := int(text)):
+        raise argparse.ArgumentTypeError(f"got {text!r}, want a whole number from 1")
     return n
 
 

@@ -224,7 +224,7 @@ def _search(name: str, arguments: list[str]) -> int:
     if "--" in arguments:
         at = arguments.index("--")
         own, program = arguments[:at], arguments[at + 1 :]
-    p = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    p = argparse.ArgumentParser(f"python -m memshim {name}", add_help=False, allow_abbrev=False)
     p.add_argument("--on", action="append", default=[])
     p.add_argument("--vary", action="append", default=[])
     p.add_argument("--jobs", type=number_of_jobs, default=1)

@@ -33,7 +33,7 @@ def write(recordings: Mapping[str, bytes], to: str, record: str) -> str:
             file.flush()
             words += ["--name", name, file.name]
         said = binary.call(*words)
-    return f"none: {said.err}" if said.code == 2 else to
+    return to if said.code in (0, 1, 3) else f"none: {said.err}"
 
 
 def named(data: list[bytes], program: str) -> dict[str, bytes]:
