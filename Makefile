@@ -114,6 +114,13 @@ $(VENV)/.stamp: .ci/requirements.txt
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r .ci/requirements.txt
 	touch $@
 
+# A separate environment for each .ci/requirements-NAME.txt that something below wants.
+.PRECIOUS: .venv-%/.stamp
+.venv-%/.stamp: .ci/requirements-%.txt
+	[ -x $(@D)/bin/python ] || $(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	touch $@
+
 # memshim's format, its rules, the table of what imports what, and its types (pyshim/pyproject.toml).
 lint-python: $(VENV)/.stamp
 	$(VENV)/bin/python -m ruff check --quiet pyshim
@@ -163,20 +170,10 @@ test-compat: $(COMPAT)/.stamp
 test-pretend: $(VENV)/.stamp $(HEADERS)/.stamp
 	.ci/pretend $(RELEASES)
 
-$(COMPAT)/.stamp: .ci/requirements-compat.txt
-	[ -x $(COMPAT)/bin/python ] || $(PYTHON) -m venv $(COMPAT)
-	$(COMPAT)/bin/python -m pip install --quiet --disable-pip-version-check -r .ci/requirements-compat.txt
-	touch $@
-
 # memshim serve with the engine itself. Not a part of make test: the environment takes 11 GB. A start takes one or two minutes of
 # processor time, and may take many of them where the machine is busy.
 test-serve: $(SERVE)/.stamp
 	PYTHONPATH=$(CURDIR)/pyshim/src $(SERVE)/bin/python -m pytest -q -p no:cacheprovider -o faulthandler_timeout=3600 pyshim/tests/test_serve_vllm.py
-
-$(SERVE)/.stamp: .ci/requirements-serve.txt
-	[ -x $(SERVE)/bin/python ] || $(PYTHON) -m venv $(SERVE)
-	$(SERVE)/bin/python -m pip install --quiet --disable-pip-version-check -r .ci/requirements-serve.txt
-	touch $@
 
 examples-python: $(VENV)/.stamp
 	cd examples/pytest && PYTHONPATH=../../pyshim/src ../../$(VENV)/bin/python -m pytest -q -p memshim.judge.plugin -p no:cacheprovider
@@ -240,30 +237,15 @@ FRAMEWORKS := .venv-frameworks
 truth-frameworks: $(FRAMEWORKS)/.stamp
 	PYTHONPATH=pyshim/tools DS_BUILD_OPS=0 $(FRAMEWORKS)/bin/python -m truth frameworks $(PROGRAMS)
 
-$(FRAMEWORKS)/.stamp: .ci/requirements-frameworks.txt
-	[ -x $(FRAMEWORKS)/bin/python ] || $(PYTHON) -m venv $(FRAMEWORKS)
-	$(FRAMEWORKS)/bin/python -m pip install --quiet --disable-pip-version-check -r .ci/requirements-frameworks.txt
-	touch $@
-
 # Models whose largest batch is searched, in a separate environment.
 FIT := .venv-fit
 truth-fit: $(FIT)/.stamp
 	PYTHONPATH=pyshim/tools $(FIT)/bin/python -m truth fit $(PROGRAMS)
 
-$(FIT)/.stamp: .ci/requirements-fit.txt
-	[ -x $(FIT)/bin/python ] || $(PYTHON) -m venv $(FIT)
-	$(FIT)/bin/python -m pip install --quiet --disable-pip-version-check -r .ci/requirements-fit.txt
-	touch $@
-
 # Programs of bitsandbytes, peft, trl, torchao, liger and transformers' Trainer, in a separate environment.
 FINETUNE := .venv-finetune
 truth-finetune: $(FINETUNE)/.stamp
 	PYTHONPATH=pyshim/tools $(FINETUNE)/bin/python -m truth finetune $(PROGRAMS)
-
-$(FINETUNE)/.stamp: .ci/requirements-finetune.txt
-	[ -x $(FINETUNE)/bin/python ] || $(PYTHON) -m venv $(FINETUNE)
-	$(FINETUNE)/bin/python -m pip install --quiet --disable-pip-version-check -r .ci/requirements-finetune.txt
-	touch $@
 
 truth:
 	@$(GO) test ./engine -run '^Test(Truth|Workspace)Tables$$' -count=1 -v | grep -v -e '^=== ' -e '^--- ' -e '^PASS$$' -e '^ok '
@@ -273,4 +255,4 @@ release: $(VENV)/.stamp
 	$(VENV)/bin/python pyshim/tools/release.py dist
 
 clean:
-	rm -rf $(VENV) $(COMPAT) $(SERVE) bin
+	rm -rf $(VENV) $(COMPAT) $(SERVE) $(FRAMEWORKS) $(FIT) $(FINETUNE) bin
