@@ -33,6 +33,16 @@ func Categories() [][2]string {
 	}
 }
 
+// CategoryText is the words for people of a category.
+func CategoryText(category string) string {
+	for _, c := range Categories() {
+		if c[0] == category {
+			return c[1]
+		}
+	}
+	return category
+}
+
 // phases are the peaks of a pass's parts in the order they began; none where the pass is all of one kind.
 func phases(tl *allocator.Timeline, pass int) []PhasePeak {
 	var out []PhasePeak
@@ -96,6 +106,19 @@ func sharesAt(tl *allocator.Timeline, event int) []Share {
 		}
 		held[category] += st.Size
 	}
+	return inOrder(held)
+}
+
+// Shares are what holders hold, by category in the order of Categories; none of 0 bytes.
+func Shares(hs []Holder) []Share {
+	held := map[string]units.Bytes{}
+	for i := range hs {
+		held[hs[i].Category] += hs[i].Flat
+	}
+	return inOrder(held)
+}
+
+func inOrder(held map[string]units.Bytes) []Share {
 	out := []Share{}
 	for _, c := range Categories() {
 		if n := held[c[0]]; n > 0 {

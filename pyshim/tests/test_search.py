@@ -173,6 +173,58 @@ def test_a_program_is_a_case_while_it_is_searched(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("vary", "options"),
+    [
+        (["N=8,16,32", "T=128"], ["--dim", "N=8,16,32"]),
+        (["T=128", "N=8..32"], ["--dim", "N=8..32"]),
+        (["N=8..32..8", "T=128"], ["--dim", "N=8..32..8"]),
+    ],
+)
+def test_a_swept_program_has_the_values_that_memspec_reads(tmp_path, monkeypatch, vary, options):
+    monkeypatch.chdir(tmp_path)
+    with search.of_program(["t4"], vary, ["train.py", "{N}"], sweeps=True) as (name, found):
+        assert (name, found[1:]) == ("train", options)
+        assert json.loads((tmp_path / found[0]).read_text())["models"]["train"]["dims"] == {"N": 8, "T": 128}
+    with (
+        pytest.raises(search.Unusable, match="--vary: got 'N', want a range such as N=1..512, or values such as N=1,2"),
+        search.of_program(["t4"], ["N"], ["train.py"], sweeps=True),
+    ):
+        pass
+
+
+PROGRAM = """
+import sys
+import torch
+model = torch.nn.Linear(1024, 1024, device="cuda")
+optimizer = torch.optim.SGD(model.parameters(), momentum=0.9)
+for _ in range(3):
+    model(torch.randn(int(sys.argv[1]), 1024, device="cuda")).relu().mean().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+
+
+def test_a_swept_program_shows_what_grows_and_each_pass(tmp_path, monkeypatch, capfd):
+    if why := pretended.missing():
+        pytest.skip(why)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(PROGRAM)
+    words = ["--on", "t4", "--vary", "N=1024,2048", "--format", "json", "-o", "peaks.csv", "--", "train.py", "{N}"]
+    assert search.sweep(words) == 0, capfd.readouterr()
+    found = json.loads(capfd.readouterr().out)
+    assert [p["value"] for p in found["points"]] == [1024, 2048]
+    for point in found["points"]:
+        first, steady = point["passes"]
+        assert (first["name"], steady["name"]) == ("first", "steady")
+        assert max(first["allocated"], steady["allocated"]) == point["allocated"]
+        assert steady["allocated"] > first["allocated"]  # the momentum is there from the start
+    by = {share["category"]: share["bytes"] for share in found["grows"]["by"]}
+    assert (found["grows"]["from"], found["grows"]["to"]) == (1024, 2048)
+    assert sum(by.values()) == found["points"][1]["allocated"] - found["points"][0]["allocated"] > 0
+    assert "N=2048" in (tmp_path / "peaks.csv").read_text()
+
+
 def test_an_engines_command_is_a_case_that_serves(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     words = ["vllm", "serve", "models/tiny", "--max-model-len", "{L}"]

@@ -4,6 +4,7 @@
     python -m memshim fit --on t4 --vary N=1..512 -- train.py --batch {N}
     python -m memshim fit pretrain --world-size
     python -m memshim sweep 'net[B=8]' --dim B=1..64
+    python -m memshim sweep --on t4 --vary N=8,16,32 -- train.py --batch {N}
 
 memspec searches. It lists the cases that have no fresh recording (--missing); they are run on a
 pretend GPU, and memspec searches again. Recordings stay in .memspec/, so that work that was
@@ -33,6 +34,7 @@ from memshim.printed import say
 from memshim.workspace.answers import Queried
 
 VARIED = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(\d+)(?:\.\.(\d+))?")
+SWEPT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(\d+)([.,].*)?")  # with a step or a list, too
 RECORDINGS = 400  # that one search may ask for
 WORLD = "--world-size"
 ENGINE = "vllm"  # the first word of an engine's command
@@ -178,19 +180,25 @@ def of_program(
     last: bool = False,
     world: str | None = None,
     nproc_per_node: int = 0,
+    sweeps: bool = False,
 ) -> Iterator[tuple[str, list[str]]]:
     """A memspec.yaml of one case, the program with a dim for each --vary, while it is searched; and
-    the options of fit. last: the dims have their last values, not their first. world: the world
-    sizes to search, 1..64, or "" for memspec's own; None for one process."""
+    the options of fit, or of sweep. last: the dims have their last values, not their first. world:
+    the world sizes to search, 1..64, or "" for memspec's own; None for one process."""
     if len(on) != 1:
         raise Unusable("got no --on, want a device of memspec devices" if not on else "got --on twice, want it once")
     if not program:
         raise Unusable("got no program, want -- train.py --batch {N}")
     dims, options = {}, []
     for text in varied:
-        m = VARIED.fullmatch(text)
+        m = (SWEPT if sweeps else VARIED).fullmatch(text)
         if not m:
-            raise Unusable(f"--vary: got {text!r}, want a range such as N=1..512")
+            more = ", or values such as N=1,2,4" if sweeps else ""
+            raise Unusable(f"--vary: got {text!r}, want a range such as N=1..512{more}")
+        if sweeps:
+            dims[m[1]] = int(m[2])
+            options += ["--dim", text] if m[3] else []  # memspec checks the values
+            continue
         first, most = int(m[2]), int(m[3] or m[2])
         if not 1 <= first <= most:
             raise Unusable(f"--vary: got {text}, want a range such as N=1..512")
@@ -236,16 +244,15 @@ def _search(name: str, arguments: list[str]) -> int:
     try:
         if "-h" in rest or "--help" in rest:
             code = subprocess.run([binary.find(), name, "--help"]).returncode
-            say(HELP.format(name=name))
+            say(HELP.format(name=name, values="8,16,32" if name == "sweep" else "1..512"))
             return code
         if not a.vary and not program:
             on = [w for device in a.on for w in ("--on", device)]
             return run(name, [*rest, *on], command, jobs=a.jobs).returncode
         world = a.world_size if program else None
-        with of_program(a.on, a.vary, program, world=world, nproc_per_node=a.nproc_per_node if program else 0) as (
-            case,
-            options,
-        ):
+        node = a.nproc_per_node if program else 0
+        found = of_program(a.on, a.vary, program, world=world, nproc_per_node=node, sweeps=name == "sweep")
+        with found as (case, options):
             return run(name, [case, *options, *rest], command, jobs=a.jobs).returncode
     except (Unusable, binary.BinaryError, MeasureError, OSError) as e:
         say(f"memshim {name}: {e}", file=sys.stderr)
@@ -257,7 +264,7 @@ python -m memshim {name} is memspec {name}. It records cases with source: or pro
 that are looked at, on a pretend GPU, and queries cuDNN for the workspace of convolutions where the
 cuDNN of the release of torch is installed. For any program, with {{N}} in its arguments:
 
-  python -m memshim {name} --on DEVICE --vary N=1..512 -- train.py --batch {{N}}
+  python -m memshim {name} --on DEVICE --vary N={values} -- train.py --batch {{N}}
 
 The fewest GPUs for a program that runs under torchrun:
 
