@@ -143,7 +143,7 @@ func (e *Estimate) takeCache(c *modelfolder.Cache) {
 	perToken := c.PerToken(e.CacheDType)
 	e.KVPerToken = &perToken
 	if e.Context > 0 {
-		perSequence := c.PerSequence(e.CacheDType, e.Context)
+		perSequence := c.PerSequence(e.CacheDType, e.Context, e.BatchedTokens)
 		e.KVPerSequence = &perSequence
 	}
 	for i := range c.Parts {

@@ -101,8 +101,9 @@ func (c *Cache) PerToken(dtype string) units.Bytes {
 	return sum
 }
 
-// PerSequence returns the bytes of one sequence of so many tokens.
-func (c *Cache) PerSequence(dtype string, tokens int64) units.Bytes {
+// PerSequence returns the bytes of one sequence of so many tokens, of which the last step are written
+// before any behind a window are given back.
+func (c *Cache) PerSequence(dtype string, tokens, step int64) units.Bytes {
 	var sum units.Bytes
 	for i := range c.Parts {
 		p := &c.Parts[i]
@@ -110,7 +111,7 @@ func (c *Cache) PerSequence(dtype string, tokens int64) units.Bytes {
 		case State:
 			sum = sum.Add(p.Bytes(dtype))
 		case ByWindow:
-			sum = sum.Add(p.Bytes(dtype).Mul(min(tokens, p.Window)))
+			sum = sum.Add(p.Bytes(dtype).Mul(min(tokens, p.Window+step)))
 		default:
 			sum = sum.Add(p.Bytes(dtype).Mul(tokens))
 		}

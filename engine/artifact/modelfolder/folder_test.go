@@ -84,9 +84,10 @@ func TestWindowsAndStates(t *testing.T) {
 		{Grows: State, Elements: 7, DType: "float32"},
 	}}
 	assert.Equal(t, units.Bytes(26), c.PerToken("bfloat16"))
-	assert.Equal(t, units.Bytes(2*10*3+2*3*3+4*7), c.PerSequence("bfloat16", 3), "no window is full")
-	assert.Equal(t, units.Bytes(2*10*9+2*3*4+4*7), c.PerSequence("bfloat16", 9), "the window is full")
-	assert.Equal(t, units.Bytes(10*9+3*4+4*7), c.PerSequence("float8_e4m3fn", 9), "states keep their dtype")
+	assert.Equal(t, units.Bytes(2*10*3+2*3*3+4*7), c.PerSequence("bfloat16", 3, 0), "no window is full")
+	assert.Equal(t, units.Bytes(2*10*9+2*3*4+4*7), c.PerSequence("bfloat16", 9, 0), "the window is full")
+	assert.Equal(t, units.Bytes(2*10*9+2*3*6+4*7), c.PerSequence("bfloat16", 9, 2), "a step adds to the window")
+	assert.Equal(t, units.Bytes(10*9+3*4+4*7), c.PerSequence("float8_e4m3fn", 9, 0), "states keep their dtype")
 }
 
 // TestHeadersDecide: files say what the weights are, whatever the rules say.
@@ -219,7 +220,7 @@ func FuzzConfig(f *testing.F) {
 	f.Fuzz(func(t *testing.T, config, header []byte) {
 		for _, files := range []fstest.MapFS{nil, {singleName: file(string(header), 8)}, {indexName: {Data: header}}} {
 			m, err := readMap(string(config), files)
-			if err == nil && (m.Weights.Bytes("bfloat16") < 0 || m.Cache.PerSequence("bfloat16", 1<<20) < 0) {
+			if err == nil && (m.Weights.Bytes("bfloat16") < 0 || m.Cache.PerSequence("bfloat16", 1<<20, 0) < 0) {
 				t.Errorf("got %+v, want no negative size", m)
 			}
 		}

@@ -82,7 +82,9 @@ VERBS = {
     "ranks": Verb(
         "truth_ranks.py", "[--world N] [STRATEGY…]", "(each rank alone beside real processes event by event)"
     ),
-    "serve": Verb("truth_serve.py", "[--eager] [ROW…]", "(the KV cache that vLLM logged beside memshim serve's)"),
+    "serve": Verb(
+        "truth_serve.py", "[--eager] [--logs] [MODEL…]", "(the KV cache that vLLM logged beside memshim serve's)"
+    ),
     "stale": Verb("truth_stale.py", "[PROGRAM…]", "(what makes a recording stale)"),
 }
 

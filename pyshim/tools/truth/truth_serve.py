@@ -1,163 +1,198 @@
-"""KV cache that vLLM logged on real H100s, beside what `memshim serve` gives.
+"""KV cache that vLLM logged on real H100s, beside what `memshim serve`, `memspec estimate` and a
+calculator give.
 
-    python -m truth serve [--eager] [ROW…]
+    python -m truth serve [--eager] [--logs] [MODEL…]
 
-The rows are of published logs of vLLM 0.19 with torch 2.10: 0.95 of an H100 of 80 GB, 8,192 tokens
-batched, 1,024 sequences. A log has sizes in GiB, to two decimals. Run it with that release installed.
---eager compiles nothing: seconds in the place of minutes, and the same figures where the sampler
-makes the peak of the profile run. Models are folders with config.json alone, as their publishers have
-it. What the driver takes outside PyTorch was read off these logs: that line is no prediction.
+The logs are testdata/serving/logs.csv: 0.95 of an H100 of 80 GB, 8,192 tokens batched, 1,024 sequences,
+but for a row's own arguments. A log has sizes in GiB, to two decimals. Those of the installed release of
+vLLM are started; --logs starts none and prints the rest of the columns for all. Models are folders with
+config.json alone (testdata/serving/configs.json). --eager compiles nothing: seconds in the place of
+minutes, and the same figures where the sampler makes the peak of the profile run. What the driver takes
+outside PyTorch was read off the rows that have "read": there, that line is no prediction.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import importlib.metadata
 import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 GIB = 1 << 30
 CARD = "h100-sxm-80gb"
-ARGUMENTS = "--gpu-memory-utilization 0.95 --max-num-batched-tokens 8192 --max-num-seqs 1024 --max-model-len 8192"
+SERVING = Path(__file__).resolve().parents[3] / "testdata" / "serving"
+SHARE, LENGTH, BATCHED, REQUESTS = "--gpu-memory-utilization", "--max-model-len", 8192, 1024
+DEFAULTS = {SHARE: "0.95", LENGTH: "8192"}
+LINE = "{:<7} {:<34} {:<15} {:>11} {:>19} {:>25} {:>20}"
 
 
-class Row(NamedTuple):
-    config: dict[str, Any]
-    loaded: float  # GiB, as logged
-    activation: float
-    outside: float
-    kv: float
+class Log(NamedTuple):
+    """A row of logs.csv. Sizes are GiB."""
+
+    model: str
+    release: str
+    gpus: int  # that share each layer
+    stages: int
+    arguments: list[str]
+    read: bool
+    sizes: dict[str, float]
     tokens: int
-    gpus: int = 1
+    planner: dict[str, float]  # of llm-d's planner, as published beside the log
+
+    @property
+    def name(self) -> str:
+        """The model and what sets its row apart."""
+        ranks = [f"{n} {what}" for n, what in ((self.gpus, "GPUs"), (self.stages, "stages")) if n > 1]
+        words = [word.removeprefix("--") for word in self.arguments]
+        return " ".join([self.model.removesuffix("-Instruct"), *ranks, *words])
+
+    def said(self, option: str) -> str:
+        """What an option has in this row."""
+        words = {**DEFAULTS, **dict(zip(self.arguments[::2], self.arguments[1::2], strict=True))}
+        return words.get(option, "auto")
 
 
-QWEN = {
-    "vocab_size": 151936,
-    "max_position_embeddings": 40960,
-    "rms_norm_eps": 1e-6,
-    "rope_theta": 1e6,
-    "torch_dtype": "bfloat16",
-    "hidden_act": "silu",
-    "tie_word_embeddings": False,
-    "attention_bias": False,
-    "head_dim": 128,
-    "num_attention_heads": 32,
-    "bos_token_id": 151643,
-    "eos_token_id": 151645,
-}
-RELEASE = "0.19"
-ROWS = {
-    "Qwen3-8B": Row(
-        QWEN
-        | {
-            "architectures": ["Qwen3ForCausalLM"],
-            "model_type": "qwen3",
-            "hidden_size": 4096,
-            "intermediate_size": 12288,
-            "num_hidden_layers": 36,
-            "num_key_value_heads": 8,
-        },
-        loaded=15.27,
-        activation=2.21,
-        outside=0.25,
-        kv=57.50,
-        tokens=418688,
-    ),
-    "Qwen3-30B-A3B": Row(
-        QWEN
-        | {
-            "architectures": ["Qwen3MoeForCausalLM"],
-            "model_type": "qwen3_moe",
-            "hidden_size": 2048,
-            "intermediate_size": 6144,
-            "moe_intermediate_size": 768,
-            "num_hidden_layers": 48,
-            "num_key_value_heads": 4,
-            "num_experts": 128,
-            "num_experts_per_tok": 8,
-            "norm_topk_prob": True,
-            "decoder_sparse_step": 1,
-            "mlp_only_layers": [],
-        },
-        loaded=56.88,
-        activation=2.68,
-        outside=0.27,
-        kv=15.41,
-        tokens=168288,
-    ),
-    "Qwen2.5-7B on two": Row(
-        {k: v for k, v in QWEN.items() if k not in ("attention_bias", "head_dim")}
-        | {
-            "architectures": ["Qwen2ForCausalLM"],
-            "model_type": "qwen2",
-            "vocab_size": 152064,
-            "hidden_size": 3584,
-            "intermediate_size": 18944,
-            "num_hidden_layers": 28,
-            "num_attention_heads": 28,
-            "num_key_value_heads": 4,
-            "max_position_embeddings": 32768,
-            "use_sliding_window": False,
-        },
-        loaded=7.12,
-        activation=2.21,
-        outside=2.06,
-        kv=63.84,
-        tokens=2390592,
-        gpus=2,
-    ),
-}
+def logs() -> Iterator[Log]:
+    with (SERVING / "logs.csv").open() as f:
+        for row in csv.DictReader(f):
+            yield Log(
+                row["model"],
+                row["release"],
+                int(row["gpus"]),
+                int(row["stages"]),
+                row["arguments"].split(),
+                bool(row["read"]),
+                {n: float(row[n]) for n in ("loaded", "activation", "outside", "kv", "graphs") if row[n]},
+                int(row["tokens"]),
+                {n: float(row[f"planner_{n}"]) for n in ("weights", "kv", "tokens") if row[f"planner_{n}"]},
+            )
 
 
-def serve(row: Row, eager: bool) -> dict[str, Any]:
+def folder(to: Path, config: dict[str, Any]) -> str:
+    to.mkdir()
+    (to / "config.json").write_text(json.dumps(config))
+    return str(to)
+
+
+def serve(log: Log, config: dict[str, Any], eager: bool) -> dict[str, Any]:
     """The figures of a row's model, as `memshim serve --json` writes them."""
-    with tempfile.TemporaryDirectory() as folder:
-        model, to = Path(folder, "model"), Path(folder, "found.json")
-        model.mkdir()
-        (model / "config.json").write_text(json.dumps(row.config))
-        command = ["vllm", "serve", str(model), *ARGUMENTS.split(), *(["--enforce-eager"] if eager else [])]
-        if row.gpus > 1:
-            command += ["--tensor-parallel-size", str(row.gpus)]
-        options = ["--on", CARD, "--count", str(row.gpus), "--json", str(to)]
-        memshim = [sys.executable, "-m", "memshim", "serve", *options, "--", *command]
-        p = subprocess.run(memshim, stdout=subprocess.DEVNULL)
+    with tempfile.TemporaryDirectory() as at:
+        to = Path(at, "found.json")
+        words = [w for option in DEFAULTS for w in (option, log.said(option))]
+        words += ["--max-num-batched-tokens", str(BATCHED), "--max-num-seqs", str(REQUESTS), *log.arguments]
+        words += ["--tensor-parallel-size", str(log.gpus), "--pipeline-parallel-size", str(log.stages)]
+        command = ["vllm", "serve", folder(Path(at, "model"), config), *words, *(["--enforce-eager"] if eager else [])]
+        options = ["--on", CARD, "--json", str(to)]
+        p = subprocess.run(
+            [sys.executable, "-m", "memshim", "serve", *options, "--", *command], stdout=subprocess.DEVNULL
+        )
         if p.returncode:
             raise SystemExit(f"truth serve: memshim serve ended with exit code {p.returncode}")
         return json.loads(to.read_text())
 
 
-def compare(row: Row, found: dict[str, Any]) -> list[tuple[str, str, str, str]]:
-    """Lines of the table: figure, logged, ours, difference."""
-    worker, kv = found["workers"][0], found["kv"]
-    sizes = [
-        ("loaded", row.loaded, worker["loaded"]),
-        ("activation", row.activation, worker["activation"]),
-        ("outside PyTorch", row.outside, worker["outside_pytorch"]),
-        ("KV cache", row.kv, worker["kv_memory"]),
-    ]
-    lines = [(n, f"{log:.2f} GiB", f"{ours / GIB:.2f} GiB", f"{ours / GIB - log:+.2f} GiB") for n, log, ours in sizes]
-    difference = (kv["tokens"] - row.tokens) / row.tokens
-    return [*lines, ("tokens", f"{row.tokens:,}", f"{kv['tokens']:,}", f"{difference:+.2%}")]
+def estimate(log: Log, config: dict[str, Any]) -> dict[str, Any] | None:
+    """What `memspec estimate` has of a row's model; None where it has no such thing: of several GPUs, or
+    of weights that the engine quantises."""
+    if log.gpus * log.stages > 1 or "--quantization" in log.arguments:
+        return None
+    from memshim import binary
+
+    with tempfile.TemporaryDirectory() as at:
+        command = [str(binary.find()), "estimate", folder(Path(at, "model"), config), "--format", "json"]
+        command += ["--device", CARD, "--context", log.said(LENGTH), "--batch", str(REQUESTS), SHARE, log.said(SHARE)]
+        for option in ("--dtype", "--kv-cache-dtype"):
+            command += [option, log.said(option)]
+        p = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+        return json.loads(p.stdout)
+
+
+def off(ours: float, logged: float) -> str:
+    """A size beside that of a log."""
+    return f"{ours:.2f} {ours - logged:+.2f}" if f"{ours:.2f}" != f"{logged:.2f}" else f"{ours:.2f} equal"
+
+
+def share(ours: float, logged: int) -> str:
+    return f"{int(ours):,} {(ours - logged) / logged:+.2%}"
+
+
+def token(log: Log, guess: dict[str, Any]) -> str:
+    """Whether the tokens of a log times the bytes of one are what it calls KV memory, to a block of 16 and
+    the two decimals that it has. Where a window ends some layers' growth, the log has no such number."""
+    if any(part["grows"] != "token" or part.get("tokens") for part in guess["kv_parts"]):
+        return "-"
+    size = guess["kv_per_token"]
+    off = abs(log.tokens * size / GIB - log.sizes["kv"])
+    return f"{size:,} " + ("equal" if off < 0.0051 + 16 * size / GIB else "not equal")
+
+
+def compare(log: Log, found: dict[str, Any] | None, guess: dict[str, Any] | None) -> list[tuple[str, ...]]:
+    """Lines of the table: figure, logged, of the engine on a pretend GPU, estimate, planner."""
+    worker = min(found["workers"], key=lambda w: w["kv_memory"]) if found else {}
+    ours = {n: worker[of] / GIB for n, of in FIGURES.items() if worker.get(of)}
+    if found and found["kv"]["eager"]:
+        ours.pop("graphs", None)
+    known = guess is not None and guess.get("weights") is not None and guess.get("kv_tokens") is not None
+    lines = []
+    for name, logged in log.sizes.items():
+        estimated = off(guess["weights"] / GIB, logged) if known and name == "loaded" else "-"
+        planned = log.planner.get({"loaded": "weights"}.get(name, name))
+        cells = [off(v, logged) if v is not None else "-" for v in (ours.get(name), planned)]
+        lines.append((TITLES[name], f"{logged:.2f} GiB", cells[0], estimated, cells[1]))
+    if known:
+        lines.append(("KV of a token", "-", "-", token(log, guess), "-"))
+    served = share(found["kv"]["tokens"], log.tokens) if found else "-"
+    planned = share(log.planner["tokens"], log.tokens) if log.planner else "-"
+    estimated = "-"
+    if known:
+        least, most = (guess["kv_tokens"][end] for end in ("at_least", "at_most"))
+        estimated = f"{least:,}–{most:,}" + (" holds" if least <= log.tokens <= most else " not")
+    return [*lines, ("tokens", f"{log.tokens:,}", served, estimated, planned)]
+
+
+FIGURES = {  # of a log, and of a worker
+    "loaded": "loaded",
+    "activation": "activation",
+    "outside": "outside_pytorch",
+    "kv": "kv_memory",
+    "graphs": "graphs",
+}
+TITLES = {
+    "loaded": "weights",
+    "activation": "activation",
+    "outside": "outside PyTorch",
+    "kv": "KV cache",
+    "graphs": "CUDA graphs",
+}
 
 
 def main() -> int:
+    configs = json.loads((SERVING / "configs.json").read_text())
     p = argparse.ArgumentParser(prog="python -m truth serve")
     p.add_argument("--eager", action="store_true", help="without torch.compile and CUDA graphs")
-    p.add_argument("rows", nargs="*", metavar="ROW", help=", ".join(ROWS))
+    p.add_argument("--logs", action="store_true", help="start no engine")
+    p.add_argument("models", nargs="*", metavar="MODEL", help=", ".join(configs))
     a = p.parse_args()
-    if wrong := [name for name in a.rows if name not in ROWS]:
-        p.error(f"got row {wrong[0]}, want {' or '.join(ROWS)}")
-    installed = importlib.metadata.version("vllm")
-    if not installed.startswith(f"{RELEASE}."):
-        p.error(f"got vLLM {installed}, want {RELEASE}, which the logs are of")
-    print(f"{'model':<18} {'figure':<16} {'logged':>12} {'ours':>12} {'difference':>12}   vLLM {installed} on {CARD}")
-    for name in a.rows or ROWS:
-        for figure, logged, ours, difference in compare(ROWS[name], serve(ROWS[name], a.eager)):
-            print(f"{name:<18} {figure:<16} {logged:>12} {ours:>12} {difference:>12}", flush=True)
+    if wrong := [name for name in a.models if name not in configs]:
+        p.error(f"got model {wrong[0]}, want {' or '.join(configs)}")
+    rows = [log for log in logs() if log.model in (a.models or configs)]
+    installed = "" if a.logs else importlib.metadata.version("vllm")
+    if installed:
+        rows = [log for log in rows if log.release.rpartition(".")[0] == installed.rpartition(".")[0]]
+        if not rows:
+            p.error(f"got vLLM {installed}, want a release that a log is of, or --logs")
+    print(LINE.format("vLLM", "model", "figure", "logged", "pretend GPU", "memspec estimate", "llm-d planner"))
+    for log in rows:
+        config = configs[log.model]
+        found = serve(log, config, a.eager) if installed else None
+        for line in compare(log, found, estimate(log, config)):
+            print(LINE.format(log.release, log.name, *line), flush=True)
     return 0
 
 

@@ -117,8 +117,8 @@ def environment(
     recording: dict[str, Any] | None = None,
     generate: int = 0,
 ) -> dict[str, str]:
-    """The variables of the engine's processes. charged: bytes for the driver, of one GPU and of each
-    of several. recording: what Recording.wanted says. generate: tokens of each request. Caches are
+    """The variables of the engine's processes. charged: bytes for the driver, as watch.WANTED
+    has them. recording: what Recording.wanted says. generate: tokens of each request. Caches are
     empty: what an earlier run compiled or tuned would not be measured again."""
     own = {"TORCHINDUCTOR_FORCE_DISABLE_CACHES": "0"}  # with 1, vLLM refuses torch.compile
     found = {
@@ -185,7 +185,7 @@ def start(asked: Wanted, version: str) -> Start:
     recorded = asked.recording.wanted(asked.program) if asked.recording else None
     while True:
         cards = as_devices(asked.device, count, asked.memory)
-        charged = [driver_memory.of(version, cards[0].driver, n).bytes for n in (1, 2)]
+        charged = [driver_memory.of(version, cards[0].driver, *n).bytes for n in ((1, 1), (2, 2), (2, 1))]
         with temporary_folder("memshim-serve-") as folder:
             environ = environment(cards, folder, charged, os.environ, recorded, asked.generate)
             code = run(command, environ, folder, count, fixed)
@@ -217,17 +217,19 @@ def left(folder: Path, code: int, version: str, asked: Wanted, cards: list[Devic
     """What the engine's processes left."""
     workers = [_json(f) for f in sorted(folder.glob(watch.WORKERS))]
     errors = sorted((_json(f) for f in folder.glob(watch.ERRORS)), key=lambda e: (not e["unfit"], e["time"]))
-    engine, made = folder / watch.ENGINE, folder / watch.MADE
+    made, file = folder / watch.MADE, folder / watch.ENGINE
+    engine = _json(file) if file.exists() else None
+    tensor = engine["tensor_parallel_size"] if engine else None
     found = report.figures(
         version,
         importlib.metadata.version("torch"),
         asked.program,
         cards,
-        driver_memory.of(version, cards[0].driver, len(workers) or 1),
+        driver_memory.of(version, cards[0].driver, len(workers) or 1, tensor),
         _json(folder / watch.ARGUMENTS) if (folder / watch.ARGUMENTS).exists() else {},
         workers,
-        _json(engine) if engine.exists() else None,
-        errors[0] if errors and not engine.exists() else None,
+        engine,
+        errors[0] if errors and not engine else None,
         _json(folder / watch.GENERATED) if (folder / watch.GENERATED).exists() else None,
     )
     return Start(found, errors, code, (folder / LOG).read_bytes(), _json(made) if made.exists() else None)

@@ -31,9 +31,10 @@ from memshim.pretend.after_import import After
 from memshim.serving import generation, model_folder
 from memshim.serving.attributes import Moved, read
 
-# JSON: the folder for this module's files, the bytes that are charged for the driver (of one GPU, and of
-# each of several), how many tokens each request generates, and of a recording its file, the script that
-# makes the engine ("" for none), the folder that paths start from, the command and depends: (command.py).
+# JSON: the folder for this module's files, the bytes that are charged for the driver (of one GPU, of each
+# that shares layers with others, and of a stage of a pipeline), how many tokens each request generates,
+# and of a recording its file, the script that makes the engine ("" for none), the folder that paths start
+# from, the command and depends: (command.py).
 WANTED = "MEMSPEC_SERVE"
 ARGUMENTS, ENGINE, WORKERS, ERRORS = "arguments.json", "engine.json", "worker.*.json", "error.*.json"
 READS, MADE, GENERATED = "reads.*.json", "made.json", "generated.json"
@@ -72,7 +73,7 @@ class Watch:
 
     def __init__(self, wanted: dict[str, Any]) -> None:
         self.folder = Path(wanted["folder"])
-        self.of_one, self.of_several = map(int, wanted["charged"])
+        self.charged = [int(n) for n in wanted["charged"]]
         self.recording: dict[str, Any] = wanted.get("recording") or {}
         self.tokens = int(wanted.get("generate") or 0)
 
@@ -188,8 +189,9 @@ class Watch:
         """What the driver takes over the profile run: the engine sees it as free memory that falls."""
         from memshim.pretend.library import Library
 
-        charged = self.of_one if int(read(worker, "parallel_config.world_size")) == 1 else self.of_several
-        Library().take(int(read(worker, "device.index") or 0), charged)
+        alone = int(read(worker, "parallel_config.world_size")) == 1
+        kind = 0 if alone else 1 if int(read(worker, "parallel_config.tensor_parallel_size")) > 1 else 2
+        Library().take(int(read(worker, "device.index") or 0), self.charged[kind])
 
     def profiled(self, worker: Any) -> None:
         """A worker's figures, which later ones replace."""

@@ -1,0 +1,124 @@
+package serving
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/units"
+)
+
+// logged is a row of testdata/serving/logs.csv: what vLLM logged on an H100 of 80 GB, with 95 % of its
+// memory, 8,192 tokens in one pass and 1,024 requests, where its own arguments say nothing else.
+type logged map[string]string
+
+func (l logged) number(t *testing.T, column string) float64 {
+	t.Helper()
+	n, err := strconv.ParseFloat(l[column], 64)
+	require.NoError(t, err)
+	return n
+}
+
+// publishedLogs returns the rows whose model's config is known, with the configs.
+func publishedLogs(t *testing.T) ([]logged, map[string]json.RawMessage) {
+	t.Helper()
+	const folder = "../../testdata/serving/"
+	var configs map[string]json.RawMessage
+	data, err := os.ReadFile(folder + "configs.json")
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(data, &configs))
+	f, err := os.Open(folder + "logs.csv")
+	require.NoError(t, err)
+	defer func() { _ = f.Close() }()
+	rows, err := csv.NewReader(f).ReadAll()
+	require.NoError(t, err)
+	var found []logged
+	for _, row := range rows[1:] {
+		l := logged{}
+		for i, column := range rows[0] {
+			l[column] = row[i]
+		}
+		if configs[l["model"]] != nil {
+			found = append(found, l)
+		}
+	}
+	return found, configs
+}
+
+// TestPublishedLogs: weights to the two decimals of a log, or below it by what PyTorch rounds tensors up
+// by; tokens times bytes of a token to a block of what the log calls KV memory; tokens in the range.
+func TestPublishedLogs(t *testing.T) {
+	const gib, half = float64(units.GiB), 0.0051 // of the second decimal
+	rows, configs := publishedLogs(t)
+	seen, equal, perToken := 0, 0, 0
+	for _, l := range rows {
+		o, alone := l.options(t)
+		if !alone || l["release"] < "0.17" { // whose profile run was another
+			continue
+		}
+		seen++
+		e := New(l["model"], model(t, string(configs[l["model"]])), o)
+		if len(e.Unknown) > 0 {
+			assert.Equal(t, "DeepSeek-V2-Lite-Chat", l["model"])
+			continue
+		}
+		switch more := l.number(t, "loaded") - float64(*e.Weights)/gib; {
+		case math.Abs(more) <= half:
+			equal++
+		default:
+			assert.Greater(t, more, 0.0, l["model"])
+			assert.Less(t, more, 0.085, l["model"])
+		}
+		tokens := int64(l.number(t, "tokens"))
+		if len(e.KVParts) == 1 {
+			perToken++
+			block := e.KVPerToken.Mul(16)
+			assert.InDelta(t, l.number(t, "kv"), float64(e.KVPerToken.Mul(tokens))/gib, half+float64(block)/gib, l["model"])
+		}
+		assert.LessOrEqual(t, e.KVTokens.AtLeast, tokens, l["model"])
+		assert.GreaterOrEqual(t, e.KVTokens.AtMost, tokens, l["model"])
+	}
+	assert.Equal(t, []int{22, 15, 18}, []int{seen, equal, perToken})
+}
+
+// options returns what a row was started with, and whether it is of one GPU, without weights that the
+// engine quantises.
+func (l logged) options(t *testing.T) (Options, bool) {
+	t.Helper()
+	o := options(t, "h100-sxm-80gb")
+	o.Share, o.Batch, o.Context = 0.95, 1024, 8192
+	for words := strings.Fields(l["arguments"]); len(words) > 0; words = words[2:] {
+		switch words[0] {
+		case "--dtype":
+			o.DType = words[1]
+		case "--kv-cache-dtype":
+			o.CacheDType = map[string]string{"fp8": "float8_e4m3fn"}[words[1]]
+		case "--max-model-len":
+			n, err := strconv.ParseInt(words[1], 10, 64)
+			require.NoError(t, err)
+			o.Context = n
+		case "--quantization":
+			return o, false
+		default:
+			t.Fatalf("got %s, want an option of this test", words[0])
+		}
+	}
+	return o, l["gpus"] == "1" && l["stages"] == "1"
+}
+
+// TestPublishedLogOfTwoGPUs: half of the parameters lies on each GPU, the rotary table on both. Norms
+// and biases that both have are 0.001 GiB. A token has half its heads on each.
+func TestPublishedLogOfTwoGPUs(t *testing.T) {
+	_, configs := publishedLogs(t)
+	e := New("Qwen2.5-7B", model(t, string(configs["Qwen2.5-7B-Instruct"])), options(t, "h100-sxm-80gb"))
+	half := float64((*e.Weights-e.RotaryTable)/2+e.RotaryTable) / float64(units.GiB)
+	assert.InDelta(t, 7.12, half, 0.025, "with what PyTorch rounds up")
+	assert.InDelta(t, 63.84, 2390592*float64(*e.KVPerToken/2)/float64(units.GiB), 0.006)
+}
