@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/flate"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -173,6 +174,50 @@ func TestStripNowhere(t *testing.T) {
 	out := filepath.Join(dir, "missing", "out.pt")
 	assert.EqualError(t, Strip(in, out), out+": no such file or directory")
 	assert.ErrorIs(t, Strip(filepath.Join(dir, "no.pt"), out), os.ErrNotExist)
+
+	wrong := errors.New("wrong")
+	assert.ErrorIs(t, replace(filepath.Join(dir, "out.pt"), func(io.Writer) error { return wrong }), wrong)
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Len(t, left, 1, "nothing but in.pt: a copy that failed is removed")
+}
+
+// Files of torch.save are stripped where torch.export puts them, and only those that are such files.
+func TestStripSavedRecords(t *testing.T) {
+	archived := func(names ...string) []byte {
+		var b bytes.Buffer
+		w := zip.NewWriter(&b)
+		for _, name := range names {
+			require.NoError(t, write(w, name, []byte("x"), zip.Store))
+		}
+		require.NoError(t, w.Close())
+		return b.Bytes()
+	}
+	for _, c := range []struct {
+		name string
+		data []byte
+		want bool
+	}{
+		{"data/weights/w", archived("m/data.pkl"), true},
+		{"data/constants/c", archived("m/data.pkl"), true},
+		{"serialized_state_dict.pt", archived("m/data.pkl"), true},
+		{"data/0", archived("m/data.pkl"), false},
+		{"data/weights/w", archived("m/other"), false},
+		{"data/weights/w", append([]byte("QK"), archived("m/data.pkl")[2:]...), false},
+		{"data/weights/w", []byte("PK\x03\x04 and weights"), false},
+		{"data/weights/w", []byte("P"), false},
+	} {
+		var b bytes.Buffer
+		w := zip.NewWriter(&b)
+		require.NoError(t, write(w, "net/"+c.name, c.data, zip.Store))
+		require.NoError(t, write(w, "net/version", []byte("3"), zip.Store))
+		require.NoError(t, w.Close())
+		z, err := ptzip.Open(bytes.NewReader(b.Bytes()), int64(b.Len()))
+		require.NoError(t, err)
+		got, err := stripSaved(z, c.name)
+		require.NoError(t, err)
+		assert.Equal(t, c.want, got != nil, "%s %q", c.name, c.data)
+	}
 }
 
 // A link keeps leading where it led, and what is no plain file is not replaced.

@@ -117,18 +117,11 @@ func (f *RunFlags) Given(cmd *cobra.Command, but ...string) string {
 
 // OneCase is the case that the flags describe, with one value a dimension.
 func (f *RunFlags) OneCase(artifact string) (spec.Case, error) {
-	dims, err := ParseDims(f.Dims)
+	dims, err := oneValueEach(f.Dims)
 	if err != nil {
 		return spec.Case{}, err
 	}
-	var bound []spec.Dim
-	for _, d := range dims {
-		if len(d.Values) != 1 {
-			return spec.Case{}, fmt.Errorf("--dim %s: got %d values, want one", d.Name, len(d.Values))
-		}
-		bound = append(bound, spec.Dim{Name: d.Name, Value: d.Values[0]})
-	}
-	return f.Build(artifact, bound)
+	return f.Build(artifact, dims)
 }
 
 func (f *RunFlags) Build(artifact string, dims []spec.Dim) (spec.Case, error) {

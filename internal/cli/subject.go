@@ -99,12 +99,17 @@ func (s *Subject) ofArtifact(path string) error {
 	if s.own, err = oneValueEach(s.flags.Dims); err != nil {
 		return err
 	}
+	s.Base, err = s.flags.Build(path, s.bound())
+	return err
+}
+
+// bound are the dims of an artifact: those given, and those that are open, at 1.
+func (s *Subject) bound() []spec.Dim {
 	bound := slices.Clone(s.own)
 	for _, name := range s.Open {
 		bound = append(bound, spec.Dim{Name: name, Value: 1})
 	}
-	s.Base, err = s.flags.Build(path, bound)
-	return err
+	return bound
 }
 
 func oneValueEach(texts []string) ([]spec.Dim, error) {
@@ -132,10 +137,7 @@ func (s *Subject) At(names ...string) func(values ...int64) (spec.Case, error) {
 		if s.again {
 			return s.Base.With(dims...)
 		}
-		bound := slices.Clone(s.own)
-		for _, name := range s.Open {
-			bound = append(bound, spec.Dim{Name: name, Value: 1})
-		}
+		bound := s.bound()
 		for _, d := range dims {
 			for i := range bound {
 				if bound[i].Name == d.Name {
