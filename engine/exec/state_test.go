@@ -2,12 +2,15 @@ package exec
 
 import (
 	"context"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/platform"
+	"github.com/memspec/memspec/engine/schema"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/units"
 )
@@ -77,3 +80,35 @@ func TestDescribe(t *testing.T) {
 type silent struct{ Driver }
 
 func (silent) Describe(*State) {}
+
+// Values of different kinds, and in another order, are different states; a thing that is shared is the same again.
+func TestValuesAreToldApart(t *testing.T) {
+	list := &ops.List{Items: []any{int64(1)}}
+	one := func() any { return &ops.List{Items: []any{int64(1)}} }
+	held := func(m tensor.Meta) *tensor.Tensor {
+		return &tensor.Tensor{Meta: m, Storage: &tensor.Storage{ID: -1}}
+	}
+	data := held(tensor.Meta{})
+	data.Data = &tensor.Data{Ints: []int64{1}}
+	seen := map[string]int{}
+	for i, vs := range [][]any{
+		{}, {nil}, {nil, nil}, {nil, int64(1)}, {int64(1), nil}, {int64(1)}, {int64(2)}, {int64(55)}, {math.Float64frombits(55)}, {1.0}, {2.0},
+		{"n"}, {""}, {"", nil}, {nil, ""}, {true}, {false}, {ops.NewUnbacked("aten::item", schema.Int)},
+		{list, list}, {one(), one()}, {&ops.Tuple{Items: []any{int64(1)}}}, {one()}, {&ops.List{Items: []any{int64(1)}, Elem: schema.Int}},
+		{&ops.Dict{Keys: []any{"a"}, Values: []any{int64(1)}}}, {&ops.Dict{Keys: []any{"a"}, Values: []any{int64(2)}}},
+		{&ops.Dict{Keys: []any{"b"}, Values: []any{int64(1)}}}, {&ops.Tuple{Items: []any{int64(2)}}}, {&ops.List{Items: []any{int64(2)}}},
+		{held(tensor.Meta{})}, {data}, {held(tensor.Meta{DType: tensor.Float16})}, {held(tensor.Meta{Sizes: []int64{1}, Strides: []int64{1}})},
+		{held(tensor.Meta{Sizes: []int64{2}, Strides: []int64{1}})}, {held(tensor.Meta{Sizes: []int64{2}, Strides: []int64{2}})}, {held(tensor.Meta{Device: "cpu"})},
+	} {
+		s := &State{seen: map[any]int{}}
+		s.Values(vs)
+		at, again := seen[string(s.out)]
+		assert.False(t, again, "values %d and %d: %q", i, at, s.out)
+		seen[string(s.out)] = i
+	}
+	empty, filled := &State{}, &State{}
+	empty.Slot(false, nil)
+	filled.Slot(true, nil)
+	assert.NotEqual(t, empty.out, filled.out)
+	assert.NotEmpty(t, empty.out)
+}

@@ -39,13 +39,13 @@ func (g *github) Case(c *Case) error {
 	if c.Outcome == verdict.Pass || !c.Judged {
 		return nil
 	}
-	a := annotation{severity: severity(c.Outcome), text: g.annotate(c)}
+	excess := 0.0
 	for _, f := range c.figures() {
 		if f.Limit != nil && *f.Limit > 0 {
-			a.excess = max(a.excess, float64(f.over())/float64(*f.Limit))
+			excess = max(excess, float64(f.over())/float64(*f.Limit))
 		}
 	}
-	g.cases = append(g.cases, a)
+	g.cases = append(g.cases, annotation{severity: severity(c.Outcome), text: g.annotate(c), excess: excess})
 	return nil
 }
 

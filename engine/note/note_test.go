@@ -49,3 +49,18 @@ func TestAssumeHint(t *testing.T) {
 	branch, _ := note.Of(note.BranchBoth)
 	assert.Empty(t, branch.AssumeHint("net.py:3"), "nothing can be stated of a branch")
 }
+
+// What a note means for the figures is said, and differs by effect; of an ID without a row they may be too low.
+func TestEffects(t *testing.T) {
+	said := map[string]note.Effect{}
+	for _, k := range note.Kinds() {
+		text := k.Effect.String()
+		assert.NotEmpty(t, text, k.ID)
+		if other, ok := said[text]; ok {
+			assert.Equal(t, other, k.Effect, k.ID)
+		}
+		said[text] = k.Effect
+		assert.Equal(t, k.Effect, k.ID.Effect())
+	}
+	assert.Equal(t, note.Open, note.ID("no-such-note").Effect())
+}

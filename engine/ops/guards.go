@@ -21,24 +21,28 @@ var sizing = []string{"aten::arange", "aten::range", "aten::linspace", "aten::lo
 // allocates: a norm's order, the share that dropout drops, a scale of sizes.
 var guarding = []string{"p", "ord", "norm_type", "scale_factor", "scale_factors"}
 
+// valid is a number that each hint without one of its own takes: a position in every tensor, or a
+// number on which no size depends.
+const valid = 0
+
 // hints are integers on which no size depends, positions mostly, by operator and argument, each
 // with a value that is always valid.
 var hints = map[string]map[string]int64{
-	"aten::select":         {"index": 0},
-	"aten::select_copy":    {"index": 0},
-	"aten::select_scatter": {"index": 0},
-	"aten::roll":           {"shifts": 0},
-	"aten::tril":           {"diagonal": 0},
-	"aten::triu":           {"diagonal": 0},
-	"aten::tril_":          {"diagonal": 0},
-	"aten::triu_":          {"diagonal": 0},
+	"aten::select":         {"index": valid},
+	"aten::select_copy":    {"index": valid},
+	"aten::select_scatter": {"index": valid},
+	"aten::roll":           {"shifts": valid},
+	"aten::tril":           {"diagonal": valid},
+	"aten::triu":           {"diagonal": valid},
+	"aten::tril_":          {"diagonal": valid},
+	"aten::triu_":          {"diagonal": valid},
 	"aten::kthvalue":       {"k": 1},
 	"aten::embedding":      {"padding_idx": -1},
-	"aten::randint":        {"low": 0, "high": math.MaxInt32},
-	"aten::randint_like":   {"low": 0, "high": math.MaxInt32},
-	"aten::random_":        {"from": 0, "to": math.MaxInt32},
-	"aten::manual_seed":    {"seed": 0},
-	"aten::tensor":         {"t": 0, "data": 0},
+	"aten::randint":        {"low": valid, "high": math.MaxInt32},
+	"aten::randint_like":   {"low": valid, "high": math.MaxInt32},
+	"aten::random_":        {"from": valid, "to": math.MaxInt32},
+	"aten::manual_seed":    {"seed": valid},
+	"aten::tensor":         {"t": valid, "data": valid},
 }
 
 // bounding are operators whose rule asks Machine.Bound itself for what it is not known.

@@ -4,12 +4,44 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/platform"
+	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/spec"
 )
+
+// TestRecordingOf: a program can be recorded instead, with the case's inputs; a recorded run is one already.
+func TestRecordingOf(t *testing.T) {
+	c := &spec.Case{Platform: platform.Platform{Device: device.Device{Name: "t4"}}}
+	in, err := spec.ParseInput("x=float32[1]")
+	require.NoError(t, err)
+	c.Inputs = []spec.Input{in}
+	o := &Origin{Path: "m.pt2"}
+	assert.Empty(t, o.RecordingOf(c))
+	o.Program = &program.Program{}
+	assert.Equal(t, "python -m memshim capture FILE.py:NAME --input 'x=float32[1]' --on t4 -o m.rec", o.RecordingOf(c))
+	c.Source = "net.py:make"
+	assert.Equal(t, "python -m memshim capture net.py:make --input 'x=float32[1]' --on t4 -o m.rec", o.RecordingOf(c))
+}
+
+// TestCheckValues: the command of a recorded program runs again with other values, that of anything else does not.
+func TestCheckValues(t *testing.T) {
+	for _, c := range []struct {
+		command []string
+		want    string
+	}{
+		{[]string{"python", "-m", "memshim", "run", "--on", "t4", "--", "a.py"}, "python -m memshim run --on t4 --check-values -- a.py"},
+		{[]string{"python", "-m", "memshim", "capture", "--", "run"}, ""},
+		{[]string{"python", "-m", "memshim", "run", "a.py"}, ""},
+		{nil, ""},
+	} {
+		assert.Equal(t, c.want, (&Origin{Made: &recording.Made{Command: c.command}}).CheckValues())
+	}
+	assert.Empty(t, (&Origin{}).CheckValues())
+}
 
 // TestRecordCommand: the command that made a recording, on the case's device.
 func TestRecordCommand(t *testing.T) {

@@ -394,5 +394,12 @@ func TestTheLastRequest(t *testing.T) {
 		require.NoError(t, tr.Validate())
 		last := tr.Events[len(tr.Events)-1]
 		assert.Equal(t, tt.want, last.Action == trace.Alloc && last.Bytes == 1024, "%v", tt.oom)
+		if tt.want {
+			most := trace.NoStorage
+			for _, e := range tr.Events[:len(tr.Events)-1] {
+				most = max(most, e.Storage)
+			}
+			assert.Equal(t, most+1, last.Storage, "the next one")
+		}
 	}
 }

@@ -3,6 +3,7 @@
 package regular_test
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -104,4 +105,14 @@ func TestFolder(t *testing.T) {
 	defer small.Close()
 	_, err = small.Open("data.pkl")
 	assert.EqualError(t, err, "open data.pkl: got 10 bytes, want at most 9")
+}
+
+// An error of a path is said without the system call; one that says more stays as it is.
+func TestPlain(t *testing.T) {
+	_, err := os.Open("none")
+	assert.EqualError(t, regular.Plain(err), "none: no such file or directory")
+	assert.ErrorIs(t, regular.Plain(err), fs.ErrNotExist)
+	more := fmt.Errorf("profile: %w", err)
+	assert.Equal(t, more, regular.Plain(more))
+	assert.NoError(t, regular.Plain(nil))
 }

@@ -40,7 +40,7 @@ func TestSiteIndex(t *testing.T) {
 	a, b := trace.Site{Op: "a", Line: 1}, trace.Site{Op: "b", Line: 1}
 	later := a
 	later.Phase = trace.Backward
-	x := newSiteIndex(&trace.Trace{Sites: []trace.Site{a, b, a, later}}, 2)
+	x := newSiteIndex(&trace.Trace{Sites: []trace.Site{a, b, a, later}})
 	for _, tt := range []struct {
 		id     trace.SiteID
 		number int

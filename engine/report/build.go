@@ -249,18 +249,12 @@ var Untraced = tensor.Untraced.String()
 // holders are the storages held after an event, gathered by where they were made.
 func holders(tl *allocator.Timeline, event int) []Holder {
 	tr := tl.Trace
-	live := 0
-	for id := range tl.Storages {
-		if tl.Storages[id].Live(event) {
-			live++
-		}
-	}
 	source := make(map[tensor.StorageID]string, len(tr.Sources))
 	for _, s := range tr.Sources {
 		source[s.Storage] = s.Text
 	}
-	index := newSiteIndex(tr, live)
-	out := make([]Holder, 0, live)
+	index := newSiteIndex(tr)
+	var out []Holder
 	unattributed := Holder{Category: Untraced}
 	for _, size := range tl.Kept() {
 		unattributed.Flat += size
@@ -303,9 +297,8 @@ type siteIndex struct {
 	seed   maphash.Seed
 }
 
-func newSiteIndex(tr *trace.Trace, room int) *siteIndex {
-	return &siteIndex{tr: tr, byID: make([]int32, len(tr.Sites)), byHash: make(map[uint64]int32, room),
-		sites: make([]trace.SiteID, 0, room), seed: maphash.MakeSeed()}
+func newSiteIndex(tr *trace.Trace) *siteIndex {
+	return &siteIndex{tr: tr, byID: make([]int32, len(tr.Sites)), byHash: map[uint64]int32{}, seed: maphash.MakeSeed()}
 }
 
 // of is the number of a site; first says that it is new.

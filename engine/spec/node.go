@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -354,10 +355,8 @@ func (e *entries) find(name string) *entry {
 		}
 		return nil
 	}
-	for i := range *e.list {
-		if (*e.list)[i].name == name {
-			return &(*e.list)[i]
-		}
+	if i := slices.IndexFunc(*e.list, func(x entry) bool { return x.name == name }); i >= 0 {
+		return &(*e.list)[i]
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package spec_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -8,6 +9,15 @@ import (
 
 	"github.com/memspec/memspec/engine/spec"
 )
+
+// The command that runs a program sets and unsets its variables, what is unset first, as env has it.
+func TestRunWords(t *testing.T) {
+	p := &spec.Program{File: "train.py", Args: []string{"--fast"},
+		Env: []spec.Variable{{Name: "A", Value: "1"}, {Name: "B", Unset: true}, {Name: "C"}, {Name: "D", Unset: true}}}
+	assert.Equal(t, "env -u B -u D A=1 C= python -m memshim run --on t4 -- train.py --fast", strings.Join(p.RunWords("--on", "t4"), " "))
+	p.Env, p.Serve = nil, true
+	assert.Equal(t, "python -m memshim serve -- train.py --fast", strings.Join(p.RunWords(), " "))
+}
 
 // A case of a program is named by what it adds to the model's arguments and world.
 func TestProgramCaseNames(t *testing.T) {

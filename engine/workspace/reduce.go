@@ -125,10 +125,9 @@ func (r *reduceShape) staging(accBytes, itemSize, sms, smThreads int64) (buffer,
 		return 0, 0
 	}
 	fast := r.reduced == len(r.sizes) || r.strides[0] < r.strides[r.reduced]
-	dim0, dim1, moving := r.outputs, r.inputs, int64(0)
-	if fast {
-		dim0, dim1, moving = r.inputs, r.outputs, r.strides[0]
-	} else {
+	dim0, dim1, moving := r.inputs, r.outputs, r.strides[0]
+	if !fast {
+		dim0, dim1 = r.outputs, r.inputs
 		moving = r.strides[r.reduced]
 	}
 	vec := int64(1)

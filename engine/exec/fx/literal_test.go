@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine/exec"
+	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/program"
@@ -41,6 +42,17 @@ func TestLiteralsAreCharged(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A dict keeps the order in which its keys were written: loops go through it so.
+func TestDictsKeepTheirOrder(t *testing.T) {
+	onMachine(t, func(m *exec.Machine) {
+		w := &walker{Machine: m, prog: &program.Program{Entry: &program.Func{}}}
+		d := w.literal(&program.DictLit{Keys: []any{"b", "a"}, Values: []any{int64(1), int64(2)}}).(*ops.Dict)
+		assert.Equal(t, []any{"b", "a"}, d.Keys)
+		assert.Equal(t, []any{int64(1), int64(2)}, d.Values)
+		assert.Equal(t, &ops.Packed{Class: "C"}, w.literal(&program.Opaque{Class: "C"}))
+	})
 }
 
 // onMachine calls what looks at a machine before its run.

@@ -45,7 +45,7 @@ var recordedKeys = map[string]struct{ like, other, refused, why string }{
 	"checkpoint":            {"['layers.*']", "['*']", `checkpoint {"modules":["layers.*"],"reentrant":false}, the case says {"modules":["*"],"reentrant":false}`, ""},
 	"optimizer_in_backward": {"false", "true", "optimizer_in_backward false, the case says true", ""},
 	"iterations":            {"3", "4", "iterations 3, the case says 4", ""},
-	"assume":                {"{'net.py:3': most}", "{'net.py:4': most}", "net.py:4 as it was, the case says assume: {net.py:4: most}", ""},
+	"assume":                {"{'net.py:3': most}", "{'net.py:4': most, 'net.py:5': 2}", "net.py:4 as it was, the case says assume: {net.py:4: most}; net.py:5 as it was, the case says assume: {net.py:5: 2}", ""},
 	"grad":                  {why: "a training step records gradients; TestGradOfARecording has that of an inference"},
 
 	"device":          {why: "another compute capability, chip or release is a note that leaves the verdict undecided (TestARecordingFromElsewhere)"},

@@ -157,3 +157,20 @@ func TestIsName(t *testing.T) {
 		assert.Equal(t, want, expr.IsName(text), "%q", text)
 	}
 }
+
+// An expression keeps its place in a longer text; a plain number has none.
+func TestPlaces(t *testing.T) {
+	e, err := expr.Parse("  B*2")
+	require.NoError(t, err)
+	assert.Equal(t, e.Offset()+7, e.Behind(7).Offset())
+	assert.Zero(t, expr.Const(4).Behind(7).Offset())
+	_, plain := e.Constant()
+	assert.False(t, plain)
+	n, plain := expr.Const(4).Constant()
+	assert.True(t, plain)
+	assert.EqualValues(t, 4, n)
+	var wrong *expr.Error
+	require.ErrorAs(t, e.Errorf("got %d", 3), &wrong)
+	assert.Equal(t, e.String(), wrong.Text)
+	assert.EqualError(t, wrong, "got 3")
+}

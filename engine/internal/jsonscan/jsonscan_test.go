@@ -125,11 +125,24 @@ func TestTypedValues(t *testing.T) {
 		`9223372036854775808`: "offset 0: got 9223372036854775808, want a whole number that fits int64",
 		`"1"`:                 "offset 0: got a string, want a number",
 		`true`:                "offset 0: got a bool, want a number",
+		`{}`:                  "offset 0: got an object, want a number",
+		`[]`:                  "offset 0: got an array, want a number",
+		`null`:                "offset 0: got null, want a number",
 	} {
 		s := New([]byte(text))
 		s.Int()
 		assert.EqualError(t, s.Err(), want, text)
 	}
+	for text, want := range map[string]float64{`"inf"`: math.Inf(1), `"Infinity"`: math.Inf(1), `"-inf"`: math.Inf(-1), `-Infinity`: math.Inf(-1), `-1`: -1, `-`: 0} {
+		assert.Equal(t, want, New([]byte(text)).Float(), text)
+	}
+	for _, text := range []string{`"nan"`, `"NaN"`, `NaN`} {
+		assert.True(t, math.IsNaN(New([]byte(text)).Float()), text)
+	}
+	s = New([]byte(`[{"a": [true, false, null, "x", -1.5]}]`))
+	s.Skip()
+	s.End()
+	require.NoError(t, s.Err())
 	s = New([]byte(`"nine"`))
 	s.Float()
 	assert.EqualError(t, s.Err(), `offset 0: got the string "nine", want a number`)

@@ -39,6 +39,7 @@ func TestDecode(t *testing.T) {
 		{"text", "X\x03\x00\x00\x00abc.", "abc", ""},
 		{"short text", "\x8c\x02hi.", "hi", ""},
 		{"long text", "\x8d\x02\x00\x00\x00\x00\x00\x00\x00hi.", "hi", ""},
+		{"text of Python 2", "T\x02\x00\x00\x00hi.", "hi", ""},
 		{"bytes", "C\x02\x00\xff.", []byte{0, 255}, ""},
 		{"bytearray", "\x96\x01\x00\x00\x00\x00\x00\x00\x00a.", []byte("a"), ""},
 		{"tuple of tuples", "()K\x01\x85(K\x02K\x03K\x04K\x05tt.", Tuple{Tuple(nil), Tuple{int64(1)}, Tuple{int64(2), int64(3), int64(4), int64(5)}}, ""},
@@ -204,6 +205,22 @@ func TestClient(t *testing.T) {
 	w, ok := obj.state.(*Dict).Get("w")
 	require.True(t, ok)
 	assert.Equal(t, storage{int64(5)}, w)
+
+	for args, want := range map[string]any{"K\x05\x85": int64(5), "K\x06": int64(6)} {
+		o.Reduce = func(f any, args []any) (any, error) { return args[0], nil }
+		v, err = Decode([]byte("\x80\x02c__torch__\nE\n"+args+"R."), o)
+		require.NoError(t, err)
+		assert.Equal(t, want, v, "TorchScript writes an enumeration's value without a tuple")
+	}
+	for state, want := range map[string]string{"}": "", "}(\x8c\x01aK\x01u": "got 1 keyword arguments, want none"} {
+		v, err = Decode([]byte("\x80\x02c__torch__\nNet\n)"+state+"\x92."), o)
+		if want != "" {
+			assert.ErrorContains(t, err, want)
+			continue
+		}
+		require.NoError(t, err)
+		assert.Equal(t, "__torch__.Net", v.(*object).class)
+	}
 
 	o.PersistentLoad = func(any) (any, error) { return nil, errors.New("got no storage") }
 	_, err = Decode([]byte(data), o)

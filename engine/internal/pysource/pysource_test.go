@@ -230,3 +230,12 @@ func TestLocalsInOrder(t *testing.T) {
 		assert.Equal(t, want, strings.Join(Read(text).Locals, " "), text)
 	}
 }
+
+func TestArguments(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "a": "a", " a , b.c(d, e)[f, g] ,": "a|b.c(d, e)[f, g]", "*x, k='a, b'": "*x|k='a, b'", "a,,b": "a||b",
+	} {
+		assert.Equal(t, want, strings.Join(Arguments(text), "|"), text)
+	}
+	assert.Empty(t, Arguments(""))
+}

@@ -40,3 +40,41 @@ func TestTokensOfAttributes(t *testing.T) {
 	two := tokens("class A(Module):\n  a : Tensor\n  b : Tensor\n")
 	assert.Equal(t, 3, two-one)
 }
+
+// What Outline leaves as text is read where it is asked for.
+func TestExprLeftAsText(t *testing.T) {
+	const source = "class A(Module):\n  a : List[int]\n  b : Tensor = f(1)\n  def f(self: A) -> int:\n    return 1\n"
+	p, f := &Parser{}, &File{Name: "a.py", Source: source}
+	require.NoError(t, p.Outline(f))
+	body := f.Body[0].(*ClassDef).Body
+	read := func(x Expr) Expr {
+		y, err := p.Expr(x)
+		require.NoError(t, err)
+		return y
+	}
+	a := body[0].(*Assign)
+	require.IsType(t, &Raw{}, a.Type)
+	list, ok := read(a.Type).(*Subscript)
+	require.True(t, ok)
+	assert.Equal(t, "List[int]", source[list.Start:list.End])
+	assert.Equal(t, list, read(list), "what is no text stays")
+	name, ok := read(&Raw{Span: Span{list.Start, list.Start + 4}}).(*Name)
+	require.True(t, ok)
+	assert.Equal(t, "List", name.Text)
+	_, err := p.Expr(&Raw{Span: Span{list.Start, list.End + 3}})
+	assert.EqualError(t, err, `a.py:1:31: got "b", want the end of the expression`)
+}
+
+func TestLines(t *testing.T) {
+	f, err := Parse("a.py", "a = \\\n  1 + \\\n  2\nb = (3,\n  4)\n")
+	require.NoError(t, err)
+	require.Len(t, f.Body, 2)
+	for source, want := range map[string]string{
+		"a = 'b":                "a.py:1:7: got end of file in a string, want '",
+		"a = 1 \\ 2":            `a.py:1:7: got "\\", want a token`,
+		"a = \\\n  1 +\\\n *\n": "a.py:3:2: got \"*\", want expression",
+	} {
+		_, err := Parse("a.py", source)
+		assert.EqualError(t, err, want, source)
+	}
+}

@@ -22,3 +22,26 @@ func TestScanTop(t *testing.T) {
 	}
 	assert.Equal(t, 4, ScanTop("a(b)b", func(i int) bool { return "a(b)b"[i] == 'b' }))
 }
+
+func TestWords(t *testing.T) {
+	for _, c := range []struct {
+		text, first string
+		name        bool
+	}{
+		{"", "", false}, {"a", "a", true}, {"_b2", "_b2", true}, {"é_", "é_", true}, {"2b", "2b", false}, {"a.b", "a", false}, {"a b", "a", false}, {".a", "", false},
+	} {
+		assert.Equal(t, c.first, FirstWord(c.text), c.text)
+		assert.Equal(t, c.name, IsName(c.text), c.text)
+	}
+}
+
+func TestSkipString(t *testing.T) {
+	for text, want := range map[string]int{
+		`'a'b`: 3, `"a'"b`: 4, `'a\'b'c`: 6, `''a`: 2, `'a`: 2, `'a\`: 3, "'a\nb'": 3, `'`: 1, `''`: 2,
+		`'''a'b''c'''d`: 12, `"""a"""`: 7, `'''a`: 4, `'''`: 3, `'''a''`: 6, `"""'''"""x`: 9,
+	} {
+		assert.Equal(t, want, SkipString(text, 0), text)
+	}
+	assert.Equal(t, 5, SkipString(`x = ''`, 4)-1)
+	assert.Equal(t, 12, SkipString(`x = '''a''' `, 4)+1)
+}

@@ -32,6 +32,10 @@ func TestSystemsThatDoNotFit(t *testing.T) {
 		{"a system", "aten::linalg_tensorsolve", []any{of(6, 2, 3), of(6)}, nil, "float32[2, 3] [3, 1]", ""},
 		{"dims that go last", "aten::linalg_tensorsolve", []any{of(2, 6, 3), of(6), ops.IntList(0, 2)}, nil, "float32[2, 3] [3, 1]", ""},
 		{"dims that there are none of", "aten::linalg_tensorsolve", []any{of(2, 6, 3), of(6), ops.IntList(3)}, nil, "", "got dim 3, want one in [-3, 2]"},
+		{"an inverse", "aten::linalg_tensorinv", []any{of(6, 2, 3), int64(1)}, nil, "float32[2, 3, 6] [3, 1, 6]", ""},
+		{"an inverse of a number", "aten::linalg_tensorinv", []any{of(1, 1), int64(2)}, nil, "float32[1, 1] [1, 1]", ""},
+		{"no dims first", "aten::linalg_tensorinv", []any{of(1, 1), int64(0)}, nil, "", "got ind 0 for [1 1], want one inside"},
+		{"more first than there are", "aten::linalg_tensorinv", []any{of(1, 1), int64(3)}, nil, "", "got ind 3 for [1 1], want one inside"},
 		{"more dims on the right", "aten::linalg_tensorsolve", []any{of(6), of(2, 3)}, nil, "", "got [6] and [2 3], want a system that fits"},
 	} {
 		got, _, err := h.Bench.Run(tt.op, tt.args, tt.kw)

@@ -99,9 +99,9 @@ const (
 )
 
 // upsampleWorkspace are contiguous copies of other layouts.
-func upsampleWorkspace(spatial int, minChannels int64) func(*ops.Call) []workspace.Request {
+func upsampleWorkspace(minChannels int64) func(*ops.Call) []workspace.Request {
 	return func(c *ops.Call) []workspace.Request {
-		sizes, err := resizedTo(c, spatial)
+		sizes, err := resizedTo(c, len(c.Self().Sizes)-2)
 		if err != nil {
 			return nil
 		}
