@@ -29,13 +29,16 @@ func (o *Origin) Notes(c *spec.Case) ([]trace.Note, error) {
 		return nil, err
 	}
 	if len(changes) > 0 {
-		add(note.ArtifactStale, true, several(changes, ", ")+" since the artifact was made; to make it again: "+o.Command(c))
+		add(note.ArtifactStale, true, several(changes, ", ")+Since+"; to make it again: "+o.Command(c))
 	}
 	if unchecked != "" {
 		add(note.DependsUnchecked, false, unchecked)
 	}
 	return out, nil
 }
+
+// Since ends what a stale artifact's note says has changed.
+const Since = " since the artifact was made"
 
 // several are the first of many texts, and how many more there are.
 func several(texts []string, between string) string {

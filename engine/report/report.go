@@ -397,11 +397,14 @@ func (r *Report) Metrics() []Metric {
 func (r *Report) Fits() bool { return r.OOM == nil && (r.Serving == nil || r.Serving.Fits) }
 
 // HasNote says whether a note of that ID was written.
-func (r *Report) HasNote(id note.ID) bool {
+func (r *Report) HasNote(id note.ID) bool { return r.NoteText(id) != "" }
+
+// NoteText is the text of the first note of that ID; "" where none was written.
+func (r *Report) NoteText(id note.ID) string {
 	for i := range r.Notes {
 		if r.Notes[i].ID == id {
-			return true
+			return r.Notes[i].Text
 		}
 	}
-	return false
+	return ""
 }

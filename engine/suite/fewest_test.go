@@ -38,7 +38,7 @@ func TestFewestOfRecordedRanks(t *testing.T) {
 			_, cases := testcase.Project(t, ranksSpec, "run()\n")
 			models := suite.New(nil)
 			var wanted []spec.Case
-			models.Unrecorded = func(c *spec.Case) { wanted = append(wanted, *c) }
+			models.Unrecorded = func(c *spec.Case, _ string) { wanted = append(wanted, *c) }
 			at := func(n int64) (spec.Case, error) {
 				return cases[0].WithLines(fmt.Sprintf("ranks: {world_size: %d, nproc_per_node: %d}", n, min(n, 8)))
 			}
@@ -74,7 +74,7 @@ func TestAStaleRankIsUnrecordedAsTheCase(t *testing.T) {
 	testcase.Write(t, dir+"/zoo.py", []byte("run(2)\n"))
 	models := suite.New(nil)
 	var wanted []string
-	models.Unrecorded = func(c *spec.Case) { wanted = append(wanted, c.Captured()) }
+	models.Unrecorded = func(c *spec.Case, _ string) { wanted = append(wanted, c.Captured()) }
 	_, err := models.Run(context.Background(), c)
 	require.Error(t, err)
 	assert.Equal(t, []string{c.Captured()}, wanted)

@@ -79,7 +79,7 @@ func TestLargestOfAnEnginesStarts(t *testing.T) {
 			}
 			models := suite.New(nil)
 			var wanted []spec.Case
-			models.Unrecorded = func(c *spec.Case) { wanted = append(wanted, *c) }
+			models.Unrecorded = func(c *spec.Case, _ string) { wanted = append(wanted, *c) }
 			at := func(n int64) (spec.Case, error) { return base.With(spec.Dim{Name: c.dim, Value: n}) }
 			for starts := 0; starts < 100; {
 				wanted = nil

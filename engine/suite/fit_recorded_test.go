@@ -2,6 +2,7 @@ package suite_test
 
 import (
 	"context"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -57,7 +58,7 @@ func TestLargestOfRecordedCases(t *testing.T) {
 			_, cases := testcase.Project(t, batchSpec, "run()\n")
 			models := suite.New(nil)
 			var wanted []spec.Case
-			models.Unrecorded = func(c *spec.Case) { wanted = append(wanted, *c) }
+			models.Unrecorded = func(c *spec.Case, _ string) { wanted = append(wanted, *c) }
 			at := func(n int64) (spec.Case, error) { return cases[0].With(spec.Dim{Name: "N", Value: n}) }
 			for runs := 0; runs < 100; {
 				wanted = nil
@@ -91,10 +92,10 @@ func TestAStaleRecordingIsUnrecorded(t *testing.T) {
 	testcase.Keep(t, recordedProgram("run(2)\n"), cases[0].Captured())
 	models := suite.New(nil)
 	var wanted []string
-	models.Unrecorded = func(c *spec.Case) { wanted = append(wanted, c.Name) }
+	models.Unrecorded = func(c *spec.Case, stale string) { wanted = append(wanted, c.Name, filepath.Base(stale)) }
 	_, err := models.Run(context.Background(), cases[0])
 	require.Error(t, err)
-	assert.Equal(t, []string{"train"}, wanted)
+	assert.Equal(t, []string{"train", "zoo.py has changed"}, wanted)
 }
 
 // A recorded case that breaks its budget names the command that runs what could make it pass.

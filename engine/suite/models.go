@@ -2,6 +2,7 @@ package suite
 
 import (
 	"context"
+	"strings"
 
 	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/internal/once"
@@ -18,9 +19,9 @@ type Models struct {
 	// Called, if not nil, gets the library calls of each run, from any goroutine.
 	Called func(*spec.Case, []engine.LibraryCall)
 
-	// Unrecorded, if not nil, gets each case whose recording is missing or stale, from any goroutine.
-	// A stale one then counts as missing.
-	Unrecorded func(*spec.Case)
+	// Unrecorded, if not nil, gets each case whose recording is missing, or stale with why it is, from
+	// any goroutine. A stale one then counts as missing.
+	Unrecorded func(c *spec.Case, stale string)
 
 	byPath    once.Map[*engine.Model]
 	baselines once.Map[*Baseline]
@@ -52,7 +53,7 @@ func (ms *Models) run(ctx context.Context, c spec.Case) (*engine.Run, error) {
 	path, err := origin.Find(&c)
 	if err != nil {
 		if ms.Unrecorded != nil && c.Captured() != "" {
-			ms.Unrecorded(&c)
+			ms.Unrecorded(&c, "")
 		}
 		return nil, err
 	}
@@ -61,14 +62,18 @@ func (ms *Models) run(ctx context.Context, c spec.Case) (*engine.Run, error) {
 		return nil, err
 	}
 	run, err := m.Run(ctx, c)
-	if err == nil && ms.Unrecorded != nil && c.Captured() != "" && run.Report.HasNote(note.ArtifactStale) {
+	if err != nil {
+		return run, err
+	}
+	if stale := run.Report.NoteText(note.ArtifactStale); stale != "" && ms.Unrecorded != nil && c.Captured() != "" {
 		all := c
 		all.Rank = nil // all ranks are recorded together
-		ms.Unrecorded(&all)
+		why, _, _ := strings.Cut(stale, origin.Since)
+		ms.Unrecorded(&all, why)
 		return nil, &origin.Uncaptured{Case: &c, Path: path, Command: origin.CaptureCommand(&c)}
 	}
-	if err == nil && ms.Called != nil {
+	if ms.Called != nil {
 		ms.Called(&run.Case, run.Calls)
 	}
-	return run, err
+	return run, nil
 }

@@ -24,7 +24,7 @@ func (ms *Models) judgeRanks(ctx context.Context, c spec.Case) *Result {
 	list, err := origin.ReadRanks(&c)
 	if err != nil {
 		if errors.As(err, &missing) && ms.Unrecorded != nil {
-			ms.Unrecorded(&c)
+			ms.Unrecorded(&c, "")
 		}
 		return Failed(c, err)
 	}

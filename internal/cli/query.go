@@ -26,13 +26,18 @@ type Query struct {
 
 	mu         sync.Mutex
 	calls      *WorkspaceJSON
-	unrecorded []spec.CaseJSON
+	unrecorded []unrecordedJSON
 }
 
 // missingJSON is what --missing writes.
 type missingJSON struct {
 	*WorkspaceJSON
-	Cases []spec.CaseJSON `json:"cases,omitempty"` // to be recorded
+	Cases []unrecordedJSON `json:"cases,omitempty"` // to be recorded
+}
+
+type unrecordedJSON struct {
+	spec.CaseJSON
+	Stale string `json:"stale,omitempty"` // why the recording that is there does not count
 }
 
 // AnswersFlag adds --answers.
@@ -69,10 +74,10 @@ func (q *Query) Models() (*suite.Models, error) {
 			defer q.mu.Unlock()
 			q.calls.Add(c, calls, true)
 		}
-		ms.Unrecorded = func(c *spec.Case) {
+		ms.Unrecorded = func(c *spec.Case, stale string) {
 			q.mu.Lock()
 			defer q.mu.Unlock()
-			q.unrecorded = append(q.unrecorded, c.JSON())
+			q.unrecorded = append(q.unrecorded, unrecordedJSON{c.JSON(), stale})
 		}
 	}
 	return ms, nil
@@ -85,7 +90,7 @@ func (q *Query) Unanswered() error {
 		return nil
 	}
 	q.calls.Sort()
-	slices.SortFunc(q.unrecorded, func(a, b spec.CaseJSON) int { return cmp.Compare(a.Recording, b.Recording) })
+	slices.SortFunc(q.unrecorded, func(a, b unrecordedJSON) int { return cmp.Compare(a.Recording, b.Recording) })
 	var b bytes.Buffer
 	if err := report.EncodeJSON(&b, missingJSON{q.calls, q.unrecorded}); err != nil {
 		return err

@@ -61,9 +61,8 @@ class Recorder:
         """Errors: MeasureError; Unusable where the search has no end."""
         for case in cases:
             if case["recording"] in self._done:
-                raise Unusable(
-                    f"{_named(case)}: got a recording that is stale as soon as it is made: see memspec check"
-                )
+                why = case.get("stale") or "memspec does not find it"
+                raise Unusable(f"{_named(case)}: got a recording that does not count as soon as it is made: {why}")
             if len(self._done) == RECORDINGS:
                 raise Unusable(f"got more than {RECORDINGS} runs, want a narrower search (--most)")
             self._done.add(case["recording"])
