@@ -251,6 +251,31 @@ def test_torchrun(tmp_path):
     assert "on a pretend Tesla T4 1: " in text
 
 
+KERNELS = """
+import torch
+from memshim.pretend import values
+hook = values.installed()
+library = torch.library.Library("mine", "DEF")
+library.define("twice(Tensor x) -> Tensor")
+library.define("twice.more(Tensor x, int n) -> Tensor")
+library.impl("twice", lambda x: x + x, "CompositeExplicitAutograd")
+library.impl("twice.more", lambda x, n: x + n, "CompositeImplicitAutograd")
+assert "mine::twice" not in hook.direct, "its fallback comes first"
+library.impl("mine::twice", lambda x: x * 2, "CUDA")
+library.impl(torch.ops.mine.twice.more, lambda x, n: x * n, "CUDA")
+assert {"mine::twice", "mine::twice.more"} <= hook.direct
+there = set(hook.direct)
+hook.register()
+assert hook.direct == there, "each kernel was followed when it came"
+print(torch.ops.mine.twice(torch.ones(4, device="cuda")).numel(), torch.ops.mine.twice(torch.ones(4)).numel())
+"""
+
+
+def test_an_operator_with_two_kernels_is_followed_once_it_has_both(tmp_path):
+    said, _, _ = run(tmp_path, KERNELS)
+    assert said == "4 4\n"
+
+
 EXTENSION = """
 #include <ATen/ops/empty.h>
 #include <torch/library.h>

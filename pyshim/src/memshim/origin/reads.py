@@ -301,6 +301,7 @@ def look_up_distributions() -> None:
     """Look up what is installed, once for the processes that are forked from this one."""
     global _distributions
     _distributions = metadata.packages_distributions()
+    packages()  # whose releases are then known
 
 
 def packages() -> dict[str, str]:
@@ -311,9 +312,12 @@ def packages() -> dict[str, str]:
         module = sys.modules.get(top)
         if top in tops and _installed_file(module):  # not of a folder that several distributions share
             for name in names:
-                found.setdefault(normal(name), metadata.version(name))
+                found.setdefault(normal(name), _release(name))
     found.pop("memshim", None)
     return dict(sorted(found.items()))
+
+
+_release = functools.cache(metadata.version)
 
 
 def _installed_file(module: Any) -> bool:

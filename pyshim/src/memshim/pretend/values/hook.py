@@ -160,7 +160,17 @@ class Values:
         composite = {n for key in kinds.COMPOSITES for n in names(key)}
         own = {n for key in kinds.BACKENDS for n in names(key)}
         passed_by = {name for name in (f"aten::{n}" for n in kinds.PASSED_BY) if C._dispatch_has_kernel(name)}
-        for name in sorted((composite & own | kinds.LEAVES | passed_by) - self.direct):
+        self.take(composite & own | kinds.LEAVES | passed_by, passed_by)
+
+    def register_one(self, name: str) -> None:
+        """As register for one operator, which has a kernel more: libraries add hundreds while they
+        are imported."""
+        has = C._dispatch_has_kernel_for_dispatch_key
+        if all(any(has(name, key) for key in keys) for keys in (kinds.COMPOSITES, kinds.BACKENDS)):
+            self.take({name}, set())
+
+    def take(self, names: set[str], passed_by: set[str]) -> None:
+        for name in sorted(names - self.direct):
             namespace, _, rest = name.partition("::")
             library: Any = self.libraries.get(namespace)
             if library is None:
@@ -178,9 +188,10 @@ class Values:
         impl: Any = torch.library.Library.impl
         load: Any = torch.ops.load_library
 
-        def impl_and_follow(library: Any, *args: Any, **kwargs: Any) -> Any:
-            out = impl(library, *args, **kwargs)
-            self.register()
+        def impl_and_follow(library: Any, op_name: Any, *args: Any, **kwargs: Any) -> Any:
+            out = impl(library, op_name, *args, **kwargs)
+            name = op_name if isinstance(op_name, str) else op_name.name()
+            self.register_one(f"{library.ns}::{name.rpartition('::')[2]}")
             return out
 
         def load_and_follow(path: str) -> None:
