@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import importlib
 import json
 import re
@@ -112,15 +113,14 @@ def compare(answer: int, holes: list[int], fits: dict[int, bool]) -> Compared:
     return Compared(wrong, [v for v in below if v in holes], [v for v in below if v not in holes])
 
 
+@functools.cache
 def make(name: str) -> Any:
-    """A program's model. What it imports comes from memory where load was called."""
+    """A program's model on the host. A process that is forked after has it: nothing is on the GPU yet."""
+    import torch
+
+    torch.set_num_threads(1)  # those of a pool would not be there in a forked process
     file, _, function = TABLE[name].source.partition(":")
     return getattr(importlib.import_module(file), function)()
-
-
-def load(name: str) -> None:
-    """Import what a program imports, before processes are forked."""
-    importlib.import_module(TABLE[name].source.partition(":")[0])
 
 
 def step(row: dict[str, Any]) -> dict[str, Any]:
@@ -131,12 +131,12 @@ def step(row: dict[str, Any]) -> dict[str, Any]:
     model = make(row["program"]).train()
     sizes = {k: re.sub(r"\bB\b", str(row["value"]), text) for k, text in p.inputs.items()}
     kinds = {k: getattr(torch, text.partition("[")[0]) for k, text in sizes.items()}
-    inputs = {k: torch.zeros(json.loads(text[text.index("[") :]), dtype=kinds[k]) for k, text in sizes.items()}
     precise = torch.autocast("cuda", getattr(torch, p.autocast)) if p.autocast else contextlib.nullcontext()
     scaler = torch.amp.GradScaler("cuda") if p.autocast == "float16" else None
     try:
         model.to("cuda")
-        inputs = {k: v.to("cuda") for k, v in inputs.items()}
+        shapes = {k: json.loads(text[text.index("[") :]) for k, text in sizes.items()}
+        inputs = {k: torch.zeros(shapes[k], dtype=kinds[k], device="cuda") for k in sizes}
         optimizer = getattr(torch.optim, p.optimizer)(model.parameters(), lr=1e-3)
 
         def loss_of(out: Any) -> Any:
@@ -290,6 +290,6 @@ def main() -> int:
 if __name__ == "__main__":
     sys.path.insert(0, str(PROGRAMS))
     if sys.argv[1:2] == ["--serve"]:
-        load(sys.argv[2])
+        make(sys.argv[2])
         sys.exit(forked_rows.serve(step))
     sys.exit(main())
