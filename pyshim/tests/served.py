@@ -49,6 +49,7 @@ FOUND = report.figures(
         "quantization": None,
         "eager": False,
         "tensor_parallel_size": 1,
+        "captured": {"sizes": 51, "layers": 36, "experts": False},
     },
     None,
 )

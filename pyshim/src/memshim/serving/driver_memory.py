@@ -41,6 +41,21 @@ _SEVERAL = Taken(2109 * MIB, 2109 * MIB, 2264 * MIB, "2.06 to 2.21 GiB in public
 _STAGES = Taken(72 * MIB, 67 * MIB, 77 * MIB, "0.07 GiB for a stage in public logs of vLLM 0.19 on 2 and 4 H100")
 
 
+# Of one batch size's CUDA graphs, piecewise and full, for each layer and one more: KiB. Read off Qwen3-8B's
+# log, and of models with experts Qwen3-30B-A3B's; a range is of all logs.
+_DENSE, _EXPERTS = (332, 301, 410), (447, 437, 846)
+
+
+def graphs(sizes: int, layers: int, experts: bool, card: str) -> Taken:
+    """What the driver takes for the CUDA graphs of so many batch sizes, beside PyTorch's pool."""
+    bytes_, least, most = (n * 1024 * sizes * (layers + 1) for n in (_EXPERTS if experts else _DENSE))
+    kind = "with experts" if experts else "without experts"
+    source = f"public logs of models {kind} under vLLM 0.19 on H100"
+    if CARD in card:
+        return Taken(bytes_, least, most, source)
+    return Taken(bytes_, least, most, f"{source}; no log of {card}", logged=False)
+
+
 def release(version: str) -> tuple[int, int]:
     """0, 19 of 0.19.0; 0, 0 of what is no release."""
     parts = version.split(".")

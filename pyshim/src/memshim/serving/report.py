@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from memshim.pretend.device import Device
-from memshim.serving.driver_memory import Taken
+from memshim.serving.driver_memory import Taken, graphs
 from memshim.sizes import show
 
 SCHEMA = 1
@@ -69,7 +69,7 @@ def text(found: dict[str, Any]) -> str:
         ("KV cache", worker["kv_memory"], f"{kv['blocks']:,} blocks of {kv['block_size']} tokens, {_dtype(kv)}"),
     ]
     if not kv["eager"]:
-        rows.append(("CUDA graphs", worker["graphs"], "beside the budget; the driver's part is not known"))
+        rows.append(("CUDA graphs", worker["graphs"], f"beside the budget; {_graphs(kv, device['driver_name'])}"))
     lines = [
         f"memshim: vLLM {found['engine']['release']}, {found['model']} on a pretend {on}: "
         f"{kv['tokens']:,} tokens of KV cache (estimate)"
@@ -134,6 +134,14 @@ def _batch(found: dict[str, Any]) -> str:
         for name in ("max_num_batched_tokens", "max_num_seqs")
     ]
     return "profile run: " + ", ".join(said)
+
+
+def _graphs(kv: dict[str, Any], card: str) -> str:
+    """What the driver takes for them beside that."""
+    if not (captured := kv.get("captured")):
+        return "the driver's part is not known"
+    taken = graphs(**captured, card=card)
+    return f"of the driver {show(taken.least)} to {show(taken.most)} more: estimate by {taken.source}"
 
 
 def _size(n: int | None) -> str:

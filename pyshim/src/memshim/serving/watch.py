@@ -68,6 +68,20 @@ def quantize_layers(module: Any, model: Any, device: AbstractContextManager[Any]
             raise Moved(f"{type(layer).__name__}.{QUANTIZED}")
 
 
+def captured(config: Any) -> dict[str, Any] | None:
+    """How many batch sizes an engine captures as CUDA graphs, and of what: for each a piecewise and a full
+    graph. None where it captures none, or other kinds."""
+    if read(config, "model_config.enforce_eager"):
+        return None
+    if getattr(read(config, "compilation_config.cudagraph_mode"), "name", None) != "FULL_AND_PIECEWISE":
+        return None
+    return {
+        "sizes": len(read(config, "compilation_config.cudagraph_capture_sizes")),
+        "layers": int(read(config, "model_config.get_num_layers")(read(config, "parallel_config"))),
+        "experts": bool(read(config, "model_config.is_moe")),
+    }
+
+
 class Watch:
     """Of this process."""
 
@@ -252,6 +266,7 @@ class Watch:
             "quantization": read(config, "model_config.quantization"),
             "eager": bool(read(config, "model_config.enforce_eager")),
             "tensor_parallel_size": int(read(config, "parallel_config.tensor_parallel_size")),
+            "captured": captured(config),
         }
         if self.tokens:
             self.generate(core, figures)
