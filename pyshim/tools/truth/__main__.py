@@ -78,7 +78,7 @@ VERBS = {
     "generate": Verb(
         "truth_generate.py", "[--on CARD] [ROW…]", "(what transformers' generate takes with each kind of cache)"
     ),
-    "measured": Verb("measured.py", "[SET…]", "(published peaks of real GPUs beside a pretend GPU's)"),
+    "measured": Verb("measured.py", "[SET[/ROW]…]", "(published peaks of real GPUs beside a pretend GPU's)"),
     "ranks": Verb(
         "truth_ranks.py", "[--world N] [STRATEGY…]", "(each rank alone beside real processes event by event)"
     ),

@@ -1,4 +1,4 @@
-"""Peaks that others published of real GPUs, beside a pretend GPU's: python -m truth measured [SET…]
+"""Peaks that others published of real GPUs, beside a pretend GPU's: python -m truth measured [SET[/ROW]…]
 
 The rows are testdata/measured/published.csv's: what the sources state of each run, and what they
 measured. The loops here are written from what the sources' own scripts do; nothing is fitted. Run it
@@ -7,9 +7,9 @@ of it. The table has each row's error in percent of what was measured.
 
 attention, attention-compiled: softmax(q k / √d) v in float32, what is allocated after the forward
 pass, beside q, k, v, the output's gradient and the output of the warm-up. vit: ViT-L/16 of
-torchvision fine-tuned with Adam, the most reserved. scripted, scripted-2.7: a classifier scripted,
-saved and loaded again beside the first, one pass. flux: FLUX.2 fine-tuned by a method of PEFT; it
-takes diffusers and peft (adapters_of_flux.py).
+torchvision fine-tuned with Adam, the most reserved. scripted, traced: a classifier scripted or
+traced, saved and loaded again beside the first, one pass. flux: FLUX.2 fine-tuned by a method of
+PEFT; it takes diffusers and peft (adapters_of_flux.py).
 """
 
 from __future__ import annotations
@@ -131,8 +131,9 @@ def scripted(row: forked_rows.Row) -> None:
 
     name, batch = row["row"].split()
     model = torchvision.models.get_model(name).to("cuda").eval()
+    example = torch.randn(1, 3, 224, 224, device="cuda") if row["set"] == "traced" else None  # whatever the batch
     with torch.no_grad():
-        script = torch.jit.script(model)
+        script = torch.jit.script(model) if example is None else torch.jit.trace(model, example)
     file = io.BytesIO()
     torch.jit.save(script, file)
     file.seek(0)
@@ -158,14 +159,15 @@ SETS: dict[str, Callable[[forked_rows.Row], None]] = {
     "attention-compiled": attention,
     "vit": vit,
     "scripted": scripted,
-    "scripted-2.7": scripted,
+    "traced": scripted,
     "flux": flux,
 }
 
 
-def published(sets: list[str]) -> list[forked_rows.Row]:
+def published(names: list[str]) -> list[forked_rows.Row]:
+    """The rows of sets, and single ones, such as flux/vera."""
     with ROWS.open() as f:
-        return [r for r in csv.DictReader(f) if r["set"] in sets]
+        return [r for r in csv.DictReader(f) if r["set"] in names or f"{r['set']}/{r['row']}" in names]
 
 
 def run(row: forked_rows.Row) -> dict[str, Any]:
@@ -207,26 +209,29 @@ def main() -> int:
 
         return forked_rows.serve(run)
     wanted = sys.argv[1:] or list(SETS)
-    if bad := [s for s in wanted if s not in SETS]:
-        print(f"truth measured: got {bad[0]!r}, want one of {', '.join(SETS)}", file=sys.stderr)
+    if bad := [w for w in wanted if not published([w])]:
+        print(f"truth measured: got {bad[0]!r}, want SET or SET/ROW, of {', '.join(SETS)}", file=sys.stderr)
         return 2
     from importlib.metadata import version
 
-    errors: dict[str, list[float]] = {s: [] for s in wanted}
+    errors: dict[str, list[float]] = {w.partition("/")[0]: [] for w in wanted}
     notes: set[str] = set()
     failed = False
     print(f"torch {version('torch')}\n\n| set | row | figure | measured | pretended | error, % |")
     print("|---|---|---|---:|---:|---:|")
-    for row, found in forked_rows.results(__file__, published(wanted)):
-        what = f"| {row['set']} | {row['row']} | {row['figure']} | {row['measured']} {row['unit']} |"
-        if "error" in found:
-            failed = True
-            print(f"{what} {found['error']} | |", flush=True)
-            continue
-        size = found[row["figure"]]
-        errors[row["set"]].append(error(row, size))
-        notes.update(found["notes"])
-        print(f"{what} {size / UNITS[row['unit']]:.3f} | {errors[row['set']][-1]:+.2f} |", flush=True)
+    figures = published(wanted)
+    runs = {(r["set"], r["row"]): r for r in figures}  # one of a row, whatever number of figures it has
+    for ran, found in forked_rows.results(__file__, runs.values()):
+        notes.update(found.get("notes", ()))
+        for row in (r for r in figures if (r["set"], r["row"]) == (ran["set"], ran["row"])):
+            what = f"| {row['set']} | {row['row']} | {row['figure']} | {row['measured']} {row['unit']} |"
+            if "error" in found:
+                failed = True
+                print(f"{what} {found['error']} | |", flush=True)
+                continue
+            size = found[row["figure"]]
+            errors[row["set"]].append(error(row, size))
+            print(f"{what} {size / UNITS[row['unit']]:.3f} | {errors[row['set']][-1]:+.2f} |", flush=True)
     print("\n| set | rows | within 2 % | median, % | mean, % | worst, % |\n|---|---:|---:|---:|---:|---:|")
     print("\n".join(summary(s, e) for s, e in errors.items()))
     for n in sorted(notes):
