@@ -10,7 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine/artifact"
+	"github.com/memspec/memspec/engine/internal/testing/testcase"
 	"github.com/memspec/memspec/engine/recording"
+	"github.com/memspec/memspec/engine/units"
 )
 
 // TestKindsOfFiles: what an artifact of each kind is called, from whom it is, and what it can answer.
@@ -54,6 +56,35 @@ func TestKindsOfFiles(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, name)
 	assert.NotEmpty(t, line)
+}
+
+// TestAnEnginesStart: the recorded start of an engine is one kind of artifact, told by what it holds.
+func TestAnEnginesStart(t *testing.T) {
+	path := filepath.Join("..", "..", "testdata", "serving", "tiny.rec")
+	a, err := artifact.Open(path)
+	require.NoError(t, err)
+	assert.Equal(t, artifact.ServedFormat, a.Format)
+	assert.Equal(t, "vllm 0.19.0, torch 2.10.0, on a pretend NVIDIA H100 80GB HBM3", a.Producer)
+	assert.Equal(t, []string{"vllm"}, a.Runtimes)
+	assert.Equal(t, []string{"serve"}, a.Modes)
+	assert.Equal(t, "models/tiny", a.Served.Model)
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	wrong := filepath.Join(t.TempDir(), "wrong.rec")
+	require.NoError(t, os.WriteFile(wrong, []byte(strings.Replace(string(data), `"blocks": 4652439`, `"blocks": -1`, 1)), 0o600))
+	_, err = artifact.Open(wrong)
+	assert.ErrorContains(t, err, "kv: got the number -1, want 0 to 2^53")
+}
+
+// TestRunsWithOtherValues: those that have events of their own are kept, by what their values were.
+func TestRunsWithOtherValues(t *testing.T) {
+	r := testcase.Reading(testcase.More("most", 512*units.MiB))
+	r.Values.Runs = append(r.Values.Runs, recording.ValueRun{Values: "least", As: recording.Balanced})
+	a, err := artifact.OfRecording(r)
+	require.NoError(t, err)
+	require.Len(t, a.Recorded.Others, 1)
+	assert.Equal(t, "most", a.Recorded.Others[0].Values)
+	assert.NotEqual(t, a.Recorded.Trace, a.Recorded.Others[0].Trace)
 }
 
 // TestWhereARecordingIsFrom: a pretend GPU is never shown as a real one.
