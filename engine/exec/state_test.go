@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -90,8 +91,10 @@ func TestValuesAreToldApart(t *testing.T) {
 	}
 	data := held(tensor.Meta{})
 	data.Data = &tensor.Data{Ints: []int64{1}}
+	text := strings.Repeat("a", 55)
 	seen := map[string]int{}
 	for i, vs := range [][]any{
+		{&ops.Tuple{Items: []any{text}}}, {"\x00\x02\x6e" + text}, // alike but for what kind each is
 		{}, {nil}, {nil, nil}, {nil, int64(1)}, {int64(1), nil}, {int64(1)}, {int64(2)}, {int64(55)}, {math.Float64frombits(55)}, {1.0}, {2.0},
 		{"n"}, {""}, {"", nil}, {nil, ""}, {true}, {false}, {ops.NewUnbacked("aten::item", schema.Int)},
 		{list, list}, {one(), one()}, {&ops.Tuple{Items: []any{int64(1)}}}, {one()}, {&ops.List{Items: []any{int64(1)}, Elem: schema.Int}},

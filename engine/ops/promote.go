@@ -80,13 +80,7 @@ func promoteInt(a, b tensor.DType) tensor.DType {
 	if b.ItemSize() > a.ItemSize() {
 		return b
 	}
-	switch a.ItemSize() {
-	case 1:
-		return tensor.Int16
-	case 2:
-		return tensor.Int32
-	}
-	return tensor.Int64
+	return tensor.Int16 // of uint8 and int8: PyTorch refuses wider unsigned dtypes beside signed ones
 }
 
 // ResultType is at::result_type over tensors and Python numbers: dimensioned tensors decide, then

@@ -119,10 +119,11 @@ func (c *collector) call(x *ast.CallExpr) {
 	}
 }
 
-// symmetric says whether a function of the standard library gives the same when its first two arguments are swapped.
+// symmetric says whether a function gives the same when its first two arguments are swapped: one of the standard library,
+// and PromoteTypes, of which TestPromoteTypes compares every pair of dtypes in both orders.
 func (c *collector) symmetric(x *ast.CallExpr) bool {
 	switch c.text(x.Fun) {
-	case "bits.Mul64", "bits.Add64", "strings.EqualFold", "strings.ContainsAny", "bytes.Equal", "slices.Equal", "math.Max", "math.Min":
+	case "bits.Mul64", "bits.Add64", "strings.EqualFold", "strings.ContainsAny", "bytes.Equal", "slices.Equal", "math.Max", "math.Min", "PromoteTypes", "ops.PromoteTypes":
 		return true
 	}
 	return false
