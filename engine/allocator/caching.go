@@ -298,9 +298,7 @@ func (a *caching) Fresh() Allocator {
 	if err != nil {
 		panic("internal error: a configuration that was good is no more: " + err.Error())
 	}
-	if len(a.blocks) > firstBlocks {
-		b.blocks = slices.Grow(b.blocks, len(a.blocks))
-	}
+	b.blocks = slices.Grow(b.blocks, len(a.blocks))
 	if a.active.shift < b.active.shift {
 		b.active = newAddrTable(64 - a.active.shift)
 	}

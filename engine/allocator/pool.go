@@ -109,9 +109,6 @@ func (a *caching) dropUnmapped(p *pool, id blockID) {
 
 func (a *caching) byAddr(id blockID, addr uint64) int { return cmp.Compare(a.blocks[id].addr, addr) }
 
-// firstBlocks is what a small model needs.
-const firstBlocks = 512
-
 // newBlock returns an unlinked free block.
 func (a *caching) newBlock(b block) blockID {
 	if n := len(a.spare); n > 0 {
@@ -119,9 +116,6 @@ func (a *caching) newBlock(b block) blockID {
 		a.spare = a.spare[:n-1]
 		a.blocks[id] = b
 		return id
-	}
-	if a.blocks == nil {
-		a.blocks = make([]block, 0, firstBlocks)
 	}
 	a.blocks = append(a.blocks, b)
 	return blockID(len(a.blocks) - 1)

@@ -106,3 +106,35 @@ func TestUnused(t *testing.T) {
 	assert.Empty(t, Usable.String())
 	assert.Equal(t, "kept for allocations of at most 1 MiB", ForSmall.String())
 }
+
+// Mapped runs that are recorded apart are one segment where their stream and pool are one.
+func TestMappedRunsOfOneSegment(t *testing.T) {
+	run := func(addr uint64, change func(*trace.Segment)) trace.Segment {
+		s := trace.Segment{Addr: addr, Size: 20 * units.MiB, Expandable: true,
+			Blocks: []trace.Block{{Addr: addr, Size: 20 * units.MiB, State: trace.ActiveAllocated, Requested: 1, Storage: trace.NoStorage}}}
+		change(&s)
+		return s
+	}
+	same := func(*trace.Segment) {}
+	for _, tt := range []struct {
+		why    string
+		addr   uint64
+		change func(*trace.Segment)
+		want   int
+	}{
+		{"one pool", 2 << 30, same, 1},
+		{"the small pool", 2 << 30, func(s *trace.Segment) { s.Small = true }, 2},
+		{"a private pool", 2 << 30, func(s *trace.Segment) { s.Private = "1.0" }, 2},
+		{"another stream", 2 << 30, func(s *trace.Segment) { s.Stream = 7 }, 2},
+		{"not expandable", 2 << 30, func(s *trace.Segment) { s.Expandable = false }, 2},
+		{"at the end of the range, which is 18 GiB in pages of 20 MiB", 1<<30 + (18440-20)<<20, same, 1},
+		{"behind the range", 1<<30 + (18440-19)<<20, same, 2},
+	} {
+		c := Config{Settings: DefaultSettings(), Limit: 16 * units.GiB}
+		c.Heap = []trace.Segment{run(1<<30, same), run(tt.addr, tt.change)}
+		a, err := newCaching(c)
+		if assert.NoError(t, err, tt.why) {
+			assert.Len(t, a.segments, tt.want, tt.why)
+		}
+	}
+}

@@ -23,7 +23,6 @@ var instances = map[string]string{
 // or an alias.
 func nearby(name string) []string {
 	var begun, hold, spellings []string
-	owner := map[string]string{}
 	for i := range table {
 		row := &table[i]
 		if strings.HasPrefix(row.Name, name+"-") {
@@ -32,10 +31,7 @@ func nearby(name string) []string {
 		if len(name) > 1 && slices.ContainsFunc(strings.Split(row.Name, "-"), func(part string) bool { return part == name || len(name) > 3 && strings.Contains(part, name) }) {
 			hold = append(hold, row.Name)
 		}
-		for _, s := range append([]string{row.Name}, row.Aliases...) {
-			spellings = append(spellings, s)
-			owner[s] = row.Name
-		}
+		spellings = append(append(spellings, row.Name), row.Aliases...)
 	}
 	if begun != nil {
 		return begun
@@ -49,7 +45,8 @@ func nearby(name string) []string {
 		}
 	}
 	if like := nearest.Word(name, spellings); like != "" {
-		return []string{owner[like]}
+		d, _ := Lookup(like) // of a name in the table
+		return []string{d.Name}
 	}
 	return nil
 }

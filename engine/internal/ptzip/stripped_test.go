@@ -19,6 +19,7 @@ func TestReadStripped(t *testing.T) {
 		{`{"schema":1,"records":{"data/0":37632,"data/1":4}}`, true, "as strip writes it"},
 		{`{"records":{"data/0":37632,"data/1":4},"schema":1}`, true, "sorted by name"},
 		{`{"schema":1, "records":{"data/0":37632,"data/1":4}}`, false, "with blanks"},
+		{`{"schema":1,"records":{ "data/0":37632,"data/1":4}}`, false, "with a blank before a name"},
 		{`{"schema":1,"records":{"data\/0":37632,"data/1":4}}`, false, "with an escape"},
 		{`{"schema":1,"records":{"data/0":3.7632e4,"data/1":4}}`, false, "a number that is none of digits alone"},
 	} {
