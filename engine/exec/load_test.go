@@ -1,12 +1,16 @@
 package exec
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/units"
 )
 
 // TestFromHost: a program that names an accelerator anywhere, in a tensor of the model or of the
@@ -41,5 +45,60 @@ func TestFromHost(t *testing.T) {
 		{"no weights, and an argument on a GPU", nil, entry("cuda:1"), false},
 	} {
 		assert.Equal(t, tt.want, FromHost(&program.Program{States: tt.states, Entry: tt.entry}), tt.why)
+	}
+}
+
+// TestLoadOrder: what no module holds is loaded in the order of the program's states.
+func TestLoadOrder(t *testing.T) {
+	m := newMachine(context.Background(), nil, Options{Platform: &platform.Platform{}})
+	m.driver = described{}
+	var states []*program.State
+	for _, n := range []int64{3, 1, 2} {
+		meta := tensor.Meta{DType: tensor.Float32, Sizes: []int64{n << 20}, Strides: []int64{1}, Device: Accelerator}
+		states = append(states, &program.State{Name: "s", Meta: meta, Storage: int(n), NBytes: 4 * n << 20, Class: tensor.Constant})
+	}
+	m.Load(nil, states)
+	var sizes []units.Bytes
+	for _, e := range m.events {
+		sizes = append(sizes, e.Bytes)
+	}
+	assert.Equal(t, []units.Bytes{12 << 20, 4 << 20, 8 << 20}, sizes)
+}
+
+// keeping is a driver that keeps values.
+type keeping struct {
+	Driver
+	kept []any
+}
+
+func (k keeping) Kept(look func(any)) { each(k.kept, look) }
+
+// TestTouchedOld: a container that was written counts where an argument or the driver holds it, however deep, and one
+// that holds itself is looked through once.
+func TestTouchedOld(t *testing.T) {
+	written, other := &ops.List{}, &ops.List{}
+	itself := &ops.List{}
+	itself.Items = []any{itself, other}
+	for _, c := range []struct {
+		why           string
+		touched, args []any
+		kept          []any
+		want          bool
+	}{
+		{"nothing was written", nil, []any{written}, nil, false},
+		{"an argument", []any{written}, []any{other, written}, nil, true},
+		{"what the pass made", []any{written}, []any{other, itself}, []any{other}, false},
+		{"what the driver keeps", []any{written}, nil, []any{other, written}, true},
+		{"in a list", []any{other}, []any{itself}, nil, true},
+		{"in a tuple", []any{written}, []any{&ops.Tuple{Items: []any{other, written}}}, nil, true},
+		{"in a dict", []any{written}, []any{&ops.Dict{Keys: []any{"k"}, Values: []any{written}}}, nil, true},
+		{"a tuple holds a dict", []any{written}, []any{&ops.Tuple{Items: []any{&ops.Dict{Keys: []any{"k"}, Values: []any{other}}}}}, nil, false},
+	} {
+		m := newMachine(context.Background(), nil, Options{Platform: &platform.Platform{}})
+		m.driver, m.args = keeping{kept: c.kept}, c.args
+		for _, v := range c.touched {
+			m.changes.touch(v)
+		}
+		assert.Equal(t, c.want, m.touchedOld(), c.why)
 	}
 }

@@ -114,15 +114,16 @@ func (w *walker) filled(a *program.Arg, t *schema.Type) any {
 		t = t.Elems[0]
 	}
 	_ = w.MakeItems(len(a.Items))
-	l := &ops.List{Items: make([]any, len(a.Items)), Refs: 1}
+	l := &ops.List{Items: make([]any, 0, len(a.Items)), Refs: 1}
 	elem := t
 	if t.Kind == schema.List {
 		elem = t.Elems[0]
 		l.Elem = elem.Kind
 	}
 	for i := range a.Items {
-		l.Items[i] = convert(w.arg(&a.Items[i]), elem)
-		w.Hold(l.Items[i])
+		v := convert(w.arg(&a.Items[i]), elem)
+		w.Hold(v)
+		l.Items = append(l.Items, v)
 	}
 	return l
 }
