@@ -72,9 +72,7 @@ func logicalLines(text string) []logical {
 		}
 		l := logical{start: i, end: i, indent: indent}
 		l.end, i = logicalLine(text, i)
-		if l.end > l.start {
-			out = append(out, l)
-		}
+		out = append(out, l)
 	}
 	return out
 }

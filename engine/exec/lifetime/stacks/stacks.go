@@ -199,7 +199,7 @@ func at(objects []*program.Object, value int) *program.Object {
 
 // numbered says whether an attribute is a member of a Sequential or ModuleList, whose children are
 // called 0, 1 and so on.
-func numbered(name string) bool { return name != "" && name[0] >= '0' && name[0] <= '9' }
+func numbered(name string) bool { return name >= "0" && name < ":" }
 
 // firstArg is the value that a node takes first, -1 where that is none.
 func firstArg(n *program.Node) int {

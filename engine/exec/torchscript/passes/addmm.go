@@ -11,9 +11,7 @@ import (
 func (g *Graph) decomposeAddmm(b *program.Block) {
 	for at := 0; at < len(b.Nodes); at++ {
 		n := b.Nodes[at]
-		for _, sub := range n.Blocks {
-			g.decomposeAddmm(sub)
-		}
+		eachBlock(n, g.decomposeAddmm)
 		args, ok := factorless(n)
 		if n.Op != "aten::addmm" || !ok {
 			continue

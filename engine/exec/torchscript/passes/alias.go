@@ -61,9 +61,7 @@ func (a *aliases) containersOf(b *program.Block) {
 			}
 		case len(n.Blocks) > 0:
 			mark(n.Args)
-			for _, sub := range n.Blocks {
-				a.containersOf(sub)
-			}
+			eachBlock(n, a.containersOf)
 		default:
 			e := a.g.effects(n)
 			for i := range n.Args {
@@ -116,9 +114,7 @@ func (a *aliases) write(v *program.Value) { a.written[a.find(a.of(v))] = true }
 func (a *aliases) block(b *program.Block) {
 	for _, n := range b.Nodes {
 		a.node(n)
-		for _, sub := range n.Blocks {
-			a.block(sub)
-		}
+		eachBlock(n, a.block)
 		a.control(n)
 	}
 }

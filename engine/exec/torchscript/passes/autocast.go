@@ -46,9 +46,7 @@ func (g *Graph) insertCasts(to string) {
 func (g *Graph) castBlock(b *program.Block, to string, def []*program.Node) {
 	out := make([]*program.Node, 0, 2*len(b.Nodes))
 	for _, n := range b.Nodes {
-		for _, sub := range n.Blocks {
-			g.castBlock(sub, to, def)
-		}
+		eachBlock(n, func(sub *program.Block) { g.castBlock(sub, to, def) })
 		switch {
 		case writes(n):
 		case lowered[n.Op]:

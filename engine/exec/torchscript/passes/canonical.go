@@ -11,9 +11,7 @@ import (
 // then, though the constant lay on the device.
 func (g *Graph) canonicalize(b *program.Block) {
 	for _, n := range b.Nodes {
-		for _, sub := range n.Blocks {
-			g.canonicalize(sub)
-		}
+		eachBlock(n, g.canonicalize)
 		switch n.Op {
 		case "aten::add", "aten::sub", "aten::mul", "aten::div":
 		default:

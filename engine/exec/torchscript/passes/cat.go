@@ -53,9 +53,7 @@ func (c *combiner) count(b *program.Block) {
 		for i := range n.Args {
 			add(&n.Args[i], n)
 		}
-		for _, sub := range n.Blocks {
-			c.count(sub)
-		}
+		eachBlock(n, c.count)
 	}
 	for i := range b.Outs {
 		add(&b.Outs[i], nil)
@@ -69,9 +67,7 @@ func (c *combiner) collect(b *program.Block) {
 				c.combine(inner, outer)
 			}
 		}
-		for _, sub := range n.Blocks {
-			c.collect(sub)
-		}
+		eachBlock(n, c.collect)
 	}
 }
 

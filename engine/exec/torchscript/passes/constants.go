@@ -55,9 +55,7 @@ func (g *Graph) foldBlock(b *program.Block, a *aliases, what extent) []*program.
 			}
 			fallthrough
 		case len(n.Blocks) > 0:
-			for _, sub := range n.Blocks {
-				sub.Nodes = g.foldBlock(sub, a, what)
-			}
+			eachBlock(n, func(sub *program.Block) { sub.Nodes = g.foldBlock(sub, a, what) })
 		case known && g.unpack(n, a):
 			continue
 		case known && g.foldable(n, a, what):

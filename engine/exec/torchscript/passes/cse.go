@@ -39,9 +39,7 @@ func (g *Graph) mergeBlock(b *program.Block, a *aliases, parent *scope) {
 		for i := range n.Args {
 			g.resolve(&n.Args[i])
 		}
-		for _, sub := range n.Blocks {
-			g.mergeBlock(sub, a, c)
-		}
+		eachBlock(n, func(sub *program.Block) { g.mergeBlock(sub, a, c) })
 		if len(n.Blocks) > 0 || len(n.Outs) == 0 || g.sideEffects(n) || g.nondeterministic(n) || a.hasWriters(n) ||
 			!g.merge(n, a, c) {
 			kept = append(kept, n)

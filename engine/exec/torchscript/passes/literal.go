@@ -89,8 +89,6 @@ func (in *inliner) writesIn(b *program.Block, params []*program.Value, w []bool)
 				w[k] = w[k] || written && n.Args[i].Value == p
 			}
 		}
-		for _, sub := range n.Blocks {
-			in.writesIn(sub, params, w)
-		}
+		eachBlock(n, func(sub *program.Block) { in.writesIn(sub, params, w) })
 	}
 }

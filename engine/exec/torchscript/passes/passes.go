@@ -126,14 +126,19 @@ func (g *Graph) definers() []*program.Node {
 	return g.defs
 }
 
+// eachBlock calls f with each block of a node.
+func eachBlock(n *program.Node, f func(*program.Block)) {
+	for _, sub := range n.Blocks {
+		f(sub)
+	}
+}
+
 func defineAll(b *program.Block, def []*program.Node) {
 	for _, n := range b.Nodes {
 		for _, o := range n.Outs {
 			def[o.ID] = n
 		}
-		for _, sub := range n.Blocks {
-			defineAll(sub, def)
-		}
+		eachBlock(n, func(sub *program.Block) { defineAll(sub, def) })
 	}
 }
 

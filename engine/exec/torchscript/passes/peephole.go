@@ -34,9 +34,7 @@ func (g *Graph) peepholeBlock(b *program.Block, a *lazyAliases, def []*program.N
 			g.resolve(&n.Args[i])
 		}
 		g.peepholeNode(n, a, def)
-		for _, sub := range n.Blocks {
-			g.peepholeBlock(sub, a, def)
-		}
+		eachBlock(n, func(sub *program.Block) { g.peepholeBlock(sub, a, def) })
 	}
 }
 

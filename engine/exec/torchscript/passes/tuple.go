@@ -15,9 +15,7 @@ func (g *Graph) lowerSimpleTuples() {
 			for i := range n.Args {
 				g.resolve(&n.Args[i])
 			}
-			for _, sub := range n.Blocks {
-				walk(sub)
-			}
+			eachBlock(n, walk)
 			if len(n.Args) == 0 || n.Args[0].Value == nil {
 				continue
 			}
