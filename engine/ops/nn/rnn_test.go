@@ -9,6 +9,7 @@ import (
 	"github.com/memspec/memspec/engine/internal/testing/aten"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/ops/builtin"
+	"github.com/memspec/memspec/engine/schema"
 	"github.com/memspec/memspec/engine/tensor"
 )
 
@@ -30,4 +31,32 @@ func TestRecurrentLayers(t *testing.T) {
 	assert.Equal(t, []string{"240", "48", "48", "1152", "0"}, births("a10g"),
 		"output, last states, the weights in one buffer, for they do not lie in one storage, and a workspace that is taken for nothing")
 	assert.Len(t, births("none"), 28, "five steps of two products and three results, and three stacked results")
+}
+
+// States are of as many layers as there are parameters for, or the call is refused.
+func TestStatesOfEachLayer(t *testing.T) {
+	h := aten.NewHost(t, builtin.Table())
+	f := func(sizes ...int64) any { return h.Of(tensor.Float32, sizes...) }
+	for _, c := range []struct {
+		op   string
+		gate int64
+		hx   any
+		err  string
+	}{
+		{"aten::gru", 3, f(1, 2, 6), ""},
+		{"aten::gru", 3, f(2, 2, 6), "got 2 hidden states, want 1"},
+		{"aten::lstm", 4, ops.NewList(schema.Tensor, f(1, 2, 6), f(1, 2, 6)), ""},
+		{"aten::lstm", 4, ops.NewList(schema.Tensor, f(2, 2, 6), f(2, 2, 6)), "got 2 hidden states, want 1"},
+		{"aten::lstm", 4, ops.NewList(schema.Tensor, f(2, 2, 6), f(1, 2, 6)), "got 2 hidden states, want 1"},
+		{"aten::lstm", 4, ops.NewList(schema.Tensor, f(1, 2, 6), f(2, 2, 6)), "got 1 hidden states, want 1"},
+		{"aten::lstm", 4, ops.NewList(schema.Tensor, f(1, 2, 6)), "got 1 hidden states, want 2"},
+	} {
+		weights := ops.NewList(schema.Tensor, f(6*c.gate, 4), f(6*c.gate, 6), f(6*c.gate), f(6*c.gate))
+		_, _, err := h.Bench.Run(c.op, []any{f(5, 2, 4), c.hx, weights, true, int64(1), 0.0, false, false, false}, nil)
+		if c.err == "" {
+			assert.NoError(t, err, c.op)
+			continue
+		}
+		assert.ErrorContains(t, err, c.err, c.op)
+	}
 }
