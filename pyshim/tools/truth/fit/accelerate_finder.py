@@ -1,5 +1,8 @@
 """Training with the batch size of the command line, or with the one that accelerate finds. In its
-default it leaves a tenth out each time that memory does not suffice."""
+default it leaves a tenth out each time that memory does not suffice.
+
+It empties PyTorch's cache while the error still holds what the failed try had, so that the next try
+begins with that, cached in blocks of other sizes. The word emptied: each try empties the cache."""
 
 import sys
 
@@ -11,6 +14,8 @@ STEPS = 3
 
 
 def train(batch_size):
+    if "emptied" in sys.argv:
+        torch.cuda.empty_cache()
     accelerator = accelerate.Accelerator()
     model = token_model.make()
     optimizer = torch.optim.AdamW(model.parameters())
@@ -23,7 +28,7 @@ def train(batch_size):
     return batch_size
 
 
-if len(sys.argv) > 1:
+if sys.argv[1:] not in ([], ["emptied"]):
     train(int(sys.argv[1]))
 else:
     print("found", accelerate.utils.find_executable_batch_size(train, starting_batch_size=1024)())
