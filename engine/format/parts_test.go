@@ -2,6 +2,7 @@ package format
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -364,5 +365,16 @@ func TestPlaces(t *testing.T) {
 			line = region.StartLine
 		}
 		assert.Equal(t, tt.line, line, tt.why)
+	}
+}
+
+// A figure of one moment is named by both; what could not be run is an error, or inconclusive where it is not there yet.
+func TestNamesOfFigures(t *testing.T) {
+	assert.Equal(t, "reserved", (&Figure{Metric: report.Reserved}).Name())
+	assert.Equal(t, "at the start reserved", (&Figure{Metric: report.Reserved, Moment: "at the start"}).Name())
+	for outcome, rule := range map[verdict.Outcome]Rule{verdict.Error: RuleError, verdict.Inconclusive: RuleInconclusive} {
+		c := Failed("m", verdict.Pos{Line: 3}, errors.New("wrong"), outcome)
+		assert.Equal(t, []Finding{{Rule: rule, Outcome: outcome, Text: "wrong", Pos: verdict.Pos{Line: 3}}}, c.Findings)
+		assert.True(t, c.Judged)
 	}
 }

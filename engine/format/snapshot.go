@@ -2,6 +2,7 @@ package format
 
 import (
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -83,10 +84,7 @@ func (r *recorder) record() error {
 		return err
 	}
 	r.have = begin.Segments
-	twoStep := false
-	for i := range r.tl.Trace.Events {
-		twoStep = twoStep || r.tl.Trace.Events[i].Action == trace.FreeCompleted
-	}
+	twoStep := slices.ContainsFunc(r.tl.Trace.Events, func(e trace.Event) bool { return e.Action == trace.FreeCompleted })
 	return r.tl.Walk(func(i int, a allocator.Allocator) bool {
 		e := &r.tl.Trace.Events[i]
 		now := a.Stats()

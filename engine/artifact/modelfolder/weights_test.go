@@ -61,6 +61,7 @@ func TestStored(t *testing.T) {
 		{"no other layer", "mxfp4", "layers.up_proj.weight", []int64{32, 64}, nil},
 		{"two in a byte, a scale for 64", "bitsandbytes", "layers.up_proj.weight", []int64{20, 64}, map[string]int64{"uint8": 640, "float32": 20}},
 		{"scales of 8 bits, a scale of 256 of them", "bitsandbytes double", "layers.up_proj.weight", []int64{300, 64}, map[string]int64{"uint8": 9600 + 300, "float32": 2}},
+		{"exactly 256 of them", "bitsandbytes double", "layers.up_proj.weight", []int64{256, 64}, map[string]int64{"uint8": 8192 + 256, "float32": 1}},
 		{"8 bits, a scale for each row", "bitsandbytes 8", "layers.up_proj.weight", []int64{20, 64}, map[string]int64{"int8": 1280, "float32": 20}},
 		{"of each expert", "bitsandbytes 8", "layers.experts.up_proj", []int64{3, 20, 64}, map[string]int64{"int8": 3840, "float32": 60}},
 		{"packed, zeros, scales", "awq", "layers.up_proj.weight", []int64{64, 256}, map[string]int64{"int32": 64*256/8 + 2*64/8, "float16": 2 * 64}},
