@@ -34,16 +34,16 @@ class Net(torch.nn.Module):
 
 # the same by hand, as somebody writes it who follows the advice
 BY_HAND = """
-import functools, torch, torch.utils.checkpoint, net
+import functools, os, torch, torch.utils.checkpoint, net
 
-def loop(change=None, optimizer=torch.optim.AdamW, parts=1, inside=False, half=None):
-    model = net.Net()
+def loop(change=None, optimizer=torch.optim.AdamW, parts=1, inside=False, half=None, cast=torch.float32):
+    model = net.Net().to(cast)
     model.to("cuda")
-    x = torch.randn(256 // parts, 64).cuda()
+    x = torch.randn(256 // parts, 64, dtype=cast).cuda()
     if change is not None:
         change(model)
     optimizer = None if inside else optimizer(model.parameters())
-    scaler = torch.amp.GradScaler() if half else None
+    scaler = torch.amp.GradScaler() if half == torch.float16 else None
     def step():
         for _ in range(parts):
             with torch.autocast("cuda", dtype=half, enabled=half is not None):
@@ -65,7 +65,29 @@ def all_blocks():
     def change(model):
         for block in [*model.layers]: block.forward = functools.partial(torch.utils.checkpoint.checkpoint, block.forward, use_reentrant=False)
     return loop(change)
+def second_blocks():
+    def change(model):
+        for block in [*model.layers[::2]]: block.forward = functools.partial(torch.utils.checkpoint.checkpoint, block.forward, use_reentrant=False)
+    return loop(change)
 def half_batch(): return loop(parts=2)
+def quarters(): return loop(parts=4)
+def weights(): return loop(cast=torch.bfloat16)
+def bf16(): return loop(half=torch.bfloat16)
+def one_by_one(): return loop(optimizer=functools.partial(torch.optim.AdamW, foreach=False))
+def fused(): return loop(optimizer=functools.partial(torch.optim.AdamW, fused=True))
+def efficient():
+    step = loop()
+    def within():
+        with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.EFFICIENT_ATTENTION): step()
+    return within
+def set_to(text):
+    torch.cuda.memory._set_allocator_settings(text)
+    return loop()
+def expandable(): return set_to("expandable_segments:True")
+def unsplit(): return set_to("max_split_size_mb:128")
+def small_workspace():
+    os.environ["CUBLAS_WORKSPACE_CONFIG"] = ":16:8"
+    return loop()
 def in_backward():
     def change(model):
         for p in model.parameters(): p.register_post_accumulate_grad_hook(lambda _, one=torch.optim.AdamW([p]): one.step() or one.zero_grad())
@@ -79,6 +101,23 @@ KINDS = {
     "B=128, accumulated 2 times": "half_batch",
     "optimizer in backward": "in_backward",
     "autocast in float16": "autocast",
+}
+
+ATTENDING = NET.replace(
+    "return x + self",
+    "x = x + torch.nn.functional.scaled_dot_product_attention(*[x[None, None]] * 3)[0, 0]; return x + self",
+)
+KINDS_OF_AMPERE = {
+    "checkpoint every second block": "second_blocks",
+    "B=64, accumulated 4 times": "quarters",
+    "weights in bfloat16": "weights",
+    "autocast in bfloat16": "bf16",
+    "AdamW with foreach=False": "one_by_one",
+    "AdamW with fused=True": "fused",
+    "efficient attention": "efficient",
+    "expandable_segments:True": "expandable",
+    "max_split_size_mb:128": "unsplit",
+    "cuBLAS workspace :16:8": "small_workspace",
 }
 
 SPEC = """
@@ -134,6 +173,30 @@ def test_each_line_of_advice_is_a_run_with_that_line_written_by_hand(tmp_path, m
     assert found["runs"] == 5 and found["failed"] == []
     expandable = rows["expandable_segments:True"]
     assert (expandable["kept"], expandable["saved"]["allocated"]) == ("no", 0)
+
+
+def test_each_line_of_advice_for_a_later_card_is_a_run_with_it_written_by_hand(tmp_path, monkeypatch):
+    if why := pretended.missing():
+        pytest.skip(why)
+    (tmp_path / "attending.py").write_text(ATTENDING)
+    (tmp_path / "hand.py").write_text(BY_HAND.replace("net.", "attending.").replace(", net", ", attending"))
+    spec = SPEC.replace("t4", "a10g").replace("50MiB", "0.1%").replace("net.py", "attending.py")
+    (tmp_path / "memspec.yaml").write_text(spec)
+    ended = captured.memshim(tmp_path, "advise", "net", "--runs", "24", "--json")
+    found = json.loads(ended.stdout)
+    rows = {row["what"]: row for row in found["advice"]}
+    (card, *_) = [what.removeprefix("on ") for what in rows if what.startswith("on ")]
+    named = KINDS_OF_AMPERE | {f"on {card}": "larger"}
+    hand = "".join(f'  {name}: {{source: "hand.py:{name}"}}\n' for name in ("plain", *KINDS_OF_AMPERE.values()))
+    hand += f'  larger: {{source: "hand.py:plain", device: {card}}}\n'
+    (tmp_path / "hand.yaml").write_text(spec[: spec.index("  net:")] + hand)
+    ended = captured.capture(tmp_path, "hand.yaml")
+    assert ended.returncode == 0, ended.stderr
+    want = {f.name.rpartition("-")[0]: peaks(f) for f in (tmp_path / ".memspec").iterdir()}
+    figures = {what: {m: row[m] for m in ("allocated", "reserved")} for what, row in rows.items()}
+    assert {what: figures[what] for what in named} == {what: want[name] for what, name in named.items()}
+    assert {m: found["base"][m] for m in ("allocated", "reserved")} == want["plain"]
+    assert [f["what"] for f in found["failed"]] == ["flash attention"], "it computes no float32"
 
 
 def trial(load, *of, kept=advise.BROKEN, why=""):
