@@ -351,7 +351,7 @@ def test_a_table_of_an_engine_that_was_given_its_cache_measures_no_activation():
 def test_a_release_that_was_not_tried_is_named():
     assert "not tried" not in report.text(FOUND)
     other = report.text(FOUND | {"engine": {"name": "vllm", "release": "0.30.1"}})
-    assert other.endswith("\n  not tried        vLLM 0.30.1; releases that were: 0.17.0, 0.19.0")
+    assert other.endswith("\n  not tried        vLLM 0.30.1; releases that were: 0.17.0, 0.17.1, 0.18.0, 0.19.0")
 
 
 def test_the_next_limit_is_what_ends_the_requests_at_once():

@@ -9,7 +9,7 @@ from memshim.serving.driver_memory import Taken, graphs
 from memshim.sizes import show
 
 SCHEMA = 1
-TRIED = ("0.17.0", "0.19.0")  # releases of vLLM that started, and the last was compared with logs
+TRIED = ("0.17.0", "0.17.1", "0.18.0", "0.19.0")  # releases of vLLM that started and were compared with logs
 
 
 def figures(
