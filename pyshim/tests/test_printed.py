@@ -1,6 +1,7 @@
 """Names and texts of other people's files reach memshim's streams without commands in them."""
 
 import ast
+import io
 import os
 import subprocess
 import sys
@@ -41,6 +42,20 @@ def test_commands_of_a_runner_are_plain_text_elsewhere(monkeypatch):
 def test_say(capsys):
     say("a", 1, "\x1b", end="!\n", file=sys.stderr)
     assert capsys.readouterr() == ("", "a 1 \ufffd!\n")
+
+
+def test_a_stream_is_flushed_where_that_is_asked_for():
+    class Stream(io.StringIO):
+        flushed = 0
+
+        def flush(self):
+            self.flushed += 1
+
+    stream = Stream()
+    say("a", file=stream)
+    assert stream.flushed == 0
+    say("b", file=stream, flush=True)
+    assert stream.flushed == 1 and stream.getvalue() == "a\nb\n"
 
 
 def test_everything_is_printed_in_one_place():

@@ -111,3 +111,13 @@ def test_the_lock_of_a_measurement_is_in_a_folder_of_the_users(cache, monkeypatc
     with pytest.raises(BuildError, match="gpu.lock: got a link"), request.alone("cuda"):
         pass
     assert not (tmp_path / "victim").exists()
+
+
+def test_a_lock_that_is_refused_is_not_kept_open(tmp_path):
+    shared = tmp_path / "lock"
+    shared.touch()
+    shared.chmod(0o666)
+    before = os.listdir("/proc/self/fd")
+    with pytest.raises(private.NotPrivate, match=f"{shared}: got mode 666"):
+        private.lock_file(shared)
+    assert os.listdir("/proc/self/fd") == before

@@ -80,6 +80,7 @@ def test_a_cudnn_before_9_8_is_not_asked(play, tmp_path):
     assert seen["nobody"].startswith("finalising the plan: cudnnStatus_t 3000")
     assert seen["no convolution"] == "finalising the graph: cudnnStatus_t 3000"
     assert "a graph without a convolution before 9.8 of cuDNN" in seen.stderr
+    assert "a convolution before 9.8, whose workspace nobody has by formula of cuDNN" in seen.stderr
 
 
 def test_the_formula_is_memspecs(found_binary):
