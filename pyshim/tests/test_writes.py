@@ -9,6 +9,7 @@ import threading
 import pytest
 import warm
 
+from memshim import pretend
 from memshim.pretend import support, writes
 
 TRAIN = """
@@ -204,3 +205,36 @@ def test_a_thread_is_asked_while_another_one_is(tmp_path, monkeypatch):
     done.set()
     other.join()
     assert len(refused) == 1 and "would save over" in refused[0]
+
+
+HEARS = """
+import os
+from memshim.pretend import library
+
+def refuse(event, arguments):
+    if arguments[0] == "refused":
+        raise PermissionError(*arguments)
+
+heard = []
+library.hear(["open", "os.rename"], lambda event, arguments: heard.append((event, arguments[0])))
+library.hear(["open"], refuse)
+id(heard), refuse.__code__
+open(os.devnull).close()
+try:
+    open("refused", "w")
+except PermissionError as e:
+    heard.append(type(e).__name__)
+print(heard, os.path.exists("refused"))
+"""
+
+
+def test_of_pythons_events_only_those_that_are_wanted_are_heard(folder):
+    p = subprocess.run(
+        [sys.executable, "-c", HEARS],
+        cwd=folder,
+        env=os.environ | pretend.environment("t4"),
+        capture_output=True,
+        text=True,
+    )
+    wanted = [("open", os.devnull), ("open", "refused"), "PermissionError"]
+    assert p.stdout == f"{wanted} False\n", p.stderr

@@ -1,9 +1,9 @@
 """What a run reads besides Python code: files, listings of folders, variables of the environment,
 installed distributions.
 
-Python's audit events report what Python opens (sys.addaudithook); the loaders of NATIVE open files
-by themselves and report here. Unseen are files that other native code opens, processes that the run
-starts, and variables that are read all at once (dict(os.environ)).
+Python's audit events report what Python opens; the loaders of NATIVE open files by themselves and
+report here. Unseen are files that other native code opens, processes that the run starts, and
+variables that are read all at once (dict(os.environ)).
 """
 
 from __future__ import annotations
@@ -126,7 +126,9 @@ def _install() -> None:
     with _lock:
         if not _installed:
             _installed = True
-            sys.addaudithook(_heard)
+            from memshim.pretend import library
+
+            library.hear(_EVENTS, _heard)
             _watch_environment()
             _watch_native()
 

@@ -4,8 +4,11 @@ read, what was refused (native/bytes.c, notes.c)."""
 from __future__ import annotations
 
 import ctypes
+import os
+import sys
 import threading
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 from memshim.pretend import build
 
@@ -130,3 +133,22 @@ class Library:
         while self._note(len(found), ctypes.byref(kind), ctypes.byref(name), ctypes.byref(count)):
             found.append(Note(KINDS[kind.value], (name.value or b"").decode(), count.value))
         return found
+
+
+def hear(events: Iterable[str], act: Callable[[str, tuple[Any, ...]], None]) -> None:
+    """Call act with Python's audit events of these names, and perhaps with others: where the library is
+    not loaded it is a hook as Python has them, which is called for each id()."""
+    if os.environ.get("MEMSPEC_PRETEND"):
+        try:
+            heard = ctypes.PyDLL(build.LIBRARY).memspec_pretend_hear
+        except (OSError, AttributeError):
+            pass
+        else:
+            heard.argtypes, heard.restype = [ctypes.c_char_p, ctypes.py_object], ctypes.c_bool
+            if heard(f" {' '.join(events)} ".encode(), act):
+                _heard.append(act)
+                return
+    sys.addaudithook(act)
+
+
+_heard: list[Any] = []  # they stay
