@@ -1,6 +1,10 @@
 """What is said of an error in one line."""
 
+import ctypes
 import inspect
+import os
+import shutil
+import subprocess
 
 import captured
 import pretended
@@ -82,6 +86,28 @@ def test_a_compiler_that_is_missing_is_named(monkeypatch, tmp_path):
         "got no C++ compiler (g++), want one: torch.compile and AOTInductor build their code for the host with it "
         "(apt-get install g++, or CXX)"
     ), said
+
+
+def test_a_library_that_was_built_for_another_pytorch_is_named(tmp_path):
+    """As the loader says it of one that asks for a function which this release does not have."""
+    torch = pytest.importorskip("torch")
+    if not (cc := shutil.which("cc")):
+        pytest.skip("no C compiler here")
+
+    def refused(symbol):
+        (tmp_path / "kernels.c").write_text(f"int {symbol}(void);\nint call(void) {{ return {symbol}(); }}\n")
+        library = tmp_path / f"kernels{len(symbol)}.so"
+        subprocess.run([cc, "-shared", "-fPIC", "-o", library, tmp_path / "kernels.c"], check=True)
+        try:
+            ctypes.CDLL(str(library), mode=os.RTLD_NOW)
+        except OSError as e:
+            return failure.missing(e)
+        return "loaded"
+
+    said = f", which was built for another PyTorch than {torch.__version__}, want its wheel for this one"
+    for symbol in ("_ZN2at4_ops9long_gone4callEv", "_ZNK3c1010TensorImpl4goneEv", "_ZN5torch3jit4goneEv"):
+        assert refused(symbol) == f"got kernels{len(symbol)}.so{said}"
+    assert refused("_ZN5other3c10E") == refused("flat2at3") == "", "somebody else's"
 
 
 def test_a_call_that_no_pretend_gpu_stands_in_for_is_named(tmp_path):

@@ -90,12 +90,30 @@ def without_compiler(e: BaseException) -> str:
     return next((said for at in chain(e) for text, said in _COMPILERS.items() if text in first_line(at)), "")
 
 
-def missing(e: BaseException) -> str:
-    """What is said where the cause is that Triton or a compiler is missing; empty where it is
+# How the loader says that a library was linked with another PyTorch: a function of namespace at, c10 or torch.
+_OTHER_PYTORCH = re.compile(r"(?P<file>[^\s:]+): undefined symbol: _Z\w*?(?:2at|3c10|5torch)\d")
+
+
+def of_another_pytorch(e: BaseException) -> str:
+    """What is said where the cause is a library that was built for another PyTorch; empty where it is
     not."""
+    for at in chain(e):
+        if isinstance(at, (ImportError, OSError)) and (found := _OTHER_PYTORCH.search(str(at))):
+            import torch
+
+            file = os.path.basename(found["file"])
+            return (
+                f"got {file}, which was built for another PyTorch than {torch.__version__}, want its wheel for this one"
+            )
+    return ""
+
+
+def missing(e: BaseException) -> str:
+    """What is said where the cause is that Triton or a compiler is missing, or the wheel of a library
+    for this PyTorch; empty where it is not."""
     if without_triton(e):
         return "got no package triton, want one: torch.compile makes its kernels with it (pip install triton)"
-    return without_compiler(e)
+    return without_compiler(e) or of_another_pytorch(e)
 
 
 def not_stood_in_for(text: str) -> str:
