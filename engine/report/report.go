@@ -396,15 +396,14 @@ func (r *Report) Metrics() []Metric {
 // Fits says whether the run fits its device.
 func (r *Report) Fits() bool { return r.OOM == nil && (r.Serving == nil || r.Serving.Fits) }
 
-// HasNote says whether a note of that ID was written.
-func (r *Report) HasNote(id note.ID) bool { return r.NoteText(id) != "" }
-
-// NoteText is the text of the first note of that ID; "" where none was written.
-func (r *Report) NoteText(id note.ID) string {
-	for i := range r.Notes {
-		if r.Notes[i].ID == id {
-			return r.Notes[i].Text
-		}
+// Note is the first note of that ID; nil where none was written.
+func (r *Report) Note(id note.ID) *Note {
+	at := slices.IndexFunc(r.Notes, func(n Note) bool { return n.ID == id })
+	if at < 0 {
+		return nil
 	}
-	return ""
+	return &r.Notes[at]
 }
+
+// HasNote says whether a note of that ID was written.
+func (r *Report) HasNote(id note.ID) bool { return r.Note(id) != nil }

@@ -65,10 +65,10 @@ func (ms *Models) run(ctx context.Context, c spec.Case) (*engine.Run, error) {
 	if err != nil {
 		return run, err
 	}
-	if stale := run.Report.NoteText(note.ArtifactStale); stale != "" && ms.Unrecorded != nil && c.Captured() != "" {
+	if stale := run.Report.Note(note.ArtifactStale); stale != nil && ms.Unrecorded != nil && c.Captured() != "" {
 		all := c
 		all.Rank = nil // all ranks are recorded together
-		why, _, _ := strings.Cut(stale, origin.Since)
+		why, _, _ := strings.Cut(stale.Text, origin.Since)
 		ms.Unrecorded(&all, why)
 		return nil, &origin.Uncaptured{Case: &c, Path: path, Command: origin.CaptureCommand(&c)}
 	}
