@@ -77,7 +77,7 @@ def test_a_missing_engine_is_one_line_with_what_to_install(monkeypatch, capsys, 
     assert command.main(["--on", "t4", "--", "vllm", "serve", "m"]) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1 and said.startswith("memshim serve: got no vLLM in ")
-    assert said.endswith("want one of 0.17.0, 0.19.0 there: pip install vllm==0.19.0\n")
+    assert said.endswith("want one of 0.17.0, 0.17.1, 0.18.0, 0.19.0 there: pip install vllm==0.19.0\n")
 
 
 @pytest.mark.parametrize(
