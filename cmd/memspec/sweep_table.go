@@ -254,7 +254,7 @@ func (j *sweepJSON) write(w io.Writer, s *sweep) error {
 		p.Item("grows", "%s: at the allocated peak, from %s=%d to %d", strings.Join(parts, ", "), j.Dim, g.From, g.To)
 	}
 	for _, c := range j.Closed {
-		p.Item(string(c.Metric), "%s %s %s·%s, to the byte from %s=%d on", c.Fixed, "+", c.Each, j.Dim, j.Dim, c.From)
+		p.Item(string(c.Metric), "%s + %s·%s, to the byte from %s=%d on", c.Fixed, c.Each, j.Dim, j.Dim, c.From)
 	}
 	return p.Err
 }
@@ -319,15 +319,12 @@ func (p *sweptJSON) cells(passes []string, serving bool) []string {
 		}
 	case passes != nil:
 		for _, name := range passes {
-			pass := &sweptPassJSON{}
-			at := slices.IndexFunc(p.Passes, func(o sweptPassJSON) bool { return o.Name == name })
-			if at < 0 {
-				out = append(out, "", "")
-				continue
+			var allocated, reserved *units.Bytes
+			if at := slices.IndexFunc(p.Passes, func(o sweptPassJSON) bool { return o.Name == name }); at >= 0 {
+				allocated, reserved = &p.Passes[at].Allocated, &p.Passes[at].Reserved
 			}
-			pass = &p.Passes[at]
-			add(report.Allocated, &pass.Allocated)
-			add(report.Reserved, &pass.Reserved)
+			add(report.Allocated, allocated)
+			add(report.Reserved, reserved)
 		}
 	default:
 		add(report.Allocated, p.Allocated)

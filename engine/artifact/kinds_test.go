@@ -58,7 +58,7 @@ func TestKindsOfFiles(t *testing.T) {
 	assert.NotEmpty(t, line)
 }
 
-// TestAnEnginesStart: the recorded start of an engine is one kind of artifact, told by what it holds.
+// TestAnEnginesStart: the recorded start of an engine is one kind of artifact, known by what it holds.
 func TestAnEnginesStart(t *testing.T) {
 	path := filepath.Join("..", "..", "testdata", "serving", "tiny.rec")
 	a, err := artifact.Open(path)
@@ -76,7 +76,7 @@ func TestAnEnginesStart(t *testing.T) {
 	assert.ErrorContains(t, err, "kv: got the number -1, want 0 to 2^53")
 }
 
-// TestRunsWithOtherValues: those that have events of their own are kept, by what their values were.
+// TestRunsWithOtherValues: those with other events are kept, by what their values were.
 func TestRunsWithOtherValues(t *testing.T) {
 	r := testcase.Reading(testcase.More("most", 512*units.MiB))
 	r.Values.Runs = append(r.Values.Runs, recording.ValueRun{Values: "least", As: recording.Balanced})

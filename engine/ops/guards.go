@@ -21,7 +21,7 @@ var sizing = []string{"aten::arange", "aten::range", "aten::linspace", "aten::lo
 // allocates: a norm's order, the share that dropout drops, a scale of sizes.
 var guarding = []string{"p", "ord", "norm_type", "scale_factor", "scale_factors"}
 
-// valid is a number that each hint without one of its own takes: a position in every tensor, or a
+// valid is a number that each hint takes where no other is given: a position in every tensor, or a
 // number on which no size depends.
 const valid = 0
 

@@ -71,7 +71,8 @@ func (e *Estimate) cacheTexts() []string {
 		case modelfolder.State:
 			out = append(out, fmt.Sprintf("%v a request, of any length, in %s", p.Bytes, p.DType))
 		case modelfolder.ByWindow:
-			out = append(out, fmt.Sprintf("%v a token up to %s tokens behind a pass of %s, in %s", p.Bytes, grouped(p.Window), grouped(e.BatchedTokens), p.DType))
+			out = append(out, fmt.Sprintf("%v a token up to %s tokens behind a pass of %s, in %s",
+				p.Bytes, grouped(p.Window), grouped(e.BatchedTokens), p.DType))
 		default:
 			out = append(out, fmt.Sprintf("%v a token, in %s", p.Bytes, p.DType))
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/memspec/memspec/engine/spec"
 )
 
-// specFile is a memspec.yaml in a folder of its own, with cases of one dim on a t4.
+// specFile is a memspec.yaml in a separate folder, with cases of one dim on a t4.
 func specFile(t *testing.T, names ...string) string {
 	t.Helper()
 	text := "version: 1\nmodels:\n"

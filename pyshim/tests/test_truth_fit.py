@@ -76,7 +76,7 @@ def test_what_is_wrong_with_an_answer(fits, holes, wanted, why):
         ("accelerate-emptied", 318, 321, True),  # of 1,024, 921, … 354, 318, 286
         ("accelerate-emptied", 318, 354, False),
         ("accelerate-emptied", 286, 321, False),
-        ("accelerate", 318, 409, True),
+        ("accelerate", 318, 409, False),  # as it is: the tries before took the memory
         ("accelerate", 354, 321, False),
     ],
 )
