@@ -42,19 +42,11 @@ type sourceFile struct {
 	tree *ast.File
 }
 
-// helpFile is added to a package while its mutants are tested: which mutant is on, and what goes
-// through a slice from its end.
+// helpFile is added to a package while its mutants are tested: what goes through a slice from its end, and which mutant is on.
 const helpFile = "zz_mutant.go"
-
-// mutantVariable is the environment variable that says which mutant of a test binary is on.
-const mutantVariable = "GO_MUTANT"
 
 func helpText(name string) string {
 	return "package " + name + `
-
-import "os"
-
-var mutantOn = os.Getenv("` + mutantVariable + `")
 
 func mutantBackward[S ~[]E, E any](s S) func(func(int, E) bool) {
 	return func(yield func(int, E) bool) {

@@ -43,8 +43,9 @@ type runner struct {
 
 	testedBy map[string]string // see testedBy
 
-	built int           // test binaries so far
-	least time.Duration // of processor time for the tests of a mutant
+	built    int           // test binaries so far
+	least    time.Duration // of processor time for the tests of a mutant
+	oneByOne time.Duration // see oneByOneTime
 }
 
 func newRunner(root string) (*runner, error) {
@@ -52,7 +53,7 @@ func newRunner(root string) (*runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &runner{root: root, dir: dir, testedBy: testedBy, least: leastTime}
+	r := &runner{root: root, dir: dir, testedBy: testedBy, least: leastTime, oneByOne: oneByOneTime}
 	for _, e := range os.Environ() { // a test must not rewrite golden files to suit a mutant
 		if !strings.HasPrefix(e, "MEMSPEC_") && !strings.HasPrefix(e, "TMPDIR=") {
 			r.env = append(r.env, e)
@@ -85,6 +86,7 @@ type bench struct {
 	path, dir string
 	many      string        // the binary with all mutants that can stand together
 	limit     time.Duration // of processor time, for a mutant
+	calls     calls         // of the binary's mutants
 }
 
 // benches are the packages whose tests try the mutants of a package, its own first.
@@ -105,20 +107,18 @@ func (r *runner) run(ctx context.Context, s *source, ms []*mutation, report func
 	files, in := together(s, ms)
 	for _, b := range benches {
 		var err error
-		b.many, err = r.build(ctx, s, b, files)
+		b.many, err = r.build(ctx, s, b, files, len(in))
 		if err != nil && ctx.Err() == nil { // what cannot stand together may stand alone
 			in = nil
-			b.many, err = r.build(ctx, s, b, nil)
+			b.many, err = r.build(ctx, s, b, nil, 0)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.rel, err)
 		}
 		defer os.Remove(b.many)
-		without := r.test(ctx, b, b.many, "", time.Hour)
-		if without.err != nil {
-			return fmt.Errorf("%s: its tests fail without a mutant: %w\n%s", s.rel, without.err, without.text)
+		if err := r.watch(ctx, b); err != nil {
+			return fmt.Errorf("%s: its tests fail without a mutant: %w", s.rel, err)
 		}
-		b.limit = r.least + timesAsLong*without.time
 	}
 	for _, m := range ms {
 		o := outcome{mutation: m, status: survived}
@@ -127,11 +127,13 @@ func (r *runner) run(ctx context.Context, s *source, ms []*mutation, report func
 				break
 			}
 			if slices.Contains(in, m) {
-				o.judge(r.test(ctx, b, b.many, m.name(), b.limit))
-			} else if one, err := r.build(ctx, s, b, map[int][]byte{m.file: m.mutated()}); err != nil {
+				if tests, some := b.calls.pattern(m); some {
+					o.judge(r.test(ctx, b, b.many, trial{mutant: m.name(), tests: tests}, b.limit))
+				}
+			} else if one, err := r.build(ctx, s, b, map[int][]byte{m.file: m.mutated()}, 0); err != nil {
 				o.status = broken
 			} else {
-				o.judge(r.test(ctx, b, one, "", b.limit))
+				o.judge(r.test(ctx, b, one, trial{}, b.limit))
 				os.Remove(one)
 			}
 			if ctx.Err() != nil {
@@ -154,8 +156,8 @@ func (o *outcome) judge(t tested) {
 	}
 }
 
-// build compiles the tests of a bench with some files of s other than they are, and returns the binary's path.
-func (r *runner) build(ctx context.Context, s *source, b *bench, files map[int][]byte) (string, error) {
+// build compiles the tests of a bench with some files of s other than they are, and so many mutants in them, and returns the binary's path.
+func (r *runner) build(ctx context.Context, s *source, b *bench, files map[int][]byte, many int) (string, error) {
 	replace := map[string]string{}
 	put := func(path string, text []byte) error {
 		to := filepath.Join(r.dir, fmt.Sprintf("%d.go", len(replace)))
@@ -163,6 +165,9 @@ func (r *runner) build(ctx context.Context, s *source, b *bench, files map[int][
 		return os.WriteFile(to, text, 0o644)
 	}
 	err := put(filepath.Join(s.dir, helpFile), []byte(helpText(s.name)))
+	if many > 0 {
+		err = errors.Join(err, put(filepath.Join(s.dir, switchFile), []byte(switchText(s.name, many))))
+	}
 	for file, text := range files {
 		err = errors.Join(err, put(s.files[file].path, text))
 	}
@@ -195,13 +200,25 @@ type tested struct {
 	time  time.Duration // processor time
 }
 
-// test runs a test binary with one of its mutants on, "" for none, within a limit of processor time.
-func (r *runner) test(ctx context.Context, b *bench, binary, mutant string, limit time.Duration) tested {
+// A trial is a run of a test binary.
+type trial struct {
+	mutant string // the one that is on
+	tests  string // a regular expression, "" for all tests
+	calls  string // the file for what is called
+	list   bool   // print the names of the tests only
+}
+
+// test runs a test binary within a limit of processor time.
+func (r *runner) test(ctx context.Context, b *bench, binary string, t trial, limit time.Duration) tested {
 	wall, cancel := context.WithTimeout(ctx, wallPerTime*limit)
 	defer cancel()
-	run := exec.CommandContext(wall, "/bin/sh", "-c", `ulimit -t "$1" && ulimit -v "$2" && shift 2 && exec "$@"`, "sh",
-		strconv.Itoa(int(math.Ceil(limit.Seconds()))), strconv.Itoa(addresses), binary, "-test.failfast", "-test.timeout=0")
-	run.Dir, run.Env, run.WaitDelay = b.dir, append(slices.Clone(r.env), mutantVariable+"="+mutant), time.Second
+	args := []string{"-c", `ulimit -t "$1" && ulimit -v "$2" && shift 2 && exec "$@"`, "sh", strconv.Itoa(int(math.Ceil(limit.Seconds()))), strconv.Itoa(addresses),
+		binary, "-test.failfast", "-test.timeout=0", "-test.run=" + t.tests}
+	if t.list {
+		args = append(args, "-test.list=.")
+	}
+	run := exec.CommandContext(wall, "/bin/sh", args...)
+	run.Dir, run.Env, run.WaitDelay = b.dir, append(slices.Clone(r.env), mutantVariable+"="+t.mutant, callsVariable+"="+t.calls), time.Second
 	var text bytes.Buffer
 	run.Stdout, run.Stderr = &text, &text
 	out := tested{err: run.Run()}

@@ -27,6 +27,8 @@ func Twice(n int) int { return n * 2 }
 
 func Unseen(n int) int { return n * 3 }
 
+func Uncalled(n int) int { return n * 5 }
+
 func Ends(n int) int {
 	for n > 0 {
 		n--
@@ -50,14 +52,15 @@ func TestAll(t *testing.T) {
 	Unseen(unnamed(1))
 	var s stack[int]
 	s.push(1, 2)
-	if Twice(2) != 4 || Ends(3) != 0 || offset != 7 || len(s) != 2 || first([]int{3}) != 3 {
+	if Ends(3) != 0 || offset != 7 || len(s) != 2 || first([]int{3}) != 3 {
 		t.Error()
 	}
 }
 `,
-		"r/r.go": "package r\n\nimport \"testing\"\n\nfunc Log(t *testing.T, n int) { t.Log(n + 1) }\n",
-		"q/q.go": "package q\n\nvar Limit = 7.5\n",
-		"s/s.go": "package s\n\nfunc Half(n int) int { return n / 2 }\n\nfunc Third(n int) int { return n / 3 }\n",
+		"p/twice_test.go": "package p\n\nimport \"testing\"\n\nfunc TestTwice(t *testing.T) {\n\tif Twice(2) != 4 {\n\t\tt.Error()\n\t}\n}\n",
+		"r/r.go":          "package r\n\nimport \"testing\"\n\nfunc Log(t *testing.T, n int) { t.Log(n + 1) }\n",
+		"q/q.go":          "package q\n\nvar Limit = 7.5\n",
+		"s/s.go":          "package s\n\nfunc Half(n int) int { return n / 2 }\n\nfunc Third(n int) int { return n / 3 }\n",
 		"u/u_test.go": "package u\n\nimport (\n\t\"testing\"\n\n\t\"example/s\"\n)\n\n" +
 			"func TestHalf(t *testing.T) {\n\tif s.Half(4) != 2 {\n\t\tt.Error()\n\t}\n}\n",
 	} {
@@ -72,6 +75,12 @@ func TestRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds tests")
 	}
+	for name, oneByOne := range map[string]time.Duration{"all tests of a package": time.Hour, "tests that call the function": 0} {
+		t.Run(name, func(t *testing.T) { runModule(t, oneByOne) })
+	}
+}
+
+func runModule(t *testing.T, oneByOne time.Duration) {
 	root := module(t)
 	sources, err := load(root, []string{"./..."})
 	require.NoError(t, err)
@@ -81,6 +90,7 @@ func TestRun(t *testing.T) {
 	defer r.close()
 	r.testedBy = map[string]string{"s": "u"}
 	r.least = 900 * time.Millisecond // ulimit counts whole seconds, and the tests of these take hundredths: one for the mutant that hangs
+	r.oneByOne = oneByOne
 	var all []*mutation
 	for _, s := range sources {
 		all = append(all, s.mutations()...)
@@ -88,6 +98,7 @@ func TestRun(t *testing.T) {
 	want := map[string]status{
 		"p/p.go Twice: n * 2 => n / 2":                 killed,
 		"p/p.go Unseen: n * 3 => n / 3":                survived,
+		"p/p.go Uncalled: n * 5 => n / 5":              survived, // and no test is run
 		"p/p.go Ends: n-- => (removed)":                hung,
 		"p/p.go offset: 7 => 8":                        killed, // a variable's value: compiled alone
 		"p/p.go stack.push: append(*s, more...) => *s": killed, // a method of a generic type, with more arguments than one
@@ -108,7 +119,7 @@ func TestRun(t *testing.T) {
 		require.NoError(t, r.run(t.Context(), s, ms, func(o outcome) { got[o.id()], by[o.id()] = o.status, o.by }))
 	}
 	assert.Equal(t, want, got)
-	assert.Equal(t, "TestAll", by["p/p.go Twice: n * 2 => n / 2"])
+	assert.Equal(t, "TestTwice", by["p/p.go Twice: n * 2 => n / 2"])
 	tree, err := os.ReadFile(filepath.Join(root, "p/p.go"))
 	require.NoError(t, err)
 	assert.Contains(t, string(tree), "n * 2", "the tree stays as it is")
@@ -119,6 +130,29 @@ func TestRun(t *testing.T) {
 
 	require.NoError(t, os.WriteFile(filepath.Join(root, "p/p_test.go"), []byte("package p\n\nimport \"testing\"\n\nfunc TestFails(t *testing.T) { t.Error() }\n"), 0o644))
 	require.ErrorContains(t, r.run(t.Context(), sources[0], all[:1], nil), "p: its tests fail without a mutant")
+}
+
+func TestTestsOfAMutant(t *testing.T) {
+	whole := &calls{called: map[int]bool{1: true}}
+	alone := &calls{called: map[int]bool{1: true}, tests: map[int][]string{1: {"TestA", "TestB"}}}
+	for _, c := range []struct {
+		name    string
+		calls   *calls
+		mutant  int
+		pattern string
+		some    bool
+	}{
+		{"all tests, where they were not run one by one", whole, 1, "", true},
+		{"those that call its function", alone, 1, "^(TestA|TestB)$", true},
+		{"none, where none calls it", whole, 2, "", false},
+		{"none, where no single one calls it", alone, 2, "", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			pattern, some := c.calls.pattern(&mutation{number: c.mutant})
+			assert.Equal(t, c.pattern, pattern)
+			assert.Equal(t, c.some, some)
+		})
+	}
 }
 
 func TestFirstFailure(t *testing.T) {

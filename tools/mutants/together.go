@@ -32,7 +32,7 @@ func together(s *source, ms []*mutation) (map[int][]byte, []*mutation) {
 		text := s.files[m.file].text
 		from, name, to := s.offset(m.decl.Pos()), s.offset(m.decl.Name.End()), s.offset(m.decl.End())
 		copies[m.file] += fmt.Sprintf("\n%s%s%s%s%s\n", text[from:name], m.suffix(), text[name:m.start], m.text, text[m.end:to])
-		edits[m.file] = append(edits[m.file], edit{s.offset(m.decl.Body.Lbrace) + 1, fmt.Sprintf(" if mutantOn == %q { %s }; ", m.name(), call)})
+		edits[m.file] = append(edits[m.file], edit{s.offset(m.decl.Body.Lbrace) + 1, fmt.Sprintf(" if mutantIs(%d) { %s }; ", m.number, call)})
 	}
 	out := map[int][]byte{}
 	for file, es := range edits {
@@ -49,6 +49,52 @@ func together(s *source, ms []*mutation) (map[int][]byte, []*mutation) {
 		out[file] = []byte(b.String())
 	}
 	return out, in
+}
+
+// switchFile is added beside helpFile where a test binary holds many mutants.
+const switchFile = "zz_mutant_switch.go"
+
+// Environment variables of a test binary that holds many mutants: which of them is on, and the file that
+// lists, one number a line, those whose function was called.
+const (
+	mutantVariable = "GO_MUTANT"
+	callsVariable  = "GO_MUTANT_CALLS"
+)
+
+// switchText is the file that turns mutants on, numbered from 1 to many.
+func switchText(name string, many int) string {
+	return fmt.Sprintf(`package %s
+
+import (
+	"os"
+	"strconv"
+)
+
+var (
+	mutantOn, _ = strconv.Atoi(os.Getenv(%q))
+	mutantCalls = os.Getenv(%q)
+	mutantSeen  [%d]bool
+)
+
+func mutantIs(n int) bool {
+	if mutantCalls != "" && !mutantSeen[n] {
+		mutantSeen[n] = true
+		mutantCall(n)
+	}
+	return n == mutantOn
+}
+
+func mutantCall(n int) {
+	f, err := os.OpenFile(mutantCalls, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err == nil {
+		_, err = f.WriteString(strconv.Itoa(n) + "\n")
+		f.Close()
+	}
+	if err != nil {
+		panic(err)
+	}
+}
+`, name, mutantVariable, callsVariable, many+1)
 }
 
 // name is the mutant's in a test binary that holds many.
