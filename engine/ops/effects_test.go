@@ -24,6 +24,7 @@ func TestEffects(t *testing.T) {
 		{"aten::transpose", 3, ops.Effects{Known: true, Tensors: true, Kept: true, NeverNil: true, Views: 1}, "a view of self"},
 		{"aten::split", 3, ops.Effects{Known: true, Parts: true, NeverNil: true, Views: 1}, "of a tensor, or of a string"},
 		{"aten::unbind", 2, ops.Effects{Known: true, Lists: true, Parts: true, NeverNil: true, Views: 1}, "views in a list"},
+		{"aten::_scaled_dot_product_flash_attention", 3, ops.Effects{Known: true, NeverNil: true}, "tensors and numbers: no argument's form is kept"},
 		{"aten::slice", 2, ops.Effects{Known: true, Kept: true, NeverNil: true, Views: 1}, "a tensor of a tensor, a list of a list"},
 		{"aten::size", 1, ops.Effects{Known: true, NeverNil: true}, "a list of a tensor"},
 		{"aten::list", 1, ops.Effects{Known: true, NeverNil: true}, "of lists and strings alone"},

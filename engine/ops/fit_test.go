@@ -109,6 +109,8 @@ func TestRangeOf(t *testing.T) {
 		{"aten::floordiv", []any{between(-7, 7), between(2, 3)}, NoMin, NoMax, "by what is not known"},
 		{"prim::min", []any{between(2, 7), between(3, 5)}, 2, 5, "the smaller"},
 		{"prim::max", []any{between(2, 7), between(3, 5)}, 3, 7, "the greater"},
+		{"prim::min", []any{between(3, 5), between(2, 7)}, 2, 5, "either way"},
+		{"prim::max", []any{between(3, 5), between(2, 7)}, 3, 7, "either way"},
 		{"prim::max", []any{between(2, 7)}, NoMin, NoMax, "of one"},
 		{"aten::add", []any{between(2, 7), 1.5}, NoMin, NoMax, "a real number"},
 		{"aten::add", []any{between(2, 7), NewUnbacked("x", schema.Float)}, NoMin, NoMax, "one that is not known"},

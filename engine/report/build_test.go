@@ -255,6 +255,48 @@ func TestBuildWithoutContextHasNoTotal(t *testing.T) {
 }
 
 // A run that does not fit ends where memory ended; what follows is not in the account.
+// What NCCL takes is part of the total where it is known; a range leaves the total open.
+func TestBuildWithNCCL(t *testing.T) {
+	tr, err := tracetext.Parse(strings.NewReader(twoPasses))
+	require.NoError(t, err)
+	a, err := allocator.New(allocator.Config{})
+	require.NoError(t, err)
+	tl, err := allocator.Replay(tr, a)
+	require.NoError(t, err)
+	const mib = units.MiB
+	stated := 3 * mib
+	for _, tt := range []struct {
+		why    string
+		stated *units.Bytes
+		nccl   *report.NCCL
+		want   *report.NCCL
+		total  units.Bytes // 0 where it is open
+	}{
+		{"none", nil, nil, nil, 122 * mib},
+		{"known", nil, &report.NCCL{Low: 5 * mib, High: 5 * mib}, &report.NCCL{Low: 5 * mib, High: 5 * mib}, 127 * mib},
+		{"a range", nil, &report.NCCL{Low: 5 * mib, High: 6 * mib}, &report.NCCL{Low: 5 * mib, High: 6 * mib}, 0},
+		{"what the case states stands for a range", &stated, &report.NCCL{Low: 5 * mib, High: 6 * mib, Communicators: 2}, &report.NCCL{Low: 3 * mib, High: 3 * mib, Communicators: 2}, 125 * mib},
+		{"what the case states alone", &stated, nil, &report.NCCL{Low: 3 * mib, High: 3 * mib}, 125 * mib},
+	} {
+		p := platform.Platform{Device: device.Device{Name: "x", Context: 100 * mib, ContextKnown: true}, NCCL: tt.stated}
+		r := report.Build(report.Source{Platform: &p, Timeline: tl, NCCL: tt.nccl})
+		assert.Equal(t, tt.want, r.NCCL, tt.why)
+		if tt.total == 0 {
+			assert.Nil(t, r.Peak.Total, tt.why)
+		} else if assert.NotNil(t, r.Peak.Total, tt.why) {
+			assert.Equal(t, tt.total, *r.Peak.Total, tt.why)
+		}
+	}
+}
+
+// The account of an engine's start is its figures.
+func TestAccountOfAStart(t *testing.T) {
+	loaded := 3 * units.MiB
+	var text strings.Builder
+	require.NoError(t, report.WriteAccount(&text, &report.Report{Serving: &report.Serving{Loaded: &loaded}}, 0))
+	assert.Contains(t, text.String(), "3.0 MiB: weights, and what loading leaves")
+}
+
 func TestBuildOutOfMemory(t *testing.T) {
 	r := build(t, strings.Replace(twoPasses, "alloc 8MiB", "alloc 16MiB", 1), 22*units.MiB, 0)
 	require.NotNil(t, r.OOM)

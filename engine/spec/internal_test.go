@@ -46,3 +46,13 @@ func TestSchemaKnowsEveryKey(t *testing.T) {
 	assert.Equal(t, note.IDs(), s.Defs.Settings.Properties.Allow.Items.Enum)
 	assert.Len(t, report.Metrics(), 5)
 }
+
+// TestFailed: a panic of the YAML library is an error at the file's beginning.
+func TestFailed(t *testing.T) {
+	r := &reader{file: "m.yaml"}
+	assert.False(t, r.failed(nil))
+	assert.Empty(t, r.errs)
+	assert.True(t, r.failed("oh"))
+	require.Len(t, r.errs, 1)
+	assert.EqualError(t, r.errs[0], "m.yaml:1:1: internal error: the YAML reader failed: oh")
+}

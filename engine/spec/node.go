@@ -104,8 +104,7 @@ func (r *reader) root(data []byte) (root *yaml.Node) {
 		return nil
 	}
 	defer func() {
-		if p := recover(); p != nil {
-			r.errorAt(r.pos(1, 1), "internal error: the YAML reader failed: %v", p)
+		if r.failed(recover()) {
 			root = nil
 		}
 	}()
@@ -126,6 +125,14 @@ func (r *reader) root(data []byte) (root *yaml.Node) {
 		r.syntaxError(data, err)
 	}
 	return doc.Content[0]
+}
+
+// failed reports a panic of the YAML library, nil for none.
+func (r *reader) failed(panicked any) bool {
+	if panicked != nil {
+		r.errorAt(r.pos(1, 1), "internal error: the YAML reader failed: %v", panicked)
+	}
+	return panicked != nil
 }
 
 var (

@@ -93,6 +93,16 @@ func TestHostileYAML(t *testing.T) {
 	}
 }
 
+func TestDepthOfInputs(t *testing.T) {
+	nested := func(lists int) error {
+		text := "version: 1\nmodels:\n  a: {artifact: a.pt, device: t4, budget: {reserved: 1}, inputs: [" + strings.Repeat("[", lists) + strings.Repeat("]", lists) + "]}\n"
+		_, err := spec.Parse("m.yaml", []byte(text))
+		return err
+	}
+	assert.NoError(t, nested(33), "a list, and 32 in it")
+	assert.ErrorContains(t, nested(34), "got values nested deeper than 32")
+}
+
 func manyKeys(n int) string {
 	var b strings.Builder
 	for i := range n {

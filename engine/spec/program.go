@@ -190,7 +190,8 @@ func (r *reader) args(e entry, want string) []string {
 		return nil
 	}
 	for _, n := range nodes {
-		if s, ok := r.text(n, want); ok && r.isWord(n, s) {
+		if s, ok := r.text(n, want); ok {
+			r.wantWord(n, s)
 			out = append(out, s)
 		}
 	}
@@ -214,9 +215,10 @@ func (r *reader) env(s *settings, e entry) {
 			r.errorf(v.key, "got the variable %s, want another: the pretend GPU is made by it", v.name)
 			continue
 		case !out.Unset:
-			if text, ok = r.text(v.val, "a text, or null to remove the variable"); !ok || !r.isWord(v.val, text) {
+			if text, ok = r.text(v.val, "a text, or null to remove the variable"); !ok {
 				continue
 			}
+			r.wantWord(v.val, text)
 			out.Value = text
 		}
 		s.set(e.name+" "+v.name, func(c *Case) {
@@ -227,13 +229,11 @@ func (r *reader) env(s *settings, e entry) {
 	}
 }
 
-// isWord says whether a text can be a word of a command.
-func (r *reader) isWord(n *yaml.Node, s string) bool {
+// wantWord reports a text that cannot be a word of a command.
+func (r *reader) wantWord(n *yaml.Node, s string) {
 	if strings.Contains(s, "\x00") {
 		r.errorf(n, "got %q, want a text without a zero byte", shorten(s))
-		return false
 	}
-	return true
 }
 
 // settle puts what layers added in an order.

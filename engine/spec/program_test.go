@@ -1,6 +1,7 @@
 package spec_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -17,6 +18,26 @@ func TestRunWords(t *testing.T) {
 	assert.Equal(t, "env -u B -u D A=1 C= python -m memshim run --on t4 -- train.py --fast", strings.Join(p.RunWords("--on", "t4"), " "))
 	p.Env, p.Serve = nil, true
 	assert.Equal(t, "python -m memshim serve -- train.py --fast", strings.Join(p.RunWords(), " "))
+}
+
+// A program's environment is the caller's with what its case sets and removes.
+func TestEnviron(t *testing.T) {
+	p := &spec.Program{Env: []spec.Variable{{Name: "A", Value: "1"}, {Name: "B", Unset: true}, {Name: "C"}}}
+	given := []string{"A=0", "AB=0", "B=0", "D=0", "A=7"}
+	assert.Equal(t, []string{"AB=0", "D=0", "A=1", "C="}, p.Environ(given))
+	assert.Equal(t, []string{"A=0", "AB=0", "B=0", "D=0", "A=7"}, given, "the caller's stays as it is")
+	assert.Equal(t, []string{"A=1", "C="}, p.Environ([]string{}))
+	assert.Nil(t, p.Environ(nil), "where it is not known")
+	assert.Equal(t, given, (*spec.Program)(nil).Environ(given))
+}
+
+// Lists of a case's JSON are never null.
+func TestListsOfJSON(t *testing.T) {
+	data, err := json.Marshal((&spec.Case{Program: &spec.Program{File: "train.py", Ranks: &spec.Ranks{WorldSize: 2}}}).JSON())
+	require.NoError(t, err)
+	assert.NotContains(t, string(data), `"ignore":null`)
+	assert.Contains(t, string(data), `"ignore":[],"also":[]`)
+	assert.Contains(t, string(data), `"run":[]`)
 }
 
 // A case of a program is named by what it adds to the model's arguments and world.

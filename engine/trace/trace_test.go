@@ -20,6 +20,13 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
+func TestPassName(t *testing.T) {
+	tr := &Trace{Passes: []Pass{{"first"}, {}}}
+	for pass, want := range map[int]string{-1: "", 0: "", 1: "first", 2: "pass 2", 3: "pass 3"} {
+		assert.Equal(t, want, tr.PassName(pass), pass)
+	}
+}
+
 func TestText(t *testing.T) {
 	text := `origin "fake cuda"
 passes first "iteration 2"

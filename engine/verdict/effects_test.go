@@ -154,5 +154,6 @@ func TestTotalThatValuesDecide(t *testing.T) {
 	})
 	f := verdict.Judge(r, one(report.Total, 250), verdict.Options{}).Findings[0]
 	assert.Equal(t, verdict.Inconclusive, f.Outcome)
+	assert.Equal(t, units.Bytes(330), f.Upper)
 	assert.Equal(t, "peak total 230 B, budget 250 B: values that no kernel computed decide: between 230 B and 330 B; assume: states which is meant", f.String())
 }

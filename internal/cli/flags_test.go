@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -60,6 +62,43 @@ func TestOneCase(t *testing.T) {
 		_, err := f.OneCase(name)
 		assert.ErrorContains(t, err, "got a file of cases, want an artifact: memspec check "+name)
 	}
+}
+
+// Without --device, the platform is that of a recording: of an engine's start its card with the memory that its driver stated.
+func TestPlatformOfARecording(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("..", "..", "testdata", "serving", "tiny.rec"))
+	require.NoError(t, err)
+	write := func(name string, change ...string) string {
+		file := filepath.Join(t.TempDir(), name)
+		require.NoError(t, os.WriteFile(file, []byte(strings.NewReplacer(change...).Replace(string(data))), 0o644))
+		return file
+	}
+	_, f, _ := runFlags(t, "--torch", "2.9", "--alloc-conf", "expandable_segments:True")
+	p, err := f.Platform(write("a.rec", "85045477376", "85045477000"))
+	require.NoError(t, err)
+	assert.Equal(t, "h100-sxm-80gb", p.Device.Name)
+	assert.EqualValues(t, 85045477000, p.Device.Memory)
+	assert.Equal(t, "2.9", p.Torch.String())
+	assert.Equal(t, "expandable_segments:True", p.AllocConf)
+
+	_, f, _ = runFlags(t, "--device", "t4")
+	p, err = f.Platform(write("a.rec"))
+	require.NoError(t, err)
+	assert.Equal(t, "t4", p.Device.Name, "what is given goes first")
+
+	_, f, _ = runFlags(t)
+	unknown := write("a.rec", `"h100-sxm-80gb"`, `"h100-none"`)
+	_, err = f.Platform(unknown)
+	assert.ErrorContains(t, err, "got no --device: "+unknown+": got device")
+	for _, name := range []string{"a.rec", "a.json"} {
+		damaged := write(name, "{", "[")
+		_, err = f.Platform(damaged)
+		assert.ErrorContains(t, err, damaged)
+	}
+	_, err = f.Platform(write("a.pt2", "{", "["))
+	assert.Equal(t, errNoDevice, err, "no recording")
+	_, err = f.Platform(filepath.Join("..", "..", "cmd", "memspec", "none.pt2"))
+	assert.Equal(t, errNoDevice, err)
 }
 
 // A flag that says how an artifact runs is named, the first of them, but those that are left out.

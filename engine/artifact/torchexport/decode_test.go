@@ -148,6 +148,14 @@ func TestRefused(t *testing.T) {
 			"models/model.json: got a treespec that is none, want a protocol number and a tree"},
 		{"a structure of tomorrow", model(`"module_call_graph": []`, `"module_call_graph": [{"fqn": "", "signature": {"in_spec": "[2, {}]", "out_spec": ""}}]`),
 			"models/model.json: got a treespec of protocol 2, want 1"},
+		{"a structure of one member", model(`"module_call_graph": []`, `"module_call_graph": [{"fqn": "", "signature": {"in_spec": "[1, `+tree("builtins.tuple", tree("builtins.tuple"))+`]", "out_spec": ""}}]`),
+			"models/model.json: got an in_spec of another form than (positional arguments, keyword arguments)"},
+		{"a structure of positional arguments twice", model(`"module_call_graph": []`, `"module_call_graph": [{"fqn": "", "signature": {"in_spec": "[1, `+tree("builtins.tuple", tree("builtins.tuple"), tree("builtins.tuple"))+`]", "out_spec": ""}}]`),
+			"models/model.json: got an in_spec of another form than (positional arguments, keyword arguments)"},
+		{"a structure in a list", model(`"module_call_graph": []`, `"module_call_graph": [{"fqn": "", "signature": {"in_spec": "[1, `+tree("builtins.list", tree("builtins.tuple"), tree("builtins.dict"))+`]", "out_spec": ""}}]`),
+			"models/model.json: got an in_spec of another form than (positional arguments, keyword arguments)"},
+		{"a structure of no inputs", model(`"module_call_graph": []`, `"module_call_graph": [{"fqn": "", "signature": {"in_spec": "[1, `+tree("builtins.tuple", tree("builtins.tuple"), tree("builtins.dict"))+`]", "out_spec": ""}}]`),
+			"models/model.json: got 1 inputs, want the 0 leaves of in_spec"},
 		{"a weight without a record", func() fstest.MapFS {
 			m := model()
 			m["data/weights/model_weights_config.json"] = &fstest.MapFile{Data: []byte(`{"config": {"w": {"path_name": "weight_0", "is_param": true, "use_pickle": false}}}`)}
@@ -165,6 +173,15 @@ func TestRefused(t *testing.T) {
 	}
 	_, err := Decode(model())
 	require.NoError(t, err, "without an edit it is read")
+}
+
+// tree is a node of a treespec, quoted for a text.
+func tree(kind string, members ...string) string {
+	context := map[string]string{"builtins.dict": `\"[]\"`}[kind]
+	if context == "" {
+		context = `\"null\"`
+	}
+	return `{\"type\": \"` + kind + `\", \"context\": ` + context + `, \"children_spec\": [` + strings.Join(members, ", ") + `]}`
 }
 
 // TestFakeWeights: weights of no bytes share one record, and are separate tensors all the same.

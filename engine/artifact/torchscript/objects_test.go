@@ -272,6 +272,7 @@ func TestLiteralsAreShared(t *testing.T) {
 	assert.Same(t, items[2], items[3])
 	assert.Same(t, items[4], items[5])
 	assert.Same(t, items[0], items[2].(*program.DictLit).Values[0])
+	assert.Equal(t, []any{"k"}, items[2].(*program.DictLit).Keys)
 	assert.Equal(t, &program.TupleLit{}, items[6])
 	_, err = u.literal(&pickle.List{Items: []any{struct{}{}}})
 	assert.ErrorContains(t, err, "got a value of struct {}, want a literal")

@@ -193,7 +193,7 @@ func (v *evaluator) arith(n *node, args []int64) (int64, error) {
 		}
 		m := new(big.Int)
 		r.DivMod(a, b, m) // Euclidean; the remainder is never negative
-		if m.Sign() != 0 && b.Sign() < 0 {
+		if m.Sign() != 0 && b.Sign() == -1 {
 			r.Sub(r, big.NewInt(1))
 			m.Add(m, b)
 		}

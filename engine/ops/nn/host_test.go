@@ -31,6 +31,8 @@ func TestOnTheHost(t *testing.T) {
 		{"(float32[9] [1], int64[4] [1])", "aten::_pack_padded_sequence", []any{f(5, 3), h.Ints(4, 3, 2), false}},
 		{"(float32[5, 3, 4] [12, 4, 1], int64[3] [1])", "aten::_pad_packed_sequence", []any{f(10, 4), h.Ints(3, 3, 2, 1, 1), false, 0.0, int64(-1)}},
 		{"(float32[3, 7, 4] [4, 12, 1], int64[3] [1])", "aten::_pad_packed_sequence", []any{f(10, 4), h.Ints(3, 3, 2, 1, 1), true, 0.0, int64(7)}},
+		{"(float32[5, 3, 4] [12, 4, 1], int64[3] [1])", "aten::_pad_packed_sequence", []any{f(10, 4), h.Ints(3, 3, 2, 1, 1), false, 0.0, int64(5)}},
+		{"(float32[5, 2, 4] [8, 4, 1], int64[2] [1])", "aten::_pad_packed_sequence", []any{f(10, 4), h.Ints(2, 2, 2, 2, 2), false, 0.0, int64(-1)}},
 		{"float32[2, 3] [3, 1]", "aten::_masked_softmax", []any{f(2, 3), h.Of(tensor.Bool, 2, 3), int64(1)}},
 		{"float32[] []", "aten::norm_except_dim", []any{f(2, 3, 4), int64(2), int64(-1)}},
 		{"float32[2, 1, 1] [1, 1, 1]", "aten::norm_except_dim", []any{f(2, 3, 4), int64(2), int64(0)}},

@@ -145,13 +145,9 @@ func padPacked(c *ops.Call) ([]tensor.Meta, error) {
 	} else {
 		batch = c.SizeBetween(ops.DivCeil(x.Sizes[0], max(sizes.Numel(), 1)), max(x.Sizes[0]-sizes.Numel()+1, 1))
 	}
-	lead := []int64{time, batch}
+	m := ops.FreshLike(x, append([]int64{time, batch}, x.Sizes[1:]...)...)
 	if c.Bool("batch_first") {
-		lead = []int64{batch, time}
-	}
-	m := ops.FreshLike(x, append(lead, x.Sizes[1:]...)...)
-	if c.Bool("batch_first") {
-		m = ops.TransposedMeta(ops.FreshLike(x, append([]int64{time, batch}, x.Sizes[1:]...)...), 0, 1)
+		m = ops.TransposedMeta(m, 0, 1)
 	}
 	return []tensor.Meta{m, ops.NewMeta(tensor.Int64, "cpu", []int64{batch})}, nil
 }

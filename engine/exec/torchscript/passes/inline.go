@@ -290,7 +290,6 @@ func (in *inliner) staticArgs(fn *program.Func, args, env []program.Arg) ([]prog
 			return nil, false
 		}
 		out[at] = mapped(&args[i], env)
-		out[at].Name = ""
 	}
 	for j := range out {
 		if out[j].Name == missing {
