@@ -86,6 +86,9 @@ func (c *collector) literal(x *ast.BasicLit) {
 			c.part("constant", x, strconv.FormatInt(n-1, 10))
 		}
 	case token.FLOAT:
+		if c.absorbs(x) {
+			return
+		}
 		c.part("constant", x, "("+x.Value+" + 1)")
 	}
 }
@@ -112,7 +115,7 @@ func (c *collector) call(x *ast.CallExpr) {
 			continue
 		}
 		if ta, tb := c.s.info.TypeOf(a), c.s.info.TypeOf(b); ta != nil && tb != nil && types.Identical(types.Default(ta), types.Default(tb)) {
-			if !x.Ellipsis.IsValid() || i < len(x.Args)-1 {
+			if (!x.Ellipsis.IsValid() || i < len(x.Args)-1) && !c.transposes(x, i) {
 				c.add("arguments", x, a.Pos(), b.End(), c.text(b)+", "+c.text(a))
 			}
 		}
@@ -127,6 +130,15 @@ func (c *collector) symmetric(x *ast.CallExpr) bool {
 		return true
 	}
 	return false
+}
+
+// transposes says whether arguments i-1 and i are the two dimensions that change places, in a function or an operator.
+func (c *collector) transposes(x *ast.CallExpr, i int) bool {
+	switch c.text(x.Fun) {
+	case "Transposed", "TransposedMeta", "ops.Transposed", "ops.TransposedMeta":
+		return i == 2
+	}
+	return i == 3 && c.text(x.Args[0]) == `"aten::transpose.int"`
 }
 
 // isFormat says whether an argument is a text with verbs in it.

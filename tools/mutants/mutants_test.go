@@ -112,6 +112,26 @@ func TestMutations(t *testing.T) {
 			`arguments: f: printf("s", b) => printf(b, "s")`,
 			"condition: f: strings.EqualFold(a, b) => !strings.EqualFold(a, b)",
 		}},
+		{"dimensions that change places", `func Transposed(t, a, b int) int { return t }
+		func Do(op string, args ...int) int { return len(op) }
+		func f(t, a, b int) { Transposed(t, a, b); Do("aten::transpose.int", t, a, b) }`, []string{
+			"return: Transposed: return t => return (t) + 1",
+			"return: Do: return len(op) => return (len(op)) + 1",
+			"statement: f: Transposed(t, a, b) => (removed)",
+			"arguments: f: Transposed(t, a, b) => Transposed(a, t, b)",
+			`statement: f: Do("aten::transpose.int", t, a, b) => (removed)`,
+			`arguments: f: Do("aten::transpose.int", t, a, b) => Do("aten::transpose.int", a, t, b)`,
+		}},
+		{"numbers of which one more is the same", `var math struct{ Inf, NaN func() float64 }
+		func f() (float64, float64, float64, float64) { return 1e300 * 2, 1.5 + 0, math.Inf(), math.NaN() }`, []string{
+			"return: f: return 1e300 * 2, 1.5 + 0, math.Inf(), math.NaN() => return 1e300 * 2, (1.5 + 0) + 1, math.Inf(), math.NaN()",
+			"arithmetic: f: 1e300 * 2 => 1e300 / 2",
+			"constant: f: 1e300 * 2 => 1e300 * 3",
+			"constant: f: 1e300 * 2 => 1e300 * 1",
+			"arithmetic: f: 1.5 + 0 => 1.5 - 0",
+			"constant: f: 1.5 + 0 => (1.5 + 1) + 0",
+			"constant: f: 1.5 + 0 => 1.5 + 1",
+		}},
 		{"loops", `func f(a []int, n int) (s int) {
 			for i := range n { s += i; if s > 3.0 { break } }
 			for _, x := range a { s = x; switch { case x == s: break; default: continue } }

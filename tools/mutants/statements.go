@@ -2,6 +2,7 @@ package main
 
 import (
 	"go/ast"
+	"go/constant"
 	"go/token"
 	"go/types"
 	"strings"
@@ -104,7 +105,7 @@ func (c *collector) results(n *ast.ReturnStmt) {
 		switch t := t.Underlying().(type) {
 		case *types.Basic:
 			switch _, literal := x.(*ast.BasicLit); {
-			case t.Info()&types.IsNumeric != 0 && !literal:
+			case t.Info()&types.IsNumeric != 0 && !literal && !c.absorbs(x):
 				c.add("return", n, x.Pos(), x.End(), "("+c.text(x)+") + 1")
 			case t.Info()&types.IsString != 0 && c.text(x) != `""`:
 				c.add("return", n, x.Pos(), x.End(), `""`)
@@ -113,6 +114,20 @@ func (c *collector) results(n *ast.ReturnStmt) {
 			c.add("return", n, x.Pos(), x.End(), "nil")
 		}
 	}
+}
+
+// absorbs says whether one more than a number is the same number: a float that is so large, infinite or none.
+func (c *collector) absorbs(x ast.Expr) bool {
+	if v := c.s.info.Types[x].Value; v != nil && c.is(x, types.IsFloat) {
+		is, _ := constant.Float64Val(v)
+		more, _ := constant.Float64Val(constant.BinaryOp(v, token.ADD, constant.MakeInt64(1)))
+		return is == more
+	}
+	if call, ok := x.(*ast.CallExpr); ok {
+		text := c.text(call.Fun)
+		return text == "math.Inf" || text == "math.NaN"
+	}
+	return false
 }
 
 // beside says whether a result means nothing, because an error or a false that comes last says so.
