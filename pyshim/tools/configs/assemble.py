@@ -2,7 +2,8 @@
 
     python pyshim/tools/configs/assemble.py FOLDER
 
-FOLDER is what __main__.py filled. The table and the configs go to engine/artifact/modelfolder.
+FOLDER is what __main__.py filled. The table and the configs go to engine/artifact/modelfolder. An
+architecture that FOLDER has no file of keeps what the table has of it.
 """
 
 from __future__ import annotations
@@ -154,7 +155,23 @@ def compared(name: str, d: dict[str, Any]) -> list[dict[str, Any]]:
     return out
 
 
+def before() -> tuple[dict[str, list[list[str]]], dict[str, list[dict[str, Any]]]]:
+    """Lines of the table and configs that are there already, by architecture."""
+    lines: dict[str, list[list[str]]] = {}
+    for line in (PACKAGE / "architectures.txt").read_text().splitlines()[1:]:
+        columns = line.split("\t")
+        if columns[0] == "architecture":
+            name = columns[1]
+        lines.setdefault(name, []).append(columns)
+    configs: dict[str, list[dict[str, Any]]] = {}
+    for line in (PACKAGE / "testdata" / "transformers.jsonl").read_text().splitlines():
+        row = json.loads(line)
+        configs.setdefault(row["config"]["model_type"], []).append(row)
+    return lines, configs
+
+
 def main(folder: Path) -> None:
+    had, had_configs = before()
     lines = [
         [
             "#",
@@ -166,6 +183,10 @@ def main(folder: Path) -> None:
     for name, cls in sorted(MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.items()):
         path = folder / f"{name}.json"
         if not path.exists() or path.stat().st_size == 0:
+            if name in had:
+                lines += had[name]
+                configs += had_configs.get(name, [])
+                continue
             why = "its models have not been measured"
             lines += [["architecture", name, cls], ["no-tensors", why], ["no-cache", why]]
             continue

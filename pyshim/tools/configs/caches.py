@@ -30,6 +30,7 @@ from transformers.initialization import no_init_weights
 
 BATCH, FEW, MANY = 2, 5, 29  # sequences, and tokens of each, of the two passes that are compared
 WINDOW = 8
+SIZE = re.compile(r"size$|dim$|rank$")
 WEIGHTS = 100_000_000  # more would take minutes, and GiB
 
 
@@ -71,6 +72,7 @@ def tiny(model_type: str) -> dict[str, Any]:
         heads = {}
         if all(isinstance(known.get(f), int) for f in ("hidden_size", "num_attention_heads", "head_dim")):
             heads["hidden_size"] = known["num_attention_heads"] * known["head_dim"]
+        whole = {k: v + -v % 16 for k, v in given.items() if isinstance(v, int) and v > 16 and SIZE.search(k)}
         layers = mixed(model_type, 8)
         for field, size in (("num_heads", "head_dim"), ("mamba_n_heads", "mamba_d_head")):
             if field in known and isinstance(known.get(size), int):
@@ -79,6 +81,7 @@ def tiny(model_type: str) -> dict[str, Any]:
         for candidate in (
             given,
             routed | given,
+            routed | given | whole,  # a grouped product wants rows of 16 bytes
             given | heads,
             layers | given,
             layers | given | heads,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import re
 from collections import Counter
 from typing import Any
 
 from learn import Learner, RowKey, Rule, Unknown, evaluate, is_int, namespace, sub_expressions
-from probes import Built, build, change, default_model, undeclared, variable
+from probes import Built, build, change, config_class, default_model, flat_fields, undeclared, variable
 
 ATTEMPTS, ROUNDS = 2, 5
 SIZES = re.compile(r"head|hidden|dim|d_model|expand|n_embd")
@@ -221,6 +222,17 @@ def probes(model_type: str, make: Any, base: dict[str, Any], rng: random.Random,
     return out
 
 
+def nulls(model_type: str, make: Any, base: dict[str, Any]) -> list[Built]:
+    """For each number that may be null and has a default, base with null in its place, where that can be built."""
+    kinds = dict(flat_fields(config_class(model_type)))
+    out = []
+    for name, value in variable(model_type, base).items():
+        if is_int(value) and name in kinds and "None" in str(kinds[name].type):
+            with contextlib.suppress(Exception):
+                out.append(make(model_type, base | {name: None}))
+    return out
+
+
 def paired(model_type: str, make: Any, base: dict[str, Any], given: dict[str, Any], name: str) -> list[Built]:
     """A config with a field changed that cannot change alone: another number is changed by the same factor."""
     values = variable(model_type, base)
@@ -247,6 +259,7 @@ def learn(
         train = [make(model_type, base)]
         for _ in range(sweeps):
             train += probes(model_type, make, base, rng, together)
+        train += nulls(model_type, make, base)
         for _ in range(ROUNDS):
             try:
                 rules = Rules(model_type, train, sizes)
