@@ -92,7 +92,7 @@ var mayImport = map[string][]string{
 		"engine/internal/jsonscan", "engine/internal/nearest", "engine/internal/python", "engine/regular",
 		"engine/units",
 	},
-	"engine/serving": {"engine/artifact/modelfolder", "engine/device", "engine/layout", "engine/units"},
+	"engine/serving": {"engine/allocator", "engine/artifact/modelfolder", "engine/device", "engine/layout", "engine/units"},
 	"engine/artifact": {
 		"engine/artifact/aotinductor", "engine/artifact/torchexport", "engine/artifact/torchscript",
 		"engine/internal/ptzip", "engine/program", "engine/recording", "engine/regular", "engine/trace",

@@ -59,6 +59,8 @@ type Estimate struct {
 	Parameters    *int64              `json:"parameters"`
 	Weights       *units.Bytes        `json:"weights"`
 	RotaryTable   units.Bytes         `json:"rotary_table"` // of weights
+	Rounding      *units.Bytes        `json:"rounding"`     // of weights
+	Workspace     units.Bytes         `json:"workspace"`    // of weights: what an engine makes as it loads
 	Quantization  string              `json:"quantization,omitempty"`
 	WeightsFrom   string              `json:"weights_from"`
 	KVPerToken    *units.Bytes        `json:"kv_per_token"`
@@ -103,7 +105,15 @@ func New(name string, m *modelfolder.Model, o Options) *Estimate {
 	if m.Weights.Known {
 		item, _ := modelfolder.ItemSize(e.DType)
 		e.RotaryTable = item.Mul(m.Weights.Rotary)
-		weights := m.Weights.Bytes(e.DType).Add(e.RotaryTable)
+		if m.Weights.Latent {
+			e.Workspace = latentWorkspace
+		}
+		weights := m.Weights.Bytes(e.DType).Add(e.RotaryTable).Add(e.Workspace)
+		if e.Rounding = rounding(m, e.DType); e.Rounding != nil {
+			weights = weights.Add(*e.Rounding)
+		} else {
+			e.notef("what PyTorch's allocator rounds the weights up by is not counted: no rule says which tensors an engine makes")
+		}
 		parameters := m.Weights.Parameters()
 		e.Weights, e.Parameters = &weights, &parameters
 	}

@@ -58,6 +58,12 @@ func (e *Estimate) weightsText() string {
 	if e.RotaryTable > 0 {
 		text += fmt.Sprintf(", and %v of rotary tables", e.RotaryTable)
 	}
+	if e.Rounding != nil && *e.Rounding > 0 {
+		text += fmt.Sprintf(", and %v of rounding by PyTorch's allocator", *e.Rounding)
+	}
+	if e.Workspace > 0 {
+		text += fmt.Sprintf(", and %v of a workspace for latent attention", e.Workspace)
+	}
 	return text
 }
 

@@ -16,6 +16,8 @@ type Weights struct {
 	Elements map[string]int64 // by dtype; "" is the model's own, of config.json alone
 	Method   string           // of quantization_config; "" where there is none
 	Rotary   int64            // elements of the tables of rotary embeddings that an engine keeps; no file has them
+	Latent   bool             // attention keeps one latent of all heads (MLA)
+	Engine   []EngineTensor   // what vLLM makes of the parameters, in its order; nil where no rule is known
 }
 
 // Bytes returns what an engine holds that runs in a dtype: numbers with a fraction in that dtype,
@@ -53,6 +55,9 @@ var torchNames = map[string]string{
 // readWeights takes the weights from the headers, else from the architecture's rules.
 func (m *Model) readWeights(c *config, headers map[string]Tensor) error {
 	m.Weights.Elements = map[string]int64{}
+	rank, _ := c.field("kv_lora_rank")
+	n, _ := rank.(int64)
+	m.Weights.Latent = n > 0
 	method, err := quantization(c.json)
 	if err != nil {
 		return err
@@ -76,8 +81,8 @@ func (m *Model) readWeights(c *config, headers map[string]Tensor) error {
 		m.Weights.Stored = m.Weights.Stored.Add(t.Bytes)
 	}
 	m.readRotary(c)
-	if method == nil {
-		m.compareWithRules(c, m.Weights.Parameters())
+	if method == nil && m.compareWithRules(c, m.Weights.Parameters()) {
+		m.Weights.Engine, _ = c.engineTensors()
 	}
 	return nil
 }
@@ -103,7 +108,9 @@ func (m *Model) countWeights(c *config, method *method) error {
 	m.Weights.Stored = m.Weights.Bytes(m.DType)
 	m.readRotary(c)
 	m.notef("weights are counted from config.json by the rules of transformers %s; the folder has no safetensors files", RulesOf)
-	if method != nil {
+	if method == nil {
+		m.Weights.Engine, _ = c.engineTensors()
+	} else {
 		m.notef("weights that %s quantises are by formula: scales and zeros beside them in the method's usual form", method.name)
 	}
 	return nil
@@ -135,14 +142,15 @@ func (c *config) elements(method *method) (map[string]int64, error) {
 	return out, err
 }
 
-// compareWithRules notes where files hold more or fewer elements than the architecture builds.
-func (m *Model) compareWithRules(c *config, stored int64) {
+// compareWithRules notes where files hold more or fewer elements than the architecture builds, and
+// returns whether they hold as many.
+func (m *Model) compareWithRules(c *config, stored int64) bool {
 	if c.of.unknown != "" {
-		return
+		return false
 	}
 	elements, err := c.elements(nil)
 	if err != nil {
-		return
+		return false
 	}
 	built := (&Weights{Elements: elements}).Parameters()
 	switch {
@@ -151,6 +159,7 @@ func (m *Model) compareWithRules(c *config, stored int64) {
 	case stored < built:
 		m.notef("the files hold %d elements fewer than transformers builds for %s", built-stored, m.Type)
 	}
+	return stored == built
 }
 
 // readRotary counts the tables of cosines and sines that an engine keeps for each kind of rotary

@@ -1,0 +1,41 @@
+package serving
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/artifact/modelfolder"
+	"github.com/memspec/memspec/engine/units"
+)
+
+// TestRounding: a tensor of more than 10 MiB takes a segment of whole 2 MiB, all of it where no more
+// than 1 MiB would be left; a small one a multiple of 512 bytes.
+func TestRounding(t *testing.T) {
+	const mib = int64(units.MiB)
+	for _, c := range []struct {
+		why     string
+		tensors []modelfolder.EngineTensor
+		rotary  int64
+		layers  int64
+		want    units.Bytes
+	}{
+		{"1 MiB is left of 76", []modelfolder.EngineTensor{{Elements: 75 * mib / 2}}, 0, 0, units.MiB},
+		{"1.5 MiB is left of 26", []modelfolder.EngineTensor{{Elements: 49 * mib / 4}}, 0, 0, 0},
+		{"to 512 bytes", []modelfolder.EngineTensor{{Elements: 3}}, 0, 0, 506},
+		{"of its own dtype", []modelfolder.EngineTensor{{Elements: 3, DType: "float32"}}, 0, 0, 500},
+		{"a table as well", []modelfolder.EngineTensor{{Elements: 256}}, 3, 0, 506},
+		{"four scales of each layer", []modelfolder.EngineTensor{{Elements: 256}}, 0, 2, 2 * 4 * 512},
+	} {
+		elements := map[string]int64{}
+		for _, tensor := range c.tensors {
+			elements[tensor.DType] += tensor.Elements
+		}
+		w := modelfolder.Weights{Elements: elements, Engine: c.tensors, Rotary: c.rotary}
+		got := rounding(&modelfolder.Model{Weights: w, Sizes: modelfolder.Sizes{Layers: c.layers}}, "bfloat16")
+		require.NotNil(t, got, c.why)
+		assert.Equal(t, c.want, *got, c.why)
+	}
+	assert.Nil(t, rounding(&modelfolder.Model{}, "bfloat16"), "no rule says which tensors there are")
+}
