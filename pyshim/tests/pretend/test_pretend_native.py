@@ -1,6 +1,7 @@
 """The C library by itself: without warnings, under sanitizers, against the public headers of both
 CUDA majors."""
 
+import hashlib
 import os
 import re
 import shutil
@@ -55,31 +56,29 @@ def forking(tmp_path_factory):
 
 
 def made(out, sanitizers):
-    units = [f for f in build.sources() if f.suffix == ".c"]
-    p = run(
-        build.compiler(),
-        "-std=gnu11",
-        "-D_GNU_SOURCE",
-        "-g",
-        "-O1",
-        f"-fsanitize={sanitizers}",
-        "-fno-sanitize-recover=all",
-        "-Wall",
-        "-Wextra",
-        "-Werror",
-        "-pthread",
-        "-DPATIENCE=2",
-        f"-I{build.SOURCES}",
-        *units,
-        *(HERE / f"{n}.c" for n in ("unit", "misuse", "ends", "ranks", "groups")),
-        "-o",
-        out,
-        "-ldl",
-    )
+    """Each source by itself, so that MEMSPEC_OBJECTS, a folder, keeps what did not change
+    (pyshim/tools/mutants.py)."""
+    tests = [HERE / f"{n}.c" for n in ("unit", "misuse", "ends", "ranks", "groups", "formula", "attributes", "nodes")]
+    units = [f for f in build.sources() if f.suffix == ".c"] + tests
+    flags = "-std=gnu11 -D_GNU_SOURCE -g -O1 -fno-sanitize-recover=all -Wall -Wextra -Werror -pthread".split()
+    flags += ["-DPATIENCE=2", f"-fsanitize={sanitizers}", f"-I{build.SOURCES}"]
+    headers = [f.read_bytes() for f in [*build.sources(), HERE / "unit.h"] if f.suffix == ".h"]
+    folder = Path(os.environ.get("MEMSPEC_OBJECTS", out.parent))
+    objects = []
+    for source in units:
+        key = hashlib.sha256(b"\0".join([sanitizers.encode(), source.read_bytes(), *headers])).hexdigest()[:16]
+        objects.append(folder / f"{source.stem}-{key}.o")
+        if not objects[-1].exists():
+            compiled(build.compiler(), *flags, "-c", source, "-o", objects[-1])
+    compiled(build.compiler(), *flags, *objects, "-o", out, "-ldl")
+    return out
+
+
+def compiled(*command):
+    p = run(*command)
     if p.returncode and "cannot find" in p.stderr:
         pytest.skip(f"no sanitizers here: {p.stderr.strip().splitlines()[-1]}")
     assert p.returncode == 0, p.stderr
-    return out
 
 
 @pytest.mark.parametrize(
@@ -103,6 +102,9 @@ def made(out, sanitizers):
         "no_addresses",
         "kept_groups",
         "absent_counts",
+        "formulas",
+        "attributes",
+        "nodes",
     ],
 )
 def test_unit(unit, forking, name):

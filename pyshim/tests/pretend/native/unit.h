@@ -22,6 +22,7 @@
 cudaError_t cudaGetDeviceCount(int *), cudaSetDevice(int), cudaGetDevice(int *), cudaMalloc(void **, size_t), cudaFree(void *), cudaGetLastError(void), cudaPeekAtLastError(void);
 cudaError_t cudaHostAlloc(void **, size_t, unsigned), cudaFreeHost(void *), cudaHostRegister(void *, size_t, unsigned), cudaHostUnregister(void *);
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *, const void *), cudaMemcpy(void *, const void *, size_t, int), cudaMemset(void *, int, size_t);
+cudaError_t cudaMemcpyAsync(void *, const void *, size_t, int, cudaStream_t), cudaMemsetAsync(void *, int, size_t, cudaStream_t);
 cudaError_t cudaMemcpy2DAsync(void *, size_t, const void *, size_t, size_t, size_t, int, cudaStream_t);
 cudaError_t cudaStreamCreate(cudaStream_t *), cudaStreamDestroy(cudaStream_t), cudaStreamBeginCapture(cudaStream_t, int), cudaStreamEndCapture(cudaStream_t, cudaGraph_t *);
 cudaError_t cudaStreamIsCapturing(cudaStream_t, int *), cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned), cudaStreamQuery(cudaStream_t);
@@ -57,6 +58,7 @@ ncclResult_t ncclSend(const void *, size_t, int, int, ncclComm_t, cudaStream_t);
 ncclResult_t ncclRecv(void *, size_t, int, int, ncclComm_t, cudaStream_t);
 ncclResult_t ncclCommSplit(ncclComm_t, int, int, ncclComm_t *, void *), ncclCommCount(ncclComm_t, int *);
 bool memspec_pretend_communicator(int, int *);
+void memspec_pretend_convolutions(long long (*)(int, int, int, int, const int64_t *));
 void memspec_pretend_values(int), memspec_pretend_split(int, int, int, int), memspec_pretend_chose(void *, size_t);
 int memspec_pretend_chosen(const void *, size_t);
 struct reads {
@@ -82,4 +84,4 @@ UNUSED static size_t free_now(void) {
 
 /* misuse.c, ends.c, ranks.c, groups.c */
 void wrong_addresses(void), wrong_handles(void), wrong_sizes(void), spanning(void), managed(void), no_addresses(void), ends(void);
-void ranks(void), kept_groups(void), absent_counts(void);
+void ranks(void), kept_groups(void), absent_counts(void), formulas(void), attributes(void), nodes(void);

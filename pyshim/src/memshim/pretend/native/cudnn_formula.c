@@ -3,7 +3,6 @@
    that, one without, as cuDNN has for every convolution. A graph without a convolution is refused. */
 #include "pretend.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,15 +31,10 @@ struct formula {
 /* What Python answers: the bytes of a call on a device, negative where it cannot say. The numbers are x's sizes and strides and w's, of `dims` each,
    then padding, stride and dilation, of dims - 2. */
 typedef long long (*formula_callback)(int ordinal, int direction, int dtype, int dims, const int64_t *numbers);
-static formula_callback callback;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static formula_callback callback; /* read and set as a whole */
 
 /* Null: nobody answers any more. */
-API void memspec_pretend_convolutions(formula_callback f) {
-	pthread_mutex_lock(&lock);
-	callback = f;
-	pthread_mutex_unlock(&lock);
-}
+API void memspec_pretend_convolutions(formula_callback f) { __atomic_store_n(&callback, f, __ATOMIC_RELEASE); }
 
 static long long ask(const struct call *c) {
 	int64_t numbers[7 * MOST_DIMS];
@@ -48,11 +42,8 @@ static long long ask(const struct call *c) {
 	const int64_t *whole[] = { c->x.sizes, c->x.strides, c->w.sizes, c->w.strides }, *spatial[] = { c->window.padding, c->window.stride, c->window.dilation };
 	for (size_t i = 0; i < 4; i++, n += dims) memcpy(numbers + n, whole[i], dims * sizeof *numbers);
 	for (size_t i = 0; i < 3; i++, n += dims - 2) memcpy(numbers + n, spatial[i], (dims - 2) * sizeof *numbers);
-	pthread_mutex_lock(&lock);
-	formula_callback f = callback;
-	pthread_mutex_unlock(&lock);
-	if (!f) return -1;
-	return f(current_device(), c->direction, (int)c->x.dtype, (int)dims, numbers);
+	formula_callback f = __atomic_load_n(&callback, __ATOMIC_ACQUIRE);
+	return f ? f(current_device(), c->direction, (int)c->x.dtype, (int)dims, numbers) : -1;
 }
 
 int formula_create(int type, void **out) {

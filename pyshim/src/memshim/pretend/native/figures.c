@@ -90,8 +90,7 @@ static void open_file(void) {
 	if (!registered) registered = !on_exit(on_end, NULL);
 }
 
-void figures_forked(void) { /* the lock is held */
-	if (shared != &own) munmap(shared, sizeof *shared);
+void figures_forked(void) { /* the lock is held; the parent's file stays mapped, a page that nobody writes to */
 	memset(&own, 0, sizeof own);
 	shared = &own;
 	tried = false;
