@@ -32,7 +32,8 @@ NATIVE = f"{SOURCES}/pretend/native"
 LIMIT = 600  # seconds for the tests of one mutant
 
 # The library's own tests, linked with its sources: two seconds a mutant.
-UNITS = "pyshim/tests/pretend/test_pretend_native.py -k test_unit or processes_send or figures or room or descriptions"
+UNITS = "pyshim/tests/pretend/test_pretend_native.py"
+NAMED = "test_unit or threads or processes_send or figures or room or descriptions"
 
 # The tests of a package, quick ones first. A file's own entry comes before its package's.
 TESTS = {
@@ -194,8 +195,7 @@ def tests_of(file: str) -> list[list[str]]:
     """What pytest is called with for a file, one call after another."""
     name = file.removeprefix(SOURCES + "/")
     at = max((k for k in TESTS if name == k or name.startswith(k + "/") or not k), key=len)
-    quick, _, chosen = UNITS.partition(" -k ")
-    units = [[quick, "-k", chosen]] if file.startswith(NATIVE) else []
+    units = [[UNITS, "-k", NAMED]] if file.startswith(NATIVE) else []
     return [*units, [f"pyshim/tests/{t}" for t in TESTS[at].split()]]
 
 

@@ -55,10 +55,19 @@ def forking(tmp_path_factory):
     return made(tmp_path_factory.mktemp("native") / "forking", "undefined")
 
 
+@pytest.fixture(scope="module")
+def threaded(tmp_path_factory):
+    """The same with the sanitizer that reports what threads touch without a lock."""
+    return made(tmp_path_factory.mktemp("native") / "threaded", "thread")
+
+
 def made(out, sanitizers):
     """Each source by itself, so that MEMSPEC_OBJECTS, a folder, keeps what did not change
     (pyshim/tools/mutants.py)."""
-    tests = [HERE / f"{n}.c" for n in ("unit", "misuse", "ends", "ranks", "groups", "formula", "attributes", "nodes")]
+    tests = [
+        HERE / f"{n}.c"
+        for n in ("unit", "misuse", "ends", "ranks", "groups", "formula", "attributes", "nodes", "races", "collected")
+    ]
     units = [f for f in build.sources() if f.suffix == ".c"] + tests
     flags = "-std=gnu11 -D_GNU_SOURCE -g -O1 -fno-sanitize-recover=all -Wall -Wextra -Werror -pthread".split()
     flags += ["-DPATIENCE=2", f"-fsanitize={sanitizers}", f"-I{build.SOURCES}"]
@@ -105,6 +114,7 @@ def compiled(*command):
         "formulas",
         "attributes",
         "nodes",
+        "collected",
     ],
 )
 def test_unit(unit, forking, name):
@@ -113,6 +123,13 @@ def test_unit(unit, forking, name):
     assert (p.returncode, p.stdout) == (0, "ok\n"), (
         f"{p.stderr}\nreproduce: MEMSPEC_PRETEND='{T4}\n{H100}' {unit} {name}"
     )
+
+
+def test_no_two_threads_touch_the_same_without_a_lock(threaded):
+    p = run(threaded, "races", env={"MEMSPEC_PRETEND": f"{T4}\n{H100}"})
+    if "unexpected memory mapping" in p.stderr:
+        pytest.skip("no sanitizers here: this kernel's addresses are none that the thread sanitizer expects")
+    assert (p.returncode, p.stdout) == (0, "ok\n"), p.stderr
 
 
 def test_what_ranks_that_are_processes_send(unit, tmp_path):

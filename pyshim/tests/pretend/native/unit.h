@@ -29,7 +29,7 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t, int *), cudaStreamWaitEvent(cuda
 cudaError_t cudaEventCreate(cudaEvent_t *), cudaEventRecord(cudaEvent_t, cudaStream_t), cudaEventDestroy(cudaEvent_t), cudaEventQuery(cudaEvent_t);
 cudaError_t cudaGraphGetNodes(cudaGraph_t, void *, size_t *), cudaGraphDestroy(cudaGraph_t), cudaGraphInstantiate(cudaGraphExec_t *, cudaGraph_t, unsigned long long);
 cudaError_t cudaGraphLaunch(cudaGraphExec_t, cudaStream_t), cudaGraphExecDestroy(cudaGraphExec_t);
-cudaError_t cudaUserObjectCreate(cudaUserObject_t *, void *, cudaHostFn_t, unsigned, unsigned), cudaGraphRetainUserObject(cudaGraph_t, cudaUserObject_t, unsigned, unsigned);
+cudaError_t cudaUserObjectCreate(cudaUserObject_t *, void *, cudaHostFn_t, unsigned, unsigned), cudaGraphRetainUserObject(cudaGraph_t, cudaUserObject_t, unsigned, unsigned), cudaUserObjectRelease(cudaUserObject_t, unsigned);
 cudaError_t cudaLaunchKernel(const void *, dim3, dim3, void **, size_t, cudaStream_t), cudaFuncSetAttribute(const void *, int, int);
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *, const void *), cudaIpcGetEventHandle(void), cudaLaunchHostFunc(cudaStream_t, cudaHostFn_t, void *);
 cudaError_t cudaMallocAsync(void **, size_t, cudaStream_t), cudaFreeAsync(void *, cudaStream_t), cudaMemPoolGetAttribute(cudaMemPool_t, int, void *);
@@ -46,6 +46,7 @@ CUresult cuMulticastCreate(void), cuMemSetAccess(CUdeviceptr, size_t, const CUme
 CUresult cuMemsetD32Async(CUdeviceptr, unsigned, size_t, CUstream), cuMemsetD8Async(CUdeviceptr, unsigned char, size_t, CUstream), cuMemAdvise(CUdeviceptr, size_t, int, CUdevice);
 CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr, CUdeviceptr, size_t, CUstream), cuMemPrefetchAsync(CUdeviceptr, size_t, CUdevice, CUstream);
 cudaError_t cudaMallocManaged(void **, size_t, unsigned), cudaMemPrefetchAsync(const void *, size_t, int, cudaStream_t), cudaMemAdvise(const void *, size_t, int, int);
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, int, void *), cudaIpcGetMemHandle(cudaIpcMemHandle_t *, void *);
 cudaError_t cudaGetSymbolAddress(void **, const void *);
 const char *memspec_pretend_figures(void);
 ncclResult_t ncclCommInitRank(ncclComm_t *, int, ncclUniqueId, int), ncclCommDestroy(ncclComm_t), ncclGroupStart(void), ncclGroupEnd(void), ncclAllGather(const void *, void *, size_t, int, ncclComm_t, cudaStream_t);
@@ -67,6 +68,7 @@ struct reads {
 struct reads *memspec_pretend_reads(void);
 int *memspec_pretend_operators(void);
 void memspec_pretend_answer(uint64_t), memspec_pretend_track(int, size_t), memspec_pretend_wrote(void *, size_t, int), memspec_pretend_unknown(const void *, size_t);
+void memspec_pretend_zero(void *, size_t);
 int memspec_pretend_answers_end(void), memspec_pretend_known(const void *, size_t), memspec_pretend_untouched(const void *, size_t);
 bool memspec_pretend_note(int, int *, const char **, unsigned long long *);
 void _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(void *, int64_t, size_t, size_t, uint16_t);
@@ -84,4 +86,4 @@ UNUSED static size_t free_now(void) {
 
 /* misuse.c, ends.c, ranks.c, groups.c */
 void wrong_addresses(void), wrong_handles(void), wrong_sizes(void), spanning(void), managed(void), no_addresses(void), ends(void);
-void ranks(void), kept_groups(void), absent_counts(void), formulas(void), attributes(void), nodes(void);
+void ranks(void), kept_groups(void), absent_counts(void), formulas(void), attributes(void), nodes(void), races(void), collected(void);

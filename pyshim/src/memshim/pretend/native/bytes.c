@@ -298,7 +298,7 @@ void bytes_set(void *dst, const void *pattern, size_t width, size_t count) {
    void c10::reportMemoryUsageToProfiler(void *, int64_t, size_t, size_t, c10::Device). A block that is used again must not show what lay there
    before: a kernel would have written over it. */
 API void _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(void *p, int64_t n, size_t allocated, size_t reserved, uint16_t device) {
-	static void (*real)(void *, int64_t, size_t, size_t, uint16_t);
+	static __thread void (*real)(void *, int64_t, size_t, size_t, uint16_t); /* of each thread: no lock */
 	if (!real) ASSIGN_FUNCTION(real, real_function("libc10.so", "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE"));
 	if (n > 0) {
 		bytes_fresh(p, (size_t)n);

@@ -64,15 +64,19 @@ API cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, pool_attribute a, vo
 	const struct gpu *g = gpu_of_pool(pool);
 	if (!g) return fail(cudaErrorInvalidValue);
 	uint64_t n = 0;
+	lock_memory();
 	if (a == cudaMemPoolAttrReservedMemCurrent || a == cudaMemPoolAttrUsedMemCurrent) n = g->pool_used;
 	if (a == cudaMemPoolAttrReservedMemHigh || a == cudaMemPoolAttrUsedMemHigh) n = g->pool_high;
+	unlock_memory();
 	memcpy(value, &n, (int)a < cudaMemPoolAttrReservedMemCurrent - 1 ? sizeof(int) : sizeof n); /* the first three are int */
 	return cudaSuccess;
 }
 API cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, pool_attribute a, void *value UNUSED) {
 	struct gpu *g = gpu_of_pool(pool);
 	if (!g) return fail(cudaErrorInvalidValue);
+	lock_memory();
 	if (a == cudaMemPoolAttrReservedMemHigh || a == cudaMemPoolAttrUsedMemHigh) g->pool_high = g->pool_used;
+	unlock_memory();
 	return cudaSuccess;
 }
 API cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool UNUSED, const struct cudaMemAccessDesc *list UNUSED, size_t n UNUSED) { return cudaSuccess; }

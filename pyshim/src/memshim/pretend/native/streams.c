@@ -57,8 +57,10 @@ static struct CUstream_st *stream_of(cudaStream_t s) { return (uintptr_t)s <= 2 
 static void hold(struct capture **place, struct capture *c) {
 	if (c) c->holders++;
 	if (*place && !--(*place)->holders) free(*place);
-	*place = c;
+	__atomic_store_n(place, c, __ATOMIC_RELAXED);
 }
+/* Whether no capture is there, as nearly always: asked without the lock. */
+static bool idle(struct capture **place) { return !__atomic_load_n(place, __ATOMIC_RELAXED); }
 
 /* The capture under way. One that ended is released. */
 static struct capture *current(struct capture **place) {
@@ -75,7 +77,7 @@ bool stream_capturing(cudaStream_t s) {
 
 void capture_node(cudaStream_t s) {
 	struct CUstream_st *stream = stream_of(s);
-	if (!stream->capture) return;
+	if (idle(&stream->capture)) return;
 	lock_memory();
 	struct capture *c = current(&stream->capture);
 	if (c) c->nodes++;
@@ -84,7 +86,7 @@ void capture_node(cudaStream_t s) {
 
 /* Waiting for a stream that captures is an error, and spoils the capture. */
 static cudaError_t wait_for(struct capture **place) {
-	if (!*place) return cudaSuccess;
+	if (idle(place)) return cudaSuccess;
 	lock_memory();
 	struct capture *c = current(place);
 	if (c) c->invalid = true;
@@ -133,7 +135,7 @@ API cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *graph) {
 API cudaError_t cudaStreamIsCapturing(cudaStream_t s, capture_status *status) {
 	struct CUstream_st *stream = stream_of(s);
 	*status = cudaStreamCaptureStatusNone;
-	if (!stream->capture) return cudaSuccess;
+	if (idle(&stream->capture)) return cudaSuccess;
 	lock_memory();
 	struct capture *c = current(&stream->capture);
 	if (c) *status = c->invalid ? cudaStreamCaptureStatusInvalidated : cudaStreamCaptureStatusActive;
