@@ -236,6 +236,12 @@ static void values(void) {
 	CHECK(memspec_pretend_answers_end() == 1);
 	SUCCEEDS(cudaMemcpy(back, device + 1, 4, 2));
 	CHECK(back[0] == 2); /* the other answer is gone */
+	for (size_t n = 1; n <= 16; n++) { /* what is no number of a program's is not answered */
+		bool number = n == 1 || n == 2 || n == 4 || n == 8;
+		memspec_pretend_answer(0x0706050403020109);
+		SUCCEEDS(cudaMemcpy(back, device + 1, n, 2));
+		CHECK(memspec_pretend_answers_end() == number && (((char *)back)[0] == 9) == number);
+	}
 
 	_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(device, 512, 0, 0, 0); /* the block is handed out anew */
 	CHECK(device[0] == 0 && device[3] == 0 && !is_known(device, 4));
