@@ -32,10 +32,8 @@ func resizeFFT(c *ops.Call, x *tensor.Tensor, dims []int, sizes []int64) *tensor
 		switch {
 		case sizes[i] == 0 || sizes[i] < -1 || sizes[i] < 0 && given[d] == 0:
 			c.Fail(c.Errorf("got a length of %d in dimension %d of sizes %v, want at least 1", sizes[i], d, given))
-			return x
 		case slices.Contains(dims[:i], d):
 			c.Fail(c.Errorf("got dimension %d twice", d))
-			return x
 		case sizes[i] < 0:
 		case sizes[i] < given[d]:
 			x = c.Do("aten::slice.Tensor", x, int64(d), int64(0), sizes[i])

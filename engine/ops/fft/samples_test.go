@@ -49,6 +49,25 @@ func TestPoints(t *testing.T) {
 	}
 }
 
+// TestDimsTwice: a dimension is transformed once, and each has a length.
+func TestDimsTwice(t *testing.T) {
+	h := aten.NewHost(t, builtin.Table())
+	for _, tt := range []struct {
+		s, dims any
+		want    string
+	}{
+		{nil, ops.IntList(0, 0), "aten::fft_fftn: got dimension 0 twice"},
+		{ops.IntList(3, 5), ops.IntList(1, -1), "aten::fft_fftn: got dimension 1 twice"},
+		{ops.IntList(0), ops.IntList(1), "aten::fft_fftn: got a length of 0 in dimension 1 of sizes [3 4], want at least 1"},
+		{ops.IntList(-2), ops.IntList(1), "aten::fft_fftn: got a length of -2 in dimension 1 of sizes [3 4], want at least 1"},
+		{ops.IntList(5, 0), ops.IntList(0, 1), "aten::fft_fftn: got a length of 0 in dimension 1 of sizes [3 4], want at least 1"},
+	} {
+		_, _, err := h.Bench.Run("aten::fft_fftn", []any{h.Of(tensor.Complex64, 3, 4), tt.s, tt.dims}, nil)
+		assert.EqualError(t, err, tt.want)
+	}
+	assert.Equal(t, "complex64[3, 5] [5, 1]", aten.Describe(h.Run("aten::fft_fftn", h.Of(tensor.Complex64, 3, 4), ops.IntList(-1, 5), ops.IntList(0, 1))))
+}
+
 // TestSignalInColumns: frames of signals that lie in columns begin hop rows apart, so the frames
 // are outermost in what is transformed, and in the result: the strides are those that torch.stft
 // has on fake CUDA tensors.

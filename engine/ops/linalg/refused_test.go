@@ -36,6 +36,12 @@ func TestSystemsThatDoNotFit(t *testing.T) {
 		{"an inverse of a number", "aten::linalg_tensorinv", []any{of(1, 1), int64(2)}, nil, "float32[1, 1] [1, 1]", ""},
 		{"no dims first", "aten::linalg_tensorinv", []any{of(1, 1), int64(0)}, nil, "", "got ind 0 for [1 1], want one inside"},
 		{"more first than there are", "aten::linalg_tensorinv", []any{of(1, 1), int64(3)}, nil, "", "got ind 3 for [1 1], want one inside"},
+		{"a matrix and a vector", "aten::addmv", []any{of(2), of(2, 3), of(3)}, nil, "float32[2] [1]", ""},
+		{"an addend of another size", "aten::addmv", []any{of(5), of(2, 3), of(3)}, nil, "", "got sizes [2] and [5], want them to broadcast"},
+		{"a vector of another dtype", "aten::addmv", []any{of(2), of(2, 3), h.Of(tensor.Int64, 3)}, nil, "", "got float32 and int64, want one dtype"},
+		{"an addend of a product of vectors", "aten::addr", []any{of(5, 3), of(2), of(3)}, nil, "", "got sizes [2 3] and [5 3], want them to broadcast"},
+		{"an addend of products of matrices", "aten::baddbmm", []any{of(5, 2, 5), of(4, 2, 3), of(4, 3, 5)}, nil, "", "got sizes [4 2 5] and [5 2 5], want them to broadcast"},
+		{"an addend of a product", "aten::addmm", []any{of(5, 5), of(2, 3), of(3, 5)}, nil, "", "got sizes [2 5] and [5 5], want them to broadcast"},
 		{"more dims on the right", "aten::linalg_tensorsolve", []any{of(6), of(2, 3)}, nil, "", "got [6] and [2 3], want a system that fits"},
 	} {
 		got, _, err := h.Bench.Run(tt.op, tt.args, tt.kw)

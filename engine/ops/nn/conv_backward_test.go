@@ -106,6 +106,9 @@ func TestConvolutionBackward(t *testing.T) {
 		{"a transposed convolution's: the input's gradient is a convolution", with(func(a *aGradient) { a.transposed = true }), "rtx-4090", "2.10",
 			[]int64{x, 6570000, -6570000, w, 14467216, -14467216, bias}},
 		{"depthwise by kernels of PyTorch's own: the weight's gradient first", depthwise, "rtx-4090", "2.15", []int64{64 * 9 * 4, x, bias}},
+		{"depthwise by kernels of PyTorch's own: a gradient of another layout is copied", with(func(a *aGradient) {
+			a.w, a.groups, a.fg, a.skip = depthwise.w, depthwise.groups, last, 3
+		}), "rtx-4090", "2.15", []int64{x, 64 * 9 * 4, x, -x}},
 		{"depthwise in channels last through cuDNN", with(func(a *aGradient) {
 			a.w, a.groups, a.fx, a.fw, a.fg, a.skip = depthwise.w, depthwise.groups, last, last, last, 3
 		}), "rtx-4090", "2.15", []int64{x, 64 * 9 * 4, 293838, -293838}},

@@ -56,6 +56,8 @@ func TestLimits(t *testing.T) {
 		{"an input without a batch", "torchvision::deform_conv2d", deform(f(3, 8, 8), f(4, 3, 3, 3), 1, 0, 1), "", "torchvision::deform_conv2d: got input [3 8 8] and weight [4 3 3 3], want 4 dimensions"},
 		{"a weight of three dimensions", "torchvision::deform_conv2d", deform(f(2, 3, 8, 8), f(4, 3, 3), 1, 0, 1), "", "torchvision::deform_conv2d: got input [2 3 8 8] and weight [4 3 3], want 4 dimensions"},
 
+		{"neither stride nor padding", "aten::convolution", []any{f(2, 3, 8, 8), f(4, 3, 3, 3), nil, ops.IntList(), ops.IntList(), ops.IntList(1), false, ops.IntList(0), one}, "", "aten::convolution: got no stride, want 1 or 2 members"},
+		{"no padding", "aten::convolution", []any{f(2, 3, 8, 8), f(4, 3, 3, 3), nil, ops.IntList(1), ops.IntList(), ops.IntList(), false, ops.IntList(0), one}, "", "aten::convolution: got no padding, want 1 or 2 members"},
 		{"the weights of a layer in one buffer", "aten::_cudnn_rnn_flatten_weight", []any{list(f(24, 4), f(24, 6), f(24), f(24)), int64(4), int64(4), two, int64(6), int64(0), one, false, false}, "float32[288] [1]", ""},
 		{"no weights", "aten::_cudnn_rnn_flatten_weight", []any{list(), int64(4), int64(4), two, int64(6), int64(0), one, false, false}, "", "aten::_cudnn_rnn_flatten_weight: got no weights, want at least 1"},
 

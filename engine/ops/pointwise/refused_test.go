@@ -42,6 +42,8 @@ func TestKernelsDTypes(t *testing.T) {
 			}
 		}
 	}
+	_, _, err := h.Bench.Run("aten::frexp", []any{h.Of(tensor.Int32, 2)}, nil)
+	assert.EqualError(t, err, "aten::frexp: got int32, want a floating dtype")
 	got, _, err := h.Bench.Run("aten::floor_divide", []any{h.Of(tensor.Bool, 2), h.Of(tensor.Int32, 2)}, nil)
 	require.NoError(t, err, "the dtype of both decides")
 	assert.Equal(t, "int32[2] [1]", aten.Describe(got))

@@ -22,6 +22,10 @@ func TestWorkspace(t *testing.T) {
 	}{
 		{"aten::where", []any{on(tensor.Bool, 4), on(tensor.Float16, 4), on(f, 4)}, "+16 +16 -0", "where casts the odd operand"},
 		{"aten::where", []any{on(tensor.Bool, 4), on(f, 4), on(f, 4)}, "+16", "nothing to cast"},
+		{"aten::pow", []any{true, on(f, 4)}, "+16 +1 -1", "the base as a tensor, of a bool"},
+		{"aten::pow", []any{2.5, on(f, 4)}, "+16 +8 -1", "of a float"},
+		{"aten::pow", []any{complex(1, 2), on(f, 4)}, "+32 +16 -1", "of a complex number"},
+		{"aten::pow", []any{2.5, on(f, 0)}, "", "none of no elements"},
 		{"aten::add", []any{on(tensor.Float16, 4), on(f, 4)}, "+16", "TensorIterator casts inside the kernel"},
 	} {
 		got, _ := aten.Call{Op: c.op, Args: c.args}.Run(t, builtin.Table(), aten.On(t, "a10g", "2.15"))

@@ -104,11 +104,7 @@ func toBool(c *ops.Call) (any, error) {
 func notHost(c *ops.Call) (any, error) { return !c.Bool("self"), nil }
 
 func deriveIndex(c *ops.Call) (any, error) {
-	step, err := mulNum(c.Int("index"), c.Int("step"))
-	if err != nil {
-		return nil, c.Errorf("%v", err)
-	}
-	return addIntOr(c, c.Int("start"), step)
+	return addIntOr(c, c.Int("start"), c.Int("index")*c.Int("step"))
 }
 
 func addIntOr(c *ops.Call, a, b int64) (any, error) {

@@ -154,7 +154,7 @@ func strFormat(c *ops.Call) (any, error) {
 	s, _ := first(c.Args).(string)
 	var b strings.Builder
 	next, arg := 0, 1
-	for next < len(s) {
+	for {
 		i := strings.Index(s[next:], "{")
 		if i < 0 {
 			break
