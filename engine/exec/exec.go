@@ -88,15 +88,16 @@ type Options struct {
 	MaxSteps   int // nodes executed; 0 is DefaultMaxSteps
 	MaxDepth   int // nested calls; 0 is DefaultMaxDepth
 
-	everyPass bool // run also those that repeat the one before
+	everyPass   bool // run also those that repeat the one before
+	maxStorages int  // made in a run; 0 is defaultMaxStorages
 }
 
 // The default bounds: the biggest torchvision model executes about 10,000 nodes a pass and nests 20
 // calls; the bound ends an endless one in about a second.
 const (
-	DefaultMaxSteps = 4_000_000
-	DefaultMaxDepth = 500
-	maxStorages     = 500_000 // made in a run: a step with a tensor costs more than one without
+	DefaultMaxSteps    = 4_000_000
+	DefaultMaxDepth    = 500
+	defaultMaxStorages = 500_000 // a step with a tensor costs more than one without
 )
 
 // Accelerator is the device of everything that the trace counts.
@@ -148,6 +149,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MaxDepth == 0 {
 		o.MaxDepth = DefaultMaxDepth
+	}
+	if o.maxStorages == 0 {
+		o.maxStorages = defaultMaxStorages
 	}
 	return o
 }

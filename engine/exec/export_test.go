@@ -10,6 +10,9 @@ import (
 // RunEveryPass makes o run also the passes that repeat the one before.
 func (o *Options) RunEveryPass() { o.everyPass = true }
 
+// MakeAtMost bounds the storages that o makes.
+func (o *Options) MakeAtMost(n int) { o.maxStorages = n }
+
 // RunOnce makes one run, whatever branches it meets.
 func RunOnce(start Start, t *ops.Table, o Options) (*Machine, error) {
 	m := newMachine(context.Background(), t, o.withDefaults())

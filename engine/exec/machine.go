@@ -89,8 +89,8 @@ func (m *Machine) Step() error {
 	if m.steps > m.o.MaxSteps {
 		return &LimitError{What: "steps", Limit: m.o.MaxSteps}
 	}
-	if len(m.holders) > maxStorages {
-		return &LimitError{What: "allocations", Limit: maxStorages}
+	if len(m.holders) > m.o.maxStorages {
+		return &LimitError{What: "allocations", Limit: m.o.maxStorages}
 	}
 	if m.steps&0xfff == 0 {
 		if err := m.ctx.Err(); err != nil {

@@ -73,7 +73,7 @@ func (m *Machine) repeat(from, to passMark) bool {
 	switch {
 	case m.o.everyPass, m.changes.some, from.decisions != to.decisions, from.unsettled != to.unsettled, m.Incomplete(),
 		m.bounded, // loops go by it
-		2*to.steps-from.steps > m.o.MaxSteps, len(m.holders)+int(made) > maxStorages, m.touchedOld():
+		2*to.steps-from.steps > m.o.MaxSteps, len(m.holders)+int(made) > m.o.maxStorages, m.touchedOld():
 		return false
 	}
 	events := m.events[from.events:to.events]

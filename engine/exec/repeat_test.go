@@ -91,6 +91,42 @@ func TestRepeat(t *testing.T) {
 	require.Greater(t, repeated, runs*9/10)
 }
 
+// A pass that repeats the one before counts against the bounds of a run as one that is run.
+func TestRepeatWithinBounds(t *testing.T) {
+	a, err := artifact.Open("../../testdata/artifacts/small/module_list.script.pt")
+	require.NoError(t, err)
+	d, err := device.Lookup("none")
+	require.NoError(t, err)
+	none, err := platform.New(d, platform.Newest())
+	require.NoError(t, err)
+	x := tensor.Meta{DType: tensor.Float32, Sizes: []int64{2, 32}, Strides: []int64{32, 1}, Device: "cuda"}
+	o := exec.Options{Inputs: []exec.Input{{Value: x}}, DType: tensor.Undefined, Platform: &none}
+	every := o
+	every.RunEveryPass()
+	slow, err := runOnce(a.Program, every)
+	require.NoError(t, err)
+	for _, tt := range []struct {
+		why         string
+		steps, made int // fewer than the whole run takes
+		want        string
+	}{
+		{"all that the run takes", 0, 0, ""},
+		{"a step less", 1, 0, "steps"},
+		{"a storage less", 0, 1, "allocations"},
+	} {
+		bounded := o
+		bounded.MaxSteps = slow.Steps() - tt.steps
+		bounded.MakeAtMost(slow.Made() - tt.made)
+		fast, err := runOnce(a.Program, bounded)
+		if tt.want == "" {
+			require.NoError(t, err, tt.why)
+			require.Less(t, fast.Made(), slow.Made(), "the second pass repeats the first")
+			continue
+		}
+		require.ErrorContains(t, err, tt.want, tt.why)
+	}
+}
+
 func runOnce(p *program.Program, o exec.Options) (*exec.Machine, error) {
 	return exec.RunOnce(torchscript.New(p), builtin.Table(), o)
 }

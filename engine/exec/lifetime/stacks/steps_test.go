@@ -128,6 +128,33 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// TestUserNames: names are counted in the order of their definitions, parameters first, and a name
+// that ends with a digit is the user's where the count is another.
+func TestUserNames(t *testing.T) {
+	named := func(names ...string) (out []*program.Value) {
+		for i, name := range names {
+			out = append(out, &program.Value{ID: i, Name: name})
+		}
+		return out
+	}
+	for _, tt := range []struct {
+		why         string
+		first       bool
+		names, want []string
+	}{
+		{"a file's first function counts from 0", true, []string{"x", "x0", "x1", "_4"}, []string{"x", "x", "x", ""}},
+		{"another counter there is the user's own digit", true, []string{"x", "x1", "x0", "y"}, []string{"x", "x1", "x", "y"}},
+		{"a later function counts on from any number", false, []string{"x", "x7", "x8", "x8_"}, []string{"x", "x", "x", "x8_"}},
+		{"and by one", false, []string{"x", "x7", "x9", "y"}, []string{"x", "x", "x9", "y"}},
+		{"a digit before its name is the user's own", true, []string{"x0", "x", "z0", "z"}, []string{"x0", "x", "z0", "z"}},
+	} {
+		v := named(tt.names...)
+		inner := &program.Node{Operation: &program.Operation{}, Outs: v[3:], Blocks: []*program.Block{{Params: v[2:3]}}}
+		g := &program.Graph{NumValues: len(v), Params: v[:2], Body: &program.Block{Nodes: []*program.Node{inner}}}
+		require.Equal(t, tt.want, new(Program).userNames(g, tt.first), tt.why)
+	}
+}
+
 func TestStatements(t *testing.T) {
 	for _, tt := range []struct{ why, graph, want string }{
 		{"a run of nodes on one line is a statement",
