@@ -318,3 +318,19 @@ func TestMostRisen(t *testing.T) {
 		}
 	}
 }
+
+// A case is measured on the first GPU of its kind: one of its capability and memory.
+func TestDeviceOf(t *testing.T) {
+	d, err := device.Lookup("t4")
+	require.NoError(t, err)
+	c := &spec.Case{}
+	c.Platform.Device = d
+	of := func(index int, capability string, total units.Bytes) Device {
+		return Device{Index: index, ComputeCapability: capability, Total: total}
+	}
+	got, ok := DeviceOf(c, []Device{of(0, "8.6", d.Memory), of(1, "7.5", 2*d.Memory), of(2, "7.5", d.Memory), of(3, "7.5", d.Memory)})
+	assert.True(t, ok)
+	assert.Equal(t, 2, got.Index)
+	_, ok = DeviceOf(c, []Device{of(0, "8.6", d.Memory), of(1, "7.5", 2*d.Memory)})
+	assert.False(t, ok)
+}

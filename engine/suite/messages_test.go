@@ -8,11 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine/internal/testing/golden"
+	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/suite"
+	"github.com/memspec/memspec/engine/verdict"
 )
 
 // TestJudgeReports holds what is said of cases of every outcome, in full and with the first row of
@@ -68,4 +71,23 @@ func TestJudgeReports(t *testing.T) {
 			require.Equal(t, c.Name, again.Case(c.Name).Name)
 		}
 	})
+}
+
+// The upper figure is a caution where it leaves a passing case open, has no room or breaks the budget.
+func TestCaution(t *testing.T) {
+	for _, tt := range []struct {
+		why  string
+		f    verdict.Finding
+		want string
+	}{
+		{"the upper figure breaks the budget", verdict.Finding{Outcome: verdict.Pass, Upper: 1}, "caution: reserved: why"},
+		{"it does not fit the device", verdict.Finding{Outcome: verdict.Pass, NoRoom: true}, "caution: reserved: why"},
+		{"there is none", verdict.Finding{Outcome: verdict.Pass, Open: true}, "caution: reserved: why"},
+		{"nothing of it", verdict.Finding{Outcome: verdict.Pass}, ""},
+		{"a case that fails says so itself", verdict.Finding{Outcome: verdict.Fail, Upper: 1, NoRoom: true, Open: true}, ""},
+	} {
+		tt.f.Metric, tt.f.Why = report.Reserved, "why"
+		r := &suite.Result{Verdict: verdict.Verdict{Findings: []verdict.Finding{{Outcome: verdict.Pass}, tt.f}}}
+		assert.Equal(t, tt.want, r.Caution(), tt.why)
+	}
 }

@@ -115,6 +115,10 @@ func TestConvolutionBackward(t *testing.T) {
 		{"one dimension is two of height 1", aGradient{x: []int64{8, 64, 512}, w: []int64{128, 64, 3}, g: []int64{8, 128, 512}}, "rtx-4090", "2.15",
 			[]int64{8 * 64 * 512 * 4, 3244048, -3244048, 128 * 64 * 3 * 4, 3441103, -3441103, 512}},
 		{"an empty batch", aGradient{x: []int64{0, 64, 56, 56}, w: square.w, g: []int64{0, 64, 56, 56}}, "rtx-4090", "2.15", []int64{w, bias}},
+		{"the input's gradient has its size, which a stride leaves open", with(func(a *aGradient) { a.g, a.stride = []int64{8, 64, 28, 28}, 2 }), "none", "2.15", []int64{x, w, bias}},
+		{"a transposed convolution of a stride", with(func(a *aGradient) {
+			a.x, a.g, a.stride, a.transposed = []int64{8, 64, 28, 28}, []int64{8, 64, 55, 55}, 2, true
+		}), "none", "2.15", []int64{x / 4, w, bias}},
 		{"the device none has no workspace", square, "none", "2.15", []int64{x, w, bias}},
 	} {
 		t.Run(c.why, func(t *testing.T) {

@@ -13,6 +13,25 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
+// TestHiddenStates: what cuDNN's layers refuse of hidden states.
+func TestHiddenStates(t *testing.T) {
+	b := aten.NewBench(builtin.Table(), aten.On(t, "a10g", "2.15"))
+	f := func(sizes ...int64) any { return b.Tensor(aten.Dense(tensor.Float32, sizes...), nil) }
+	list := func(ts ...any) any { return ops.NewList(schema.Tensor, ts...) }
+	for _, tt := range []struct {
+		op, want string
+		hx       any
+	}{
+		{"aten::lstm", "aten::lstm: got 1 hidden states, want 2", list(f(1, 3, 6))},
+		{"aten::lstm", "aten::lstm: got 3 hidden states, want 2", list(f(1, 3, 6), f(1, 3, 6), f(1, 3, 6))},
+		{"aten::lstm", "aten::lstm: got hidden state [3 6], want 3 dimensions", list(f(3, 6), f(1, 3, 6))},
+		{"aten::gru", "aten::gru: got hidden state [3 6], want 3 dimensions", f(3, 6)},
+	} {
+		_, _, err := b.Run(tt.op, []any{f(5, 3, 4), tt.hx, list(f(24, 4), f(24, 6), f(24), f(24)), true, int64(1), 0.0, false, false, false}, nil)
+		assert.EqualError(t, err, tt.want)
+	}
+}
+
 // On a device recurrent layers are one call of cuDNN; on fake tensors, as on the host, they go step by step.
 func TestRecurrentLayers(t *testing.T) {
 	f := tensor.Float32
