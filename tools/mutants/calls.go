@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -66,21 +67,20 @@ func (r *runner) watch(ctx context.Context, b *bench) error {
 		}
 	}
 	b.calls.tests = by
-	return nil
+	return ctx.Err()
 }
 
 // callsIn runs tests without a mutant and returns the numbers of the mutants whose functions they called.
 func (r *runner) callsIn(ctx context.Context, b *bench, tests string) ([]int, tested) {
-	file := filepath.Join(r.dir, "calls")
-	os.Remove(file)
-	result := r.test(ctx, b, b.many, trial{tests: tests, calls: file}, time.Hour)
-	data, _ := os.ReadFile(file) // none where nothing was called
+	dir := filepath.Join(r.dir, "calls")
+	err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o755))
+	result := r.test(ctx, b, b.many, trial{tests: tests, calls: dir}, time.Hour)
+	files, unread := os.ReadDir(dir)
+	result.err = errors.Join(err, result.err, unread)
 	var numbers []int
-	for word := range strings.FieldsSeq(string(data)) {
-		n, err := strconv.Atoi(word)
-		if err != nil {
-			result.err = fmt.Errorf("got %q among the calls, want numbers", word)
-		}
+	for _, f := range files {
+		n, err := strconv.Atoi(f.Name())
+		result.err = errors.Join(result.err, err)
 		numbers = append(numbers, n)
 	}
 	return numbers, result

@@ -204,7 +204,7 @@ type tested struct {
 type trial struct {
 	mutant string // the one that is on
 	tests  string // a regular expression, "" for all tests
-	calls  string // the file for what is called
+	calls  string // the folder for what is called
 	list   bool   // print the names of the tests only
 }
 

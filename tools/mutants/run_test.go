@@ -60,9 +60,10 @@ func TestAll(t *testing.T) {
 		"p/twice_test.go": "package p\n\nimport \"testing\"\n\nfunc TestTwice(t *testing.T) {\n\tif Twice(2) != 4 {\n\t\tt.Error()\n\t}\n}\n",
 		"r/r.go":          "package r\n\nimport \"testing\"\n\nfunc Log(t *testing.T, n int) { t.Log(n + 1) }\n",
 		"q/q.go":          "package q\n\nvar Limit = 7.5\n",
-		"s/s.go":          "package s\n\nfunc Half(n int) int { return n / 2 }\n\nfunc Third(n int) int { return n / 3 }\n",
+		"s/s.go":          "package s\n\nfunc Half(n int) int { return n / 2 }\n\nfunc Third(n int) int { return n / 3 }\n\nfunc Fourth(n int) int { return n / 4 }\n",
 		"u/u_test.go": "package u\n\nimport (\n\t\"testing\"\n\n\t\"example/s\"\n)\n\n" +
-			"func TestHalf(t *testing.T) {\n\tif s.Half(4) != 2 {\n\t\tt.Error()\n\t}\n}\n",
+			"var half int\n\nfunc TestHalf(t *testing.T) {\n\tif half = s.Half(4); half != 2 {\n\t\tt.Error()\n\t}\n}\n\n" +
+			"func TestMore(t *testing.T) {\n\tif half+s.Fourth(4) != 3 {\n\t\tt.Error()\n\t}\n}\n",
 	} {
 		path := filepath.Join(dir, name)
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
@@ -106,6 +107,8 @@ func runModule(t *testing.T, oneByOne time.Duration) {
 		"p/p.go unnamed: return 5 => return 6":         survived, // it does not name its parameter: compiled alone
 		"q/q.go Limit: 7.5 => (7.5 + 1)":               survived, // there are no tests
 		"s/s.go Half: n / 2 => n * 2":                  killed,   // by the tests of u
+		"s/s.go Half: n / 2 => n / 3":                  killed,
+		"s/s.go Fourth: n / 4 => n * 4":                killed, // by a test that needs what another left
 		"s/s.go Third: n / 3 => n * 3":                 survived,
 	}
 	got, by := map[string]status{}, map[string]string{}
