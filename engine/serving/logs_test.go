@@ -78,6 +78,19 @@ func TestPublishedLogs(t *testing.T) {
 	assert.Equal(t, []int{22, 19}, []int{seen, perToken})
 }
 
+// TestWeightsOfTheEngine: to the byte what vLLM 0.19.0 with torch 2.10 loads on a pretend H100, as its
+// worker's model_memory_usage has it.
+func TestWeightsOfTheEngine(t *testing.T) {
+	_, configs := publishedLogs(t)
+	for name, loaded := range map[string]units.Bytes{
+		"Qwen3-8B": 16394145792, "granite-3.1-2b-instruct": 5084172288,
+		"Qwen2.5-7B-Instruct": 15299447808, "phi-4": 29407176704,
+	} {
+		e := New(name, model(t, string(configs[name])), options(t, "h100-sxm-80gb"))
+		assert.Equal(t, loaded, *e.Weights, name)
+	}
+}
+
 // options returns what a row was started with, and whether it is of one GPU, without weights that the
 // engine quantises.
 func (l logged) options(t *testing.T) (Options, bool) {
