@@ -14,7 +14,7 @@ import argparse
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 REQUESTS, PROMPT, NEW = 2, 24, 8
@@ -56,15 +56,43 @@ def model(kind: str, config: dict[str, Any]) -> Any:
         torch.set_default_dtype(before)
 
 
+KEPT = ("keys", "values", "_quantized_keys", "_quantized_values")
+
+
+def tensors(kept: Any) -> Iterator[Any]:
+    """The tensors in what a layer keeps: itself, or the parts of one that is quantised."""
+    if hasattr(kept, "element_size"):
+        yield kept
+    elif isinstance(kept, dict | tuple):
+        for part in kept.values() if isinstance(kept, dict) else kept:
+            yield from tensors(part)
+
+
 def keys_and_values(cache: Any) -> int:
     """Bytes of a cache's tensors; 0 where it keeps none that it shows."""
-    tensors = [getattr(layer, name, None) for layer in cache.layers for name in ("keys", "values")]
-    return sum(t.numel() * t.element_size() for t in tensors if t is not None and hasattr(t, "numel"))
+    found = [t for layer in cache.layers for name in KEPT for t in tensors(getattr(layer, name, None))]
+    return sum(t.numel() * t.element_size() for t in found)
+
+
+def elements(config: Any, requests: int, tokens: int) -> int:
+    """Numbers that a cache has of so many tokens of each request."""
+    head = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    return int(2 * config.num_hidden_layers * config.num_key_value_heads * head * requests * tokens)
 
 
 def formula(config: Any, requests: int, tokens: int) -> int:
-    head = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-    return 2 * 2 * config.num_hidden_layers * config.num_key_value_heads * head * requests * tokens
+    return 2 * elements(config, requests, tokens)
+
+
+def eight_bits(config: Any, requests: int, tokens: int) -> int:
+    """One byte each, and a scale in float32 for the keys and the values of each layer."""
+    return elements(config, requests, tokens) + 2 * 4 * int(config.num_hidden_layers)
+
+
+def four_bits(config: Any, requests: int, tokens: int) -> int:
+    """The prompt in 4 bits, with a scale and a zero of 16 bits for each GROUP; what follows in 16 bits."""
+    prompt = elements(config, requests, PROMPT)
+    return prompt // 2 + 2 * 2 * prompt // GROUP + formula(config, requests, tokens - PROMPT)
 
 
 def generated(
@@ -74,6 +102,7 @@ def generated(
     requests: int = REQUESTS,
     prompt: int = PROMPT,
     new: int = NEW,
+    size: Callable[[Any, int, int], int] = formula,
     **how: Any,
 ) -> tuple[int, int, int]:
     """Peak over the weights, bytes of the cache, and those by formula."""
@@ -94,7 +123,7 @@ def generated(
     if tuple(out.sequences.shape) != (requests, prompt + new):
         raise RuntimeError(f"got sequences of {tuple(out.sequences.shape)}")
     peak = torch.cuda.max_memory_allocated() - before
-    return peak, keys_and_values(out.past_key_values), formula(m.config, requests, tokens)
+    return peak, keys_and_values(out.past_key_values), size(m.config, requests, tokens)
 
 
 def batched() -> tuple[int, int, int]:
@@ -112,6 +141,11 @@ def batched() -> tuple[int, int, int]:
     return torch.cuda.max_memory_allocated() - before, 0, 0
 
 
+def quantized(backend: str, **settings: int) -> dict[str, Any]:
+    return {"cache_implementation": "quantized", "cache_config": {"backend": backend, **settings}}
+
+
+GROUP = 64
 LAST = PROMPT + NEW - 1  # the last token is not put into the cache
 ROWS: dict[str, Callable[[], tuple[int, int, int]]] = {
     "dynamic": lambda: generated("Llama", TINY, LAST),
@@ -122,6 +156,10 @@ ROWS: dict[str, Callable[[], tuple[int, int, int]]] = {
         "Llama", TINY, LAST, cache_implementation="offloaded_static", disable_compile=True
     ),
     "quantized": lambda: generated("Llama", TINY, LAST, cache_implementation="quantized"),
+    "quantized_fp8": lambda: generated("Llama", TINY, LAST, size=eight_bits, **quantized("fp8")),
+    "quantized_hqq": lambda: generated(
+        "Llama", TINY, LAST, size=four_bits, **quantized("hqq", q_group_size=GROUP, axis_key=1, axis_value=1)
+    ),
     "compiled": lambda: generated("Llama", TINY, LAST, cache_implementation="static"),
     "batched": batched,
     "1.2B": lambda: generated("Llama", BILLION, 128 + 32 - 1, requests=4, prompt=128, new=32),
