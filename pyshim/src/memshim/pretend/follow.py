@@ -37,6 +37,7 @@ def start() -> None:
         handles,
         process_groups,
         timing,
+        unbuilt,
         writes,
     )
 
@@ -49,6 +50,7 @@ def start() -> None:
     writes.watch(After)
     process_groups.watch()
     absent.watch()
+    unbuilt.watch()
     for module, act in {**timing.AFTER, "torch._inductor.utils": compiles.watch}.items():
         After(module, act)
     if os.environ.get(VALUES) != "0":

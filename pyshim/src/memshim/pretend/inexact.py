@@ -97,7 +97,7 @@ def _hook() -> Values | None:
 
 def report() -> Report:
     """What this process asked for so far."""
-    from memshim.pretend import gradients, timing
+    from memshim.pretend import gradients, timing, unbuilt
 
     notes = Library().notes()
     hook = _hook()
@@ -127,6 +127,7 @@ def report() -> Report:
         if n.kind == "unfollowed"
     ]
     called = {kind: [Called(n.name, n.count) for n in notes if n.kind == kind] for kind in _CALLED}
+    called["unsized"] += [Called(name, count) for name, count in unbuilt.used.items()]
     return Report(
         reads,
         **called,
