@@ -70,18 +70,16 @@ static cudnnBackendDescriptor_t description(int ordinal) {
 	char text[2048];
 	if (!g || !found()) return NULL;
 	int i = gpu_index(g), length = describe(g, text, sizeof text);
-	if (made[i]) return made[i];
+	cudnnBackendDescriptor_t d = __atomic_load_n(&made[i], __ATOMIC_ACQUIRE);
+	if (d) return d;
 	/* cuDNN 9.10 ends the process in its heuristics for 10.0; 9.15 answers. */
 	if (g->major == 10 && real_version() < 91500) return note_refused(CUDNN, "cuDNN before 9.15 for compute capability 10.0"), NULL;
-	cudnnBackendDescriptor_t d;
 	cudnnStatus_t e = real_create(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, &d);
 	if (!e) e = real_set(d, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, length, text);
 	if (!e) e = real_finalize(d);
 	if (e) return complain("cuDNN %zu does not take the description of %s: status %d", real_version(), g->name, (int)e), NULL;
-	lock_memory();
-	if (!made[i]) made[i] = d; /* a second thread may have made one too: it stays unused */
-	unlock_memory();
-	return made[i];
+	__atomic_store_n(&made[i], d, __ATOMIC_RELEASE); /* a second thread may have made one too: each is right */
+	return d;
 }
 
 API cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t *d) {
