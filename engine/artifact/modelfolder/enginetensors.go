@@ -1,12 +1,18 @@
 package modelfolder
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // An EngineTensor is a parameter as vLLM makes it on one GPU.
 type EngineTensor struct {
 	Elements int64
 	DType    string // "" is the one that the engine runs in
 }
+
+// mostEngineTensors bounds what a config may ask for; the largest models have some thousand tensors.
+const mostEngineTensors = 1 << 17
 
 // vocabularyPadding is what vLLM makes the rows of embeddings a multiple of: DEFAULT_VOCAB_PADDING_SIZE
 // in vllm/model_executor/layers/vocab_parallel_embedding.py.
@@ -50,6 +56,9 @@ func (c *config) engineTensors() ([]EngineTensor, error) {
 		}
 		for i := range layers {
 			found, err := c.layerTensors(rules, i)
+			if err == nil && len(all)+len(found) > mostEngineTensors {
+				err = fmt.Errorf("got more than %d tensors", mostEngineTensors)
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -108,6 +117,9 @@ func (c *config) layerTensors(rules []*tensorRule, layer int64) ([]EngineTensor,
 			t.elements = rows * t.dims[1]
 		}
 		whole := parent + "." + merged[module] + "." + parameter
+		if t.n > mostEngineTensors {
+			return nil, fmt.Errorf("%s: got %d tensors of a layer, want at most %d", rule.name, t.n, mostEngineTensors)
+		}
 		for range t.n {
 			if i, ok := at[whole]; ok && merged[module] != "" {
 				all[i].Elements += t.elements

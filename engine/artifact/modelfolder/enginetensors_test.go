@@ -46,4 +46,8 @@ func TestEngineTensorsAreNotKnown(t *testing.T) {
 	assert.NotNil(t, read(t, fmt.Sprintf(config, ""), nil).Weights.Engine)
 	assert.Nil(t, read(t, fmt.Sprintf(config, `, "quantization_config": {"quant_method": "fp8"}`), nil).Weights.Engine)
 	assert.Nil(t, read(t, `{"model_type": "not-known"}`, nil).Weights.Engine)
+	many := `{"model_type": "stablelm", "vocab_size": 64, "hidden_size": 64, "qk_layernorm": true, "num_hidden_layers": %s, "num_attention_heads": %s, "num_key_value_heads": 2}`
+	assert.NotNil(t, read(t, fmt.Sprintf(many, "2", "32"), nil).Weights.Engine)
+	assert.Nil(t, read(t, fmt.Sprintf(many, "1", "131073"), nil).Weights.Engine, "a norm of each head, of one layer")
+	assert.Nil(t, read(t, fmt.Sprintf(many, "4096", "32"), nil).Weights.Engine, "of all layers")
 }
