@@ -142,15 +142,15 @@ func TestUserNames(t *testing.T) {
 		first       bool
 		names, want []string
 	}{
-		{"a file's first function counts from 0", true, []string{"x", "x0", "x1", "_4"}, []string{"x", "x", "x", ""}},
+		{"a file's first function counts from 0", true, []string{"x", "x0", "x1", "x2", "x3", "_4"}, []string{"x", "x", "x", "x", "x", ""}},
 		{"another counter there is the user's own digit", true, []string{"x", "x1", "x0", "y"}, []string{"x", "x1", "x", "y"}},
 		{"a later function counts on from any number", false, []string{"x", "x7", "x8", "x8_"}, []string{"x", "x", "x", "x8_"}},
 		{"and by one", false, []string{"x", "x7", "x9", "y"}, []string{"x", "x", "x9", "y"}},
 		{"a digit before its name is the user's own", true, []string{"x0", "x", "z0", "z"}, []string{"x0", "x", "z0", "z"}},
 	} {
 		v := named(tt.names...)
-		inner := &program.Node{Operation: &program.Operation{}, Outs: v[3:], Blocks: []*program.Block{{Params: v[2:3]}}}
-		g := &program.Graph{NumValues: len(v), Params: v[:2], Body: &program.Block{Nodes: []*program.Node{inner}}}
+		inner := &program.Node{Operation: &program.Operation{}, Outs: v[4:], Blocks: []*program.Block{{Params: v[1:3]}, {Params: v[3:4]}}}
+		g := &program.Graph{NumValues: len(v), Params: v[:1], Body: &program.Block{Nodes: []*program.Node{inner}}}
 		require.Equal(t, tt.want, new(Program).userNames(g, tt.first), tt.why)
 	}
 }
