@@ -2,9 +2,11 @@ package format_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -84,6 +86,21 @@ func TestFullDisk(t *testing.T) {
 		w := f.New(&b, format.Options{})
 		require.NoError(t, w.End(&format.Summary{}), "%s of no case", f.Name)
 	}
+}
+
+// TestNoCase: a document without cases is whole: a table has its head, JSON is JSON.
+func TestNoCase(t *testing.T) {
+	of := map[string]string{}
+	for _, f := range format.Formats() {
+		var b bytes.Buffer
+		require.NoError(t, f.New(&b, format.Options{}).End(&format.Summary{JSON: map[string]int{"cases": 0}}), f.Name)
+		of[f.Name] = b.String()
+	}
+	for _, name := range []string{"json", "perfetto", "sarif"} {
+		require.Contains(t, of, name)
+		assert.True(t, json.Valid([]byte(of[name])), "%s: %s", name, of[name])
+	}
+	assert.True(t, strings.HasPrefix(of["csv"], "spec,case,outcome,artifact,"), of["csv"])
 }
 
 // TestEndings: the names' ends of files, as the formats come.

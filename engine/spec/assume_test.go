@@ -3,6 +3,7 @@ package spec_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -28,7 +29,18 @@ func TestAssumedValues(t *testing.T) {
 		{Place: "routing", Values: "balanced"}}, got)
 	other, err := assuming(t, `{zoo.py:12: N*2, zoo.py:route: most, zoo.py:Net.forward: true, "zoo.py:20": false, routing: balanced}`)
 	require.NoError(t, err)
-	assert.NotEqual(t, cases[0].Captured(), other[0].Captured(), "another recording")
+	again, err := assuming(t, `{zoo.py:12: N*2, zoo.py:route: balanced, zoo.py:Net.forward: true, "zoo.py:20": false, routing: balanced}`)
+	require.NoError(t, err)
+	recording := func(c *spec.Case) string { return filepath.Base(c.Captured()) }
+	assert.Equal(t, recording(&cases[0]), recording(&again[0]), "the same in another folder")
+	assert.NotEqual(t, recording(&cases[0]), recording(&other[0]), "another recording")
+}
+
+// Each assumption that is refused is reported.
+func TestEveryAssumptionIsRead(t *testing.T) {
+	_, err := assuming(t, `{routing: skewed, "zoo.py:7": [1], "zoo.py:8": N+, "zoo.py:9": N*}`)
+	require.Error(t, err)
+	assert.Len(t, strings.Split(err.Error(), "\n"), 4, err)
 }
 
 func TestAssumedValuesThatAreRefused(t *testing.T) {

@@ -16,6 +16,8 @@ func TestRunWords(t *testing.T) {
 	p := &spec.Program{File: "train.py", Args: []string{"--fast"},
 		Env: []spec.Variable{{Name: "A", Value: "1"}, {Name: "B", Unset: true}, {Name: "C"}, {Name: "D", Unset: true}}}
 	assert.Equal(t, "env -u B -u D A=1 C= python -m memshim run --on t4 -- train.py --fast", strings.Join(p.RunWords("--on", "t4"), " "))
+	assert.Equal(t, []string{"train.py", "--fast"}, p.Command())
+	assert.Equal(t, []string{"-m", "train", "--fast"}, (&spec.Program{Module: "train", Args: p.Args}).Command())
 	p.Env, p.Serve = nil, true
 	assert.Equal(t, "python -m memshim serve -- train.py --fast", strings.Join(p.RunWords(), " "))
 }
@@ -38,6 +40,24 @@ func TestListsOfJSON(t *testing.T) {
 	assert.NotContains(t, string(data), `"ignore":null`)
 	assert.Contains(t, string(data), `"ignore":[],"also":[]`)
 	assert.Contains(t, string(data), `"run":[]`)
+}
+
+// A case on another device has the name that memspec.yaml gives it, and that device.
+func TestWritten(t *testing.T) {
+	cases, err := spec.Parse("m.yaml", []byte("version: 1\nmodels:\n  m: {artifact: a.pt, device: [t4, a10g], budget: {reserved: 1}}\n"))
+	require.NoError(t, err)
+	require.Len(t, cases, 2)
+	written := func(c spec.Case, err error) []string {
+		require.NoError(t, err)
+		name, elsewhere := c.Written()
+		return []string{name, elsewhere}
+	}
+	assert.Equal(t, []string{cases[0].Name, ""}, written(cases[0], nil))
+	assert.Equal(t, []string{cases[0].Name, ""}, written(cases[0].OnNamed("t4")), "where it is")
+	assert.Equal(t, []string{cases[0].Name, "l4"}, written(cases[0].OnNamed("l4")))
+	there, err := cases[0].OnNamed("l4")
+	require.NoError(t, err)
+	assert.Equal(t, []string{cases[0].Name, "v100-16gb"}, written(there.OnNamed("v100-16gb")), "from another")
 }
 
 // A case of a program is named by what it adds to the model's arguments and world.
