@@ -58,6 +58,8 @@ func TestARecordedStartIsChecked(t *testing.T) {
 		{`"schema": 1`, `"schema": 2`, "got schema 2, want 1"},
 		{`"fits": true`, `"fits": null`, "got an engine that did not start"},
 		{`"fits": true`, `"fits": false`, "got fits false beside another kv or error"},
+		{`"workers": [`, `"workers": [], "was": [`, "got 0 workers, want 1 to 65536"},
+		{`"workers": [`, `"workers": [` + strings.Repeat("{}, ", 65536), "got 65537 workers, want 1 to 65536"},
 		{`"count": 1`, `"count": 0`, "device: got a count of 0"},
 		{`"least": `, `"least": 9`, "driver: got sizes 9257949696, 268435456 and 290455552"},
 		{`"loaded": `, `"loaded": -`, "worker 0: got a size of -3938816 bytes"},

@@ -335,3 +335,37 @@ func TestSource(t *testing.T) {
 	}
 	assert.Equal(t, "unet.py", Site{File: "/a/unet.py"}.Source(), "without a line")
 }
+
+// Metrics that are numbers have commas, and break a limit from below.
+func TestNumbersOfMetrics(t *testing.T) {
+	for _, tt := range []struct {
+		n                    units.Bytes
+		text, signed, tokens string
+	}{
+		{0, "0", "0", "0 tokens"}, {1, "1", "+1", "1 tokens"}, {999, "999", "+999", "999 tokens"}, {1000, "1,000", "+1,000", "1,000 tokens"},
+		{-999, "-999", "-999", "-999 tokens"}, {-123456, "-123,456", "-123,456", "-123,456 tokens"}, {1234567, "1,234,567", "+1,234,567", "1,234,567 tokens"},
+	} {
+		assert.Equal(t, tt.text, KVTokens.Text(tt.n))
+		assert.Equal(t, tt.text, Concurrency.Text(tt.n))
+		assert.Equal(t, tt.signed, KVTokens.Signed(tt.n))
+		assert.Equal(t, tt.tokens, KVTokens.Exact(tt.n))
+		assert.Equal(t, tt.text+" requests", Concurrency.Exact(tt.n))
+	}
+	assert.Equal(t, "1.0 KiB", Loaded.Text(units.KiB))
+	for _, tt := range []struct {
+		m        Metric
+		v, limit units.Bytes
+		want     bool
+	}{
+		{KVTokens, 4, 5, true}, {KVTokens, 5, 5, false}, {Concurrency, 6, 5, false}, {Loaded, 4, 5, false}, {Loaded, 5, 5, false}, {Activation, 6, 5, true},
+	} {
+		assert.Equal(t, tt.want, tt.m.Breaks(tt.v, tt.limit), "%s %d of %d", tt.m, tt.v, tt.limit)
+	}
+}
+
+// Shares are by category, in the order of Categories, without those of nothing.
+func TestShares(t *testing.T) {
+	held := func(category string, n units.Bytes) Holder { return Holder{Category: category, Flat: n} }
+	assert.Equal(t, []Share{{"parameter", 5}, {"activation", 1}}, Shares([]Holder{held("activation", 1), held("parameter", 2), held("gradient", 0), held("parameter", 3)}))
+	assert.Equal(t, []Share{}, Shares(nil))
+}
