@@ -9,7 +9,7 @@
 # make workspace  asks cuDNN for the workspaces that memspec.yaml's cases need, without a GPU; workspace-current says whether that is needed
 # make probe  cudaprobe on a stand-in driver; make test-compat: the shim with the oldest PyTorch that is promised, 5 GB more
 # make test-pretend  the pretend GPU with each PyTorch from 2.6 to 2.15, one environment of 5 to 8 GB at a time (RELEASES="2.10.0 2.12.0")
-# make test-serve  memshim serve with vLLM itself, in .venv-serve, 11 GB and twelve minutes of processor time
+# make test-serve  memshim serve with vLLM itself, in .venv-serve, 11 GB and twelve minutes of processor time (SERVE=.venv-serve-newest: the newest release)
 # make mutants  small bugs put into the code one at a time: which of them no test of their own package sees (N=300 SEED=1 PKG=./engine/...)
 # make mutants-python  the same for memshim's Python and the pretend GPU's C (N=40 SEED=1 ONLY=case/)
 # make scale  ten thousand cases in one check: processor time and memory
@@ -170,7 +170,7 @@ test-compat: $(COMPAT)/.stamp
 test-pretend: $(VENV)/.stamp $(HEADERS)/.stamp
 	.ci/pretend $(RELEASES)
 
-# memshim serve with the engine itself. Not a part of make test: the environment takes 11 GB. A start takes one or two minutes of
+# memshim serve with the engine itself, of .ci/requirements-serve.txt or -serve-newest.txt. Not a part of make test: the environment takes 11 GB. A start takes one or two minutes of
 # processor time, and may take many of them where the machine is busy.
 test-serve: $(SERVE)/.stamp
 	PYTHONPATH=$(CURDIR)/pyshim/src $(SERVE)/bin/python -m pytest -q -p no:cacheprovider -o faulthandler_timeout=3600 pyshim/tests/test_serve_vllm.py
@@ -255,4 +255,4 @@ release: $(VENV)/.stamp
 	$(VENV)/bin/python pyshim/tools/release.py dist
 
 clean:
-	rm -rf $(VENV) $(COMPAT) $(SERVE) $(FRAMEWORKS) $(FIT) $(FINETUNE) bin
+	rm -rf $(VENV) $(COMPAT) $(SERVE) .venv-serve-newest $(FRAMEWORKS) $(FIT) $(FINETUNE) bin

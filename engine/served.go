@@ -69,7 +69,7 @@ func serving(s *recording.Served) *report.Serving {
 	}
 	out.KV = &report.KVCache{Tokens: k.Tokens, Requests: k.Requests(), Blocks: k.Blocks, BlockSize: k.BlockSize,
 		Memory: w.KVMemory, Budget: w.Requested, Total: w.Total,
-		Utilization: k.Utilization, Outside: w.Outside, Graphs: w.Graphs, MaxModelLen: k.MaxModelLen,
+		Utilization: k.Utilization, Outside: w.Outside, Graphs: w.Graphs, GraphsOfDriver: w.OfDriver, GraphsInBudget: w.InBudget, MaxModelLen: k.MaxModelLen,
 		MaxNumSeqs: k.MaxNumSeqs, MaxBatchedTokens: k.MaxBatchedTokens, DType: dtype}
 	if d.Logged || w.Outside == nil {
 		least := s.WithDriver(d.Most - d.Bytes)

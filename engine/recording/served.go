@@ -64,7 +64,9 @@ type ServedWorker struct {
 	Activation *units.Bytes `json:"activation"` // of the profile run; nil where it measured none
 	Outside    *units.Bytes `json:"outside_pytorch"`
 	KVMemory   units.Bytes  `json:"kv_memory"` // below 0 where nothing is left
-	Graphs     units.Bytes  `json:"graphs"`    // PyTorch's part
+	Graphs     units.Bytes  `json:"graphs"`    // CUDA graphs, as the engine measures them
+	OfDriver   units.Bytes  `json:"graphs_of_driver"`
+	InBudget   units.Bytes  `json:"graphs_in_budget"` // that the engine takes off KVMemory for CUDA graphs
 }
 
 // ServedCache is the engine's KV cache.
@@ -158,7 +160,7 @@ const wantFigure = "0 to 2^53"
 func isFigure[T ~int64](n T) bool { return n >= 0 && n <= maxServedFigure }
 
 func (w *ServedWorker) check() error {
-	for _, b := range []*units.Bytes{&w.Total, &w.Requested, &w.Loaded, &w.Graphs, w.Activation, w.Outside} {
+	for _, b := range []*units.Bytes{&w.Total, &w.Requested, &w.Loaded, &w.Graphs, &w.OfDriver, &w.InBudget, w.Activation, w.Outside} {
 		if b != nil && !isFigure(*b) {
 			return fmt.Errorf("got a size of %d bytes, want %s", int64(*b), wantFigure)
 		}

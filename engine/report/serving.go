@@ -97,7 +97,9 @@ type KVCache struct {
 	Total            units.Bytes  `json:"total"`
 	Utilization      float64      `json:"gpu_memory_utilization"`
 	Outside          *units.Bytes `json:"outside_pytorch"` // null where the engine measured none
-	Graphs           units.Bytes  `json:"graphs"`          // of CUDA graphs, PyTorch's part
+	Graphs           units.Bytes  `json:"graphs"`          // of CUDA graphs, as the engine measures them
+	GraphsOfDriver   units.Bytes  `json:"graphs_of_driver,omitempty"`
+	GraphsInBudget   units.Bytes  `json:"graphs_in_budget,omitempty"` // that the engine takes off Memory for them
 	MaxModelLen      int64        `json:"max_model_len"`
 	MaxNumSeqs       int64        `json:"max_num_seqs"`
 	MaxBatchedTokens int64        `json:"max_num_batched_tokens"`
@@ -190,8 +192,12 @@ func WriteServed(p *layout.Printer, s *Serving) {
 	}
 	p.Item("may use", "%s: %s of %s", k.Budget, strconv.FormatFloat(k.Utilization, 'g', -1, 64), k.Total)
 	p.Item("KV cache", "%s: %s blocks of %d tokens, %s", k.Memory, grouped(k.Blocks), k.BlockSize, k.DType)
-	if k.Graphs > 0 {
-		p.Item("graphs", "%s of CUDA graphs beside the budget, without the driver's part", k.Graphs)
+	if size, where := k.graphs(); size > 0 {
+		part := "without the driver's part"
+		if k.GraphsOfDriver > 0 {
+			part = fmt.Sprintf("%s of it the driver's, an estimate", k.GraphsOfDriver)
+		}
+		p.Item("graphs", "%s of CUDA graphs %s, %s", size, where, part)
 	}
 	if s.LeastTokens != nil && *s.LeastTokens != k.Tokens {
 		p.Item("at least", "%s, %s: where the driver takes as much as in any log",
@@ -200,6 +206,14 @@ func WriteServed(p *layout.Printer, s *Serving) {
 	if len(s.MadeUp) > 0 {
 		p.Item("made up", "%s", strings.Join(s.MadeUp, ", "))
 	}
+}
+
+// graphs returns what CUDA graphs take, and where that counts.
+func (k *KVCache) graphs() (units.Bytes, string) {
+	if k.GraphsInBudget > 0 {
+		return k.GraphsInBudget, "taken off the KV cache"
+	}
+	return k.Graphs, "beside the budget"
 }
 
 // chosen names what the engine chose.

@@ -115,4 +115,4 @@ def test_an_engine_that_does_not_start_is_not_recorded(recorded, tmp_path, monke
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([FAKE, os.environ["PYTHONPATH"]]))
     p = captured.capture(tmp_path, "memspec.yaml", "--case", "refuses")
     assert p.returncode == 2 and not (tmp_path / ".memspec").exists()
-    assert "the engine did not start (arguments): ValueError: architecture X is not supported" in p.stderr
+    assert "of compute capability 7.5 (arguments): ValueError: architecture X is not supported" in p.stderr

@@ -10,6 +10,7 @@ import sys
 import pretended
 import pytest
 
+from memshim.serving.driver_memory import release
 from memshim.sizes import MIB
 
 if importlib.util.find_spec("vllm") is None:
@@ -86,7 +87,9 @@ def test_a_server_without_graphs(model, tmp_path):
     assert of_worker["reserved"] == of_worker["reserved_before"] > kv["kv_cache"]
     rotary = 4096 * HEAD * 2  # the table of cosines and sines, in bfloat16
     assert 2 * PARAMETERS + rotary <= worker["loaded"] < 2 * PARAMETERS + rotary + MIB // 8
-    assert worker["outside_pytorch"] == found["driver"]["bytes"]
+    kept = worker["outside_pytorch"] - found["driver"]["bytes"]
+    # later releases count what PyTorch's pools keep
+    assert 0 <= kept < 8 * MIB and (kept == 0 or release(found["engine"]["release"]) > (0, 20))
     left = worker["requested"] - worker["loaded"] - worker["activation"] - worker["outside_pytorch"]
     assert abs(left - worker["kv_memory"]) <= 1
     assert kv["tokens"] == worker["kv_memory"] // (16 * TOKEN) * 16 and kv["kv_cache"] == kv["tokens"] * TOKEN
@@ -96,9 +99,17 @@ def test_a_server_without_graphs(model, tmp_path):
 
 
 def test_a_server_as_it_starts_by_default(model, tmp_path):
-    p, found = serve(tmp_path, "vllm", "serve", model, *ARGUMENTS)
+    """Compiled, with CUDA graphs: what is charged for them is what the engine finds, where it takes them off its
+    cache. It generates with them."""
+    p, found = serve(tmp_path, "vllm", "serve", model, *ARGUMENTS, options=["--generate", "8"])
     assert p.returncode == 0, p.stderr
-    assert not found["kv"]["eager"] and found["workers"][0]["graphs"] > 0
+    [worker], kv = found["workers"], found["kv"]
+    assert not kv["eager"] and worker["graphs"] > worker["graphs_of_driver"] > 0
+    later = release(found["engine"]["release"]) > (0, 20)
+    assert (worker["graphs_in_budget"] > 0) == later
+    left = worker["requested"] - worker["loaded"] - worker["activation"] - worker["outside_pytorch"]
+    assert abs(left - worker["graphs_in_budget"] - worker["kv_memory"]) <= 1
+    assert found["generated"]["generated"] == 512 and found["generated"]["at_once"] == 64
 
 
 def test_a_server_on_two_gpus(model, tmp_path):
@@ -124,7 +135,13 @@ SHARE = "--gpu-memory-utilization"
 @pytest.mark.parametrize(
     "change, arguments, options, code, text",
     [
-        ({"architectures": ["NoSuchModel"]}, [], [], 2, "the engine did not start (arguments): ValidationError: Value"),
+        (
+            {"architectures": ["NoSuchModel"]},
+            [],
+            [],
+            2,
+            "capability 9.0 (arguments): ValidationError: Value",
+        ),
         ({}, ["--kv-cache-dtype", "fp9"], [], 2, "exit code 2 before it had a KV cache"),
         ({"vocab_size": 4 << 20}, [SHARE, "0.7"], SMALL, 1, "does not fit h100-sxm-80gb (3.00 GiB) in the weights"),
         ({}, [SHARE, "0.9"], SMALL, 1, "does not fit h100-sxm-80gb (3.00 GiB) at start: "),

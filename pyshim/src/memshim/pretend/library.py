@@ -73,6 +73,8 @@ class Library:
         self.answers_end = lib.memspec_pretend_answers_end
         self._take = lib.memspec_pretend_take
         self._take.argtypes, self._take.restype = [ctypes.c_int, size], ctypes.c_bool
+        self._give = lib.memspec_pretend_give
+        self._give.argtypes, self._give.restype = [ctypes.c_int, size], None
         self._note = lib.memspec_pretend_note
         self._note.argtypes = [
             ctypes.c_int,
@@ -117,6 +119,10 @@ class Library:
         """Take bytes of a device beside its allocations, as a driver does for modules; False where
         there is no room."""
         return bool(self._take(device, size))
+
+    def give(self, device: int, size: int) -> None:
+        """Give back bytes that take took."""
+        self._give(device, size)
 
     def communicators(self) -> list[list[int]]:
         """What is kept of each of NCCL's communicators, in the order in which they were made

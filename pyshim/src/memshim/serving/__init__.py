@@ -8,6 +8,7 @@ made. Its figures are then read from its objects, and it is ended.
     advice.py          starts with what could leave more tokens
     model_folder.py    what a model's folder lacks, so that it is made up
     driver_memory.py   what the driver takes beside PyTorch's allocator, by published logs
+    graph_memory.py    in the engine's workers: what the driver takes for CUDA graphs
     watch.py           in every process of the engine: hooks, and the figures of its objects
     generation.py      in the engine's processes: tokens that it generates
     attributes.py      attributes of the engine's objects, and those that a release lacks

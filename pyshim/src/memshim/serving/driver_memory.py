@@ -46,14 +46,31 @@ _STAGES = Taken(72 * MIB, 67 * MIB, 77 * MIB, "0.07 GiB for a stage in public lo
 _DENSE, _EXPERTS = (332, 301, 410), (447, 437, 846)
 
 
-def graphs(sizes: int, layers: int, experts: bool, card: str) -> Taken:
-    """What the driver takes for the CUDA graphs of so many batch sizes, beside PyTorch's pool."""
-    bytes_, least, most = (n * 1024 * sizes * (layers + 1) for n in (_EXPERTS if experts else _DENSE))
+def graph_layer(experts: bool) -> int:
+    """Bytes that are charged for a batch size and a layer."""
+    return (_EXPERTS if experts else _DENSE)[0] * 1024
+
+
+def graphs(charged: int, experts: bool, card: str) -> Taken:
+    """What the driver takes for CUDA graphs that so many bytes were charged for, beside PyTorch's pool."""
+    each, least, most = _EXPERTS if experts else _DENSE
     kind = "with experts" if experts else "without experts"
     source = f"public logs of models {kind} under vLLM 0.19 on H100"
-    if CARD in card:
-        return Taken(bytes_, least, most, source)
-    return Taken(bytes_, least, most, f"{source}; no log of {card}", logged=False)
+    logged = CARD in card
+    if not logged:
+        source += f"; no log of {card}"
+    return Taken(charged, charged * least // each, charged * most // each, source, logged)
+
+
+def together(modules: Taken, graphs: Taken) -> Taken:
+    """Both, where an engine takes its CUDA graphs off its KV cache as well."""
+    return Taken(
+        modules.bytes + graphs.bytes,
+        modules.least + graphs.least,
+        modules.most + graphs.most,
+        f"{modules.source}; for CUDA graphs {graphs.source}",
+        modules.logged and graphs.logged,
+    )
 
 
 def release(version: str) -> tuple[int, int]:

@@ -9,7 +9,8 @@ from memshim.serving.driver_memory import Taken, graphs
 from memshim.sizes import show
 
 SCHEMA = 1
-TRIED = ("0.17.0", "0.17.1", "0.18.0", "0.19.0")  # releases of vLLM that started and were compared with logs
+# Releases of vLLM that started; those up to 0.19 were compared with logs.
+TRIED = ("0.17.0", "0.17.1", "0.18.0", "0.19.0", "0.33.0")
 
 
 def figures(
@@ -69,7 +70,7 @@ def text(found: dict[str, Any]) -> str:
         ("KV cache", worker["kv_memory"], f"{kv['blocks']:,} blocks of {kv['block_size']} tokens, {_dtype(kv)}"),
     ]
     if not kv["eager"]:
-        rows.append(("CUDA graphs", worker["graphs"], f"beside the budget; {_graphs(kv, device['driver_name'])}"))
+        rows.append(("CUDA graphs", *_graphs(kv, worker, device["driver_name"])))
     lines = [
         f"memshim: vLLM {found['engine']['release']}, {found['model']} on a pretend {on}: "
         f"{kv['tokens']:,} tokens of KV cache (estimate)"
@@ -136,12 +137,25 @@ def _batch(found: dict[str, Any]) -> str:
     return "profile run: " + ", ".join(said)
 
 
-def _graphs(kv: dict[str, Any], card: str) -> str:
-    """What the driver takes for them beside that."""
-    if not (captured := kv.get("captured")):
-        return "the driver's part is not known"
-    taken = graphs(**captured, card=card)
-    return f"of the driver {show(taken.least)} to {show(taken.most)} more: estimate by {taken.source}"
+def _graphs(kv: dict[str, Any], worker: dict[str, Any], card: str) -> tuple[int, str]:
+    """What CUDA graphs take of a worker's GPU, where that counts, and how much of it is the driver's."""
+    size = worker["graphs_in_budget"]
+    where = "as the engine estimates them, taken off the KV cache" if size else "beside the budget"
+    size = size or worker["graphs"]
+    if not (captured := kv.get("captured")) or not worker["graphs_of_driver"]:
+        return size, f"{where}; the driver's part is not known"
+    taken = graphs(worker["graphs_of_driver"], captured["experts"], card)
+    return size, (
+        f"{where}; {show(taken.bytes)} of it the driver's, an estimate: {show(taken.least)} to {show(taken.most)} by "
+        f"{taken.source}"
+    )
+
+
+def graphs_in_budget(workers: list[dict[str, Any]]) -> int:
+    """What the driver takes for CUDA graphs of the GPU that has the least for its KV cache, where the engine takes
+    them off it."""
+    worker = min(workers, key=lambda w: int(w["kv_memory"]))
+    return int(worker["graphs_of_driver"]) if worker["graphs_in_budget"] else 0
 
 
 def _size(n: int | None) -> str:

@@ -169,12 +169,19 @@ class Start(NamedTuple):
             )
         if errors:
             at = f" ({errors[0]['stage']})" if errors[0]["stage"] else ""
-            return f"the engine did not start{at}: {errors[0]['kind']}: {errors[0]['text']}"
+            return f"the engine did not start on {_card(found)}{at}: {errors[0]['kind']}: {errors[0]['text']}"
         if not code:
             return "the program ended and started no engine"
         lines = self.log.decode(errors="replace").rstrip().splitlines()[-LAST:]
         ended = f"signal {-code}" if code < 0 else f"exit code {code}"
         return "\n".join([f"the engine ended with {ended} before it had a KV cache; its last lines:", *lines])
+
+
+def _card(found: dict[str, Any]) -> str:
+    """The card with what engines and their kernels choose by."""
+    name = found["device"]["name"]
+    major, minor = pretend.device.find(name).compute_capability
+    return f"{name}, of compute capability {major}.{minor}"
 
 
 def start(asked: Wanted, version: str) -> Start:
@@ -220,12 +227,16 @@ def left(folder: Path, code: int, version: str, asked: Wanted, cards: list[Devic
     made, file = folder / watch.MADE, folder / watch.ENGINE
     engine = _json(file) if file.exists() else None
     tensor = engine["tensor_parallel_size"] if engine else None
+    taken = driver_memory.of(version, cards[0].driver, len(workers) or 1, tensor)
+    if engine and engine["captured"] and (graphs := report.graphs_in_budget(workers)):
+        experts = engine["captured"]["experts"]
+        taken = driver_memory.together(taken, driver_memory.graphs(graphs, experts, cards[0].driver))
     found = report.figures(
         version,
         importlib.metadata.version("torch"),
         asked.program,
         cards,
-        driver_memory.of(version, cards[0].driver, len(workers) or 1, tensor),
+        taken,
         _json(folder / watch.ARGUMENTS) if (folder / watch.ARGUMENTS).exists() else {},
         workers,
         engine,

@@ -28,8 +28,9 @@ from memshim.gpu.failure import first_line, out_of_memory
 from memshim.origin import reads
 from memshim.origin.dependencies import Depends
 from memshim.pretend.after_import import After
-from memshim.serving import generation, model_folder
+from memshim.serving import driver_memory, generation, model_folder
 from memshim.serving.attributes import Moved, read
+from memshim.serving.graph_memory import Charges
 
 # JSON: the folder for this module's files, the bytes that are charged for the driver (of one GPU, of each
 # that shares layers with others, and of a stage of a pipeline), how many tokens each request generates,
@@ -82,6 +83,22 @@ def captured(config: Any) -> dict[str, Any] | None:
     }
 
 
+def measured(worker: Any) -> tuple[int, int, int]:
+    """What a worker's profile run found: the peak of activations, what is neither that nor what loading left,
+    and what is taken off the KV cache for CUDA graphs."""
+    environment = importlib.import_module("vllm.envs")
+    graphs = int(getattr(worker, "cudagraph_memory_estimate", 0))
+    in_kv = graphs if getattr(environment, "VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS", False) else 0
+    activation = int(read(worker, "peak_activation_memory"))
+    if hasattr(worker, "total_consumed"):  # later releases: what is no longer free, weights and all
+        return (
+            activation - in_kv,
+            int(worker.total_consumed) - int(read(worker, "model_runner.model_memory_usage")),
+            in_kv,
+        )
+    return activation, int(read(worker, "non_torch_memory")), in_kv
+
+
 class Watch:
     """Of this process."""
 
@@ -90,6 +107,8 @@ class Watch:
         self.charged = [int(n) for n in wanted["charged"]]
         self.recording: dict[str, Any] = wanted.get("recording") or {}
         self.tokens = int(wanted.get("generate") or 0)
+        self.device = 0  # of this process's worker
+        self.charges = Charges(self.take, self.give)
 
     def begin(self) -> None:
         if self.recording:
@@ -97,6 +116,7 @@ class Watch:
         After("vllm.engine.arg_utils", self.arguments)
         After("vllm.model_executor.model_loader.dummy_loader", self.dummy_weights)
         After("vllm.v1.worker.gpu_worker", self.worker)
+        After("vllm.compilation.cuda_graph", lambda module: self.charges.watch_pieces(module.CUDAGraphWrapper))
         After("vllm.v1.engine.core", self.core)
         before = sys.excepthook
 
@@ -135,6 +155,9 @@ class Watch:
         module.DummyModelLoader.load_weights = loaded
 
     def worker(self, module: Any) -> None:
+        import torch
+
+        self.charges.watch_captures(torch.cuda.graph)
         self.wrap(module, "request_memory", "memory at start")
         kind = module.Worker
         self.wrap(kind, "init_device", "device")
@@ -199,19 +222,33 @@ class Watch:
         gpus = math.prod(int(getattr(arguments, name, 1) or 1) for name in PARALLEL)
         self.write(ARGUMENTS, {"model": model, "made_up": sorted(made_up), "defaults": defaults, "gpus": gpus})
 
-    def charge(self, worker: Any) -> None:
-        """What the driver takes over the profile run: the engine sees it as free memory that falls."""
+    def take(self, size: int) -> bool:
+        """Take bytes of the worker's card."""
         from memshim.pretend.library import Library
 
+        return Library().take(self.device, size)
+
+    def give(self, size: int) -> None:
+        from memshim.pretend.library import Library
+
+        Library().give(self.device, size)
+
+    def charge(self, worker: Any) -> None:
+        """What the driver takes over the profile run, and from then on for each CUDA graph: the engine sees it
+        as free memory that falls."""
         alone = int(read(worker, "parallel_config.world_size")) == 1
         kind = 0 if alone else 1 if int(read(worker, "parallel_config.tensor_parallel_size")) > 1 else 2
-        Library().take(int(read(worker, "device.index") or 0), self.charged[kind])
+        self.device = int(read(worker, "device.index") or 0)
+        self.take(self.charged[kind])
+        if graphs := captured(read(worker, "vllm_config")):
+            self.charges.set(driver_memory.graph_layer(graphs["experts"]), graphs["layers"])
 
     def profiled(self, worker: Any) -> None:
         """A worker's figures, which later ones replace."""
         import torch
 
         stated = bool(read(worker, "cache_config.kv_cache_memory_bytes"))  # then the engine computes none
+        activation, outside, in_kv = (None, None, 0) if stated else measured(worker)
         free, total = torch.cuda.mem_get_info(worker.device)
         figures = {
             "rank": read(worker, "rank"),
@@ -220,12 +257,14 @@ class Watch:
             "free_at_start": read(worker, "init_snapshot.free_memory"),
             "requested": int(read(worker, "requested_memory")),
             "loaded": int(read(worker, "model_runner.model_memory_usage")),
-            "activation": None if stated else int(read(worker, "peak_activation_memory")),
-            "outside_pytorch": None if stated else int(read(worker, "non_torch_memory")),
+            "activation": activation,
+            "outside_pytorch": outside,
             "kv_memory": read(worker, "cache_config.kv_cache_memory_bytes")
             if stated
             else int(read(worker, "available_kv_cache_memory_bytes")),
             "graphs": getattr(worker, "_memshim_graphs", 0),
+            "graphs_of_driver": self.charges.taken,
+            "graphs_in_budget": in_kv,
             "allocated_peak": torch.cuda.max_memory_allocated(worker.device),
             "in_use": total - free,
         }
@@ -237,8 +276,8 @@ class Watch:
         runner = read(worker, "model_runner")
         capture = read(runner, "capture_model")
 
-        def captured() -> Any:
-            worker._memshim_graphs = int(capture() or 0)
+        def captured(*args: Any, **kwargs: Any) -> Any:
+            worker._memshim_graphs = int(capture(*args, **kwargs) or 0)
             return worker._memshim_graphs
 
         runner.capture_model = captured

@@ -61,6 +61,12 @@ API bool memspec_pretend_take(int ordinal, size_t n) {
 	return g && memory_take(g, n);
 }
 
+/* What was taken so is free again. */
+API void memspec_pretend_give(int ordinal, size_t n) {
+	struct gpu *g = gpu_at(ordinal);
+	if (g) memory_give(g, n);
+}
+
 /* ---- addresses ---- */
 
 struct hole {
