@@ -2,6 +2,7 @@
 their KV cache. fake_engine/ captures graphs as vLLM 0.33 does."""
 
 import csv
+import json
 import re
 from pathlib import Path
 from types import SimpleNamespace as Object
@@ -87,6 +88,14 @@ def test_graphs_are_in_the_range_of_tokens_only_where_the_engine_takes_them_off_
     assert [n // MIB for n in both[:3]] == [256 + 611, 246 + 554, 471 + 755] and both.logged
     text = report.text(FOUND | {"workers": [off]})
     assert "CUDA graphs       900.0 MiB  as the engine estimates them, taken off the KV cache; 611.8 MiB of it" in text
+
+
+def test_the_guide_shows_a_start_of_vllm():
+    """0.19.0 with torch 2.10, as it starts by default. Its log of a real H100 has 0.96 GiB of CUDA graphs."""
+    found = json.loads((LOGS.parent / "qwen3-8b.json").read_text())
+    assert report.text(found) + "\n```" in (LOGS.parents[2] / "docs" / "guide" / "serving.md").read_text()
+    [worker] = found["workers"]
+    assert abs(worker["graphs"] - 0.96 * GIB) < 0.01 * GIB and worker["graphs_in_budget"] == 0
 
 
 def test_an_engine_that_takes_its_graphs_off_the_cache_is_charged_for_them(found_binary, tmp_path):
