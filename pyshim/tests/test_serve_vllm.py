@@ -82,14 +82,16 @@ def test_a_server_without_graphs(model, tmp_path):
     generated = found["generated"]
     [of_worker] = generated.pop("workers")
     assert generated == {"requests": 64, "prompt": 32, "tokens": 8, "at_once": 64, "generated": 512}
-    # of 2,048 tokens each, and of 64 rows of logits
-    assert MIB < of_worker["activation"] <= worker["activation"]
-    assert of_worker["reserved"] == of_worker["reserved_before"] > kv["kv_cache"]
+    later = release(found["engine"]["release"]) > (0, 20)
+    # of 2,048 tokens each, and of 64 rows of logits; 0.33 was seen to take 1 MiB and 1 KiB more
+    assert MIB < of_worker["activation"] <= worker["activation"] + (MIB + 1024 if later else 0)
+    assert 0 <= of_worker["reserved"] - of_worker["reserved_before"] <= (24 * MIB if later else 0)
+    assert of_worker["reserved_before"] > kv["kv_cache"]
     rotary = 4096 * HEAD * 2  # the table of cosines and sines, in bfloat16
     assert 2 * PARAMETERS + rotary <= worker["loaded"] < 2 * PARAMETERS + rotary + MIB // 8
     kept = worker["outside_pytorch"] - found["driver"]["bytes"]
     # later releases count what PyTorch's pools keep
-    assert 0 <= kept < 8 * MIB and (kept == 0 or release(found["engine"]["release"]) > (0, 20))
+    assert 0 <= kept < 8 * MIB and (kept == 0 or later)
     left = worker["requested"] - worker["loaded"] - worker["activation"] - worker["outside_pytorch"]
     assert abs(left - worker["kv_memory"]) <= 1
     assert kv["tokens"] == worker["kv_memory"] // (16 * TOKEN) * 16 and kv["kv_cache"] == kv["tokens"] * TOKEN
