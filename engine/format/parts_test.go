@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
@@ -70,6 +71,13 @@ func TestTightestBudget(t *testing.T) {
 	k.figures(&Case{Figures: figures})
 	assert.Equal(t, "reserved 90 B of 100 B", k.Budget, "without an account too")
 	k = &pageCase{}
+	k.figures(&Case{Figures: append(figures, Figure{Metric: report.KVTokens, Limit: size(950), Predicted: size(1000)})})
+	assert.Equal(t, "kv_tokens 1,000, at least 950", k.Budget, "of what there is to be enough of, the least is nearest")
+	assert.InDelta(t, 0.95, k.ShareB, 1e-9)
+	k = &pageCase{}
+	k.figures(&Case{Figures: figures, Report: &report.Report{Serving: &report.Serving{Unfit: "no room"}}})
+	assert.Equal(t, "does not fit: no room", k.Budget)
+	k = &pageCase{}
 	k.figures(&Case{Figures: figures, Report: &report.Report{OOM: &report.OutOfMemory{Requested: 7, Limit: 5}}})
 	assert.Equal(t, "does not fit: 7 B asked for, limit 5 B", k.Budget)
 	assert.Zero(t, k.ShareB)
@@ -107,6 +115,17 @@ func caching(t *testing.T) allocator.Allocator {
 	a, err := allocator.New(allocator.Config{})
 	require.NoError(t, err)
 	return a
+}
+
+// TestPlotThatFails: a plot that cannot be written is an error.
+func TestPlotThatFails(t *testing.T) {
+	tr, err := tracetext.Parse(strings.NewReader("a = alloc 512\nfree a\n"))
+	require.NoError(t, err)
+	tl, err := allocator.Replay(tr, caching(t))
+	require.NoError(t, err)
+	closed, w := io.Pipe()
+	require.NoError(t, closed.Close())
+	require.ErrorIs(t, Plot(w, &Case{Timeline: tl}), io.ErrClosedPipe)
 }
 
 // TestRunsThatChanged: a trace that another event has come to since does not run again, and every
