@@ -306,11 +306,7 @@ func (d *document) build(c *Case, m modelDecl, s settings) {
 	torch := platform.Newest()
 	assign(&torch, s.torch)
 	if s.device != nil {
-		p, err := platform.New(*s.device, torch)
-		if err != nil {
-			d.errorAt(m.pos, "%s", err)
-		}
-		c.Platform = p
+		c.Platform, _ = platform.New(*s.device, torch) // the release was checked where it was read
 	}
 	c.Mode, c.Grad, c.Tolerance = Inference, NoGrad, DefaultTolerance
 	if c.Program = newProgram(&m.settings, &s); c.Program != nil {

@@ -1,6 +1,7 @@
 package torchscript
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -172,7 +173,7 @@ func (l *lowerer) statement(s python.Stmt) (left bool) {
 			l.failf(s.Start, "got %s, which serialised TorchScript has not", s.Word)
 		}
 	default:
-		l.failf(s.Bounds().Start, "got a class or import in a function, want statement")
+		panic(fmt.Sprintf("internal error: got a %T in a function, which the parser refuses", s))
 	}
 	return false
 }
