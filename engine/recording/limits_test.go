@@ -3,6 +3,8 @@ package recording
 import (
 	"bytes"
 	"compress/gzip"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -61,4 +63,18 @@ func TestLimits(t *testing.T) {
 
 	// The limits in force: some twentyfold of what a large model's training step has, a bound on memory all the same.
 	assert.Equal(t, limits{text: 268435456, header: 67108864, line: 1048576, events: 2097152, sites: 262144, stacks: 1048576, frames: 1048576, inStacks: 16777216}, defaultLimits())
+}
+
+// A file that is longer than the size at which it was looked at has no hash: it is being written.
+func TestHashOfALongerFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "a.py")
+	require.NoError(t, os.WriteFile(file, []byte("abc"), 0o644))
+	hash, err := hashOf(file, 2)
+	require.NoError(t, err)
+	assert.Empty(t, hash)
+	hash, err = hashOf(file, 3)
+	require.NoError(t, err)
+	assert.Equal(t, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad", hash)
+	_, err = hashOf(file+".none", 3)
+	assert.Error(t, err)
 }
