@@ -41,6 +41,13 @@ def test_without_a_compiler_functions_do_nothing_and_are_named(core, monkeypatch
     assert not hasattr(module, "__tvm_ffi_object__")
 
 
+def test_a_plan_of_attention_is_something_that_can_be_handed_back(core, monkeypatch, tmp_path):
+    """FlashInfer refuses to run without one."""
+    monkeypatch.setenv("CUDA_HOME", str(tmp_path))
+    plan = core.JitSpec().build_and_load().plan(1)
+    assert plan and set(plan) == {0}
+
+
 def test_with_a_compiler_they_are_built(core, nvcc, monkeypatch):
     monkeypatch.setenv("CUDA_HOME", str(nvcc.parents[1]))
     assert core.JitSpec().build_and_load() == "built"
