@@ -223,6 +223,11 @@ def test_what_no_log_has_is_said(version, card, gpus, lacks):
 # ---- hooks ----
 
 
+def test_an_error_that_lists_everything_is_cut():
+    assert start.short("x" * 240) == "x" * 240
+    assert start.short("x" * 241) == "x" * 238 + " …"
+
+
 def test_an_attribute_that_has_moved_is_named_with_its_owner():
     class Worker:
         model_runner = Object(model_memory_usage=7)

@@ -131,6 +131,8 @@ def test_a_program_that_makes_an_engine_in_its_own_process(model, tmp_path):
 
 
 SMALL = ["--memory", "3GiB"]
+FP8 = ["--dtype", "float16", "--quantization", "fp8"]
+V100 = "on v100-16gb, of compute capability 7.0 (arguments): ValidationError: Value error, The quantization method fp8"
 SHARE = "--gpu-memory-utilization"
 
 
@@ -145,11 +147,12 @@ SHARE = "--gpu-memory-utilization"
             "capability 9.0 (arguments): ValidationError: Value",
         ),
         ({}, ["--kv-cache-dtype", "fp9"], [], 2, "exit code 2 before it had a KV cache"),
+        ({}, FP8, ["--on", "v100-16gb"], 2, V100),
         ({"vocab_size": 4 << 20}, [SHARE, "0.7"], SMALL, 1, "does not fit h100-sxm-80gb (3.00 GiB) in the weights"),
         ({}, [SHARE, "0.9"], SMALL, 1, "does not fit h100-sxm-80gb (3.00 GiB) at start: "),
         ({}, [SHARE, "0.05"], SMALL, 1, "for the KV cache after"),
     ],
-    ids=["architecture", "option", "weights", "start", "cache"],
+    ids=["architecture", "option", "quantization", "weights", "start", "cache"],
 )
 def test_a_server_that_does_not_start(change, arguments, options, code, text, model, tmp_path):
     (model / "config.json").write_text(json.dumps(CONFIG | change))

@@ -24,6 +24,7 @@ from memshim.serving import driver_memory, report, watch
 STARTUP = str(Path(__file__).resolve().parent / "startup")
 LOG = "engine.log"
 CLI = "vllm.entrypoints.cli.main"
+LONGEST = 240  # characters of an engine's error in a line
 LAST = 12  # lines of the engine's log that are shown where nothing else says why it ended
 
 
@@ -169,12 +170,17 @@ class Start(NamedTuple):
             )
         if errors:
             at = f" ({errors[0]['stage']})" if errors[0]["stage"] else ""
-            return f"the engine did not start on {_card(found)}{at}: {errors[0]['kind']}: {errors[0]['text']}"
+            return f"the engine did not start on {_card(found)}{at}: {errors[0]['kind']}: {short(errors[0]['text'])}"
         if not code:
             return "the program ended and started no engine"
         lines = self.log.decode(errors="replace").rstrip().splitlines()[-LAST:]
         ended = f"signal {-code}" if code < 0 else f"exit code {code}"
         return "\n".join([f"the engine ended with {ended} before it had a KV cache; its last lines:", *lines])
+
+
+def short(text: str) -> str:
+    """The beginning of a line that is long, such as one that lists every architecture."""
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 2]} …"
 
 
 def _card(found: dict[str, Any]) -> str:
