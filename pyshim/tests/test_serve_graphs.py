@@ -107,6 +107,7 @@ def test_an_engine_that_takes_its_graphs_off_the_cache_is_charged_for_them(found
     (model / "config.json").write_text("{}")
     p, found = serve(model, tmp_path, "later")
     assert p.returncode == 0, p.stderr
+    assert found["made_up"] == ["kernels", "tokenizer", "weights"]
     [worker], each = found["workers"], driver_memory.graph_layer(False)
     graphs = 3 * int(each * 2 / 3) + 3 * int(each / 3)
     assert worker["graphs_in_budget"] == worker["graphs_of_driver"] == graphs

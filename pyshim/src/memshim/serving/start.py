@@ -226,10 +226,18 @@ def run(command: list[str], environ: dict[str, str], folder: Path, count: int, f
     return statuses[pid]
 
 
+def unbuilt(workers: list[dict[str, Any]]) -> bool:
+    """Whether functions that do nothing stood for kernels in a worker, whose figures do not keep it."""
+    return any([w.pop(watch.UNBUILT, False) for w in workers])
+
+
 def left(folder: Path, code: int, version: str, asked: Wanted, cards: list[Device]) -> Start:
     """What the engine's processes left."""
     workers = [_json(f) for f in sorted(folder.glob(watch.WORKERS))]
     errors = sorted((_json(f) for f in folder.glob(watch.ERRORS)), key=lambda e: (not e["unfit"], e["time"]))
+    arguments = _json(folder / watch.ARGUMENTS) if (folder / watch.ARGUMENTS).exists() else {}
+    if unbuilt(workers):
+        arguments["made_up"] = sorted([*arguments["made_up"], "kernels"])
     made, file = folder / watch.MADE, folder / watch.ENGINE
     engine = _json(file) if file.exists() else None
     tensor = engine["tensor_parallel_size"] if engine else None
@@ -243,7 +251,7 @@ def left(folder: Path, code: int, version: str, asked: Wanted, cards: list[Devic
         asked.program,
         cards,
         taken,
-        _json(folder / watch.ARGUMENTS) if (folder / watch.ARGUMENTS).exists() else {},
+        arguments,
         workers,
         engine,
         errors[0] if errors and not engine else None,

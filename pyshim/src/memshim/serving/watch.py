@@ -27,6 +27,7 @@ from memshim.files import write_whole
 from memshim.gpu.failure import first_line, out_of_memory
 from memshim.origin import reads
 from memshim.origin.dependencies import Depends
+from memshim.pretend import unbuilt
 from memshim.pretend.after_import import After
 from memshim.serving import driver_memory, generation, model_folder
 from memshim.serving.attributes import Moved, read
@@ -42,6 +43,7 @@ READS, MADE, GENERATED = "reads.*.json", "made.json", "generated.json"
 PARALLEL = ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size")  # GPUs, as they multiply
 CACHES = "vllm.v1.core.kv_cache_utils"
 GENERATION = "generation"  # a stage
+UNBUILT = "unbuilt"  # of a worker's figures: whether functions that do nothing stood for kernels
 QUANTIZED = "_already_called_process_weights_after_loading"  # of a layer, by the engine
 _SEEN = "_memshim_seen"  # of an error that is written already
 
@@ -267,6 +269,7 @@ class Watch:
             "graphs_in_budget": in_kv,
             "allocated_peak": torch.cuda.max_memory_allocated(worker.device),
             "in_use": total - free,
+            UNBUILT: bool(unbuilt.used),
         }
         self.write(WORKERS.replace("*", str(figures["rank"])), figures)
         self.keep_reads()
