@@ -66,7 +66,19 @@ def made(out, sanitizers):
     (pyshim/tools/mutants.py)."""
     tests = [
         HERE / f"{n}.c"
-        for n in ("unit", "misuse", "ends", "ranks", "groups", "formula", "attributes", "nodes", "races", "collected")
+        for n in (
+            "unit",
+            "misuse",
+            "ends",
+            "ranks",
+            "groups",
+            "formula",
+            "attributes",
+            "nodes",
+            "races",
+            "collected",
+            "kernels",
+        )
     ]
     units = [f for f in build.sources() if f.suffix == ".c"] + tests
     flags = "-std=gnu11 -D_GNU_SOURCE -g -O1 -fno-sanitize-recover=all -Wall -Wextra -Werror -pthread".split()
@@ -115,6 +127,9 @@ def compiled(*command):
         "attributes",
         "nodes",
         "collected",
+        "architectures",
+        "image_forms",
+        "registered_kernels",
     ],
 )
 def test_unit(unit, forking, name):
