@@ -63,6 +63,7 @@ def seen(play):
                 True,
                 True,
                 False,
+                (1 << 64) - 1,
             ],
         ),
         ("masks", [[2, 1], [[0, 1, 1], [0, 1, 1]], [0.0, float("-inf"), float("-inf")], [False, False]]),

@@ -83,6 +83,7 @@ def questions():
         torch.allclose(x, x),
         torch.isin(3, torch.arange(20, device="cuda")).item(),
         torch.isin(30, torch.arange(20, device="cuda")).item(),
+        torch.full((8,), 255, dtype=torch.uint8).cuda().view(torch.uint64).item(),  # a seed that is sent
     ]
 
 

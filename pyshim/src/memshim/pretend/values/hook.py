@@ -14,7 +14,7 @@ import torch._C as C
 from memshim.pretend.after_import import After
 from memshim.pretend.library import Library
 from memshim.pretend.value_reads import ROUTING, Reads, within
-from memshim.pretend.values import choices, kinds, modes, threads
+from memshim.pretend.values import choices, kinds, modes, threads, unsigned
 from memshim.pretend.values.arguments import PLAIN
 from memshim.pretend.values.attention import Unplanned
 from memshim.pretend.values.keys import BELOW, KEY, KEY_NAME, OWN, OnCPU
@@ -152,6 +152,7 @@ class Values:
         After("torch._inductor.fx_passes.joint_graph", partial(follow_folding, KEY))
         self.library.track(1, 0)
         threads.include(KEY)
+        unsigned.follow()
 
     def register(self) -> None:
         """Operators that have both a composite kernel and a backend's own: for our key PyTorch
