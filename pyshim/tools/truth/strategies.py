@@ -6,6 +6,7 @@ A strategy is a function of the rank and the world; it makes its groups, and tak
 from __future__ import annotations
 
 import functools
+import importlib.util
 import os
 import tempfile
 
@@ -81,13 +82,27 @@ def keeps_products():
 
 
 def fsdp2(
-    rank, world, reshard=None, mixed=False, offload=False, replicas=1, clip=False, checkpointing=None, compiled=False
+    rank,
+    world,
+    reshard=None,
+    mixed=False,
+    offload=False,
+    replicas=1,
+    clip=False,
+    checkpointing=None,
+    compiled=False,
+    prefetch=False,
+    float8=False,
 ):
     from torch.distributed.fsdp import CPUOffloadPolicy, MixedPrecisionPolicy, fully_shard
 
     shape = (replicas, world // replicas) if replicas > 1 else (world,)
     mesh = init_device_mesh("cuda", shape, mesh_dim_names=("replicate", "shard")[-len(shape) :])
     model = blocks()
+    if float8:
+        from torchao.float8 import Float8LinearConfig, convert_to_float8_training
+
+        convert_to_float8_training(model, config=Float8LinearConfig(enable_fsdp_float8_all_gather=True))
     options = {"mesh": mesh}
     if reshard is not None:
         options["reshard_after_forward"] = reshard
@@ -104,6 +119,10 @@ def fsdp2(
             block.compile()
         fully_shard(block, **options)
     fully_shard(model, **options)
+    if prefetch:
+        for at, block in enumerate(model):
+            block.set_modules_to_forward_prefetch(list(model[at + 1 : at + 3]))
+            block.set_modules_to_backward_prefetch(list(model[max(at - 2, 0) : at])[::-1])
     train(model, clip)
 
 
@@ -114,16 +133,18 @@ for name, options in {
     "mixed precision": {"mixed": True},
     "CPU offload": {"offload": True},
     "replicas (HSDP)": {"replicas": 2},
+    "prefetching": {"prefetch": True},
     "clipping": {"clip": True},
     "checkpointing": {"checkpointing": {}},
     "selective checkpointing": {"checkpointing": {"context_fn": keeps_products}},
     "compiled": {"compiled": True},
     "compiled, selective checkpointing": {"compiled": True, "checkpointing": {"context_fn": keeps_products}},
+    **({"float8, all-gathered": {"float8": True}} if importlib.util.find_spec("torchao") else {}),
 }.items():
     STRATEGIES[f"fsdp2, {name}"] = functools.partial(fsdp2, **options)
 
 
-def tensor_parallel(rank, world, sequence=False, shards=1, compiled=False):
+def tensor_parallel(rank, world, sequence=False, shards=1, compiled=False, clip=False):
     from torch.distributed.fsdp import fully_shard
     from torch.distributed.tensor import Shard
     from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, SequenceParallel, parallelize_module
@@ -147,13 +168,16 @@ def tensor_parallel(rank, world, sequence=False, shards=1, compiled=False):
         fully_shard(model, mesh=mesh["dp"])
     tokens = TOKENS // mesh["tp"].size() if sequence else TOKENS
     optimizer = torch.optim.AdamW(model.parameters(), foreach=False)  # plain parameters beside DTensors
-    train(model, optimizer=optimizer, x=lambda: torch.randn(tokens, WIDTH, device="cuda"))
+    train(model, clip, optimizer=optimizer, x=lambda: torch.randn(tokens, WIDTH, device="cuda"))
 
 
 STRATEGIES["tensor parallel"] = tensor_parallel
 STRATEGIES["tensor and sequence parallel"] = functools.partial(tensor_parallel, sequence=True)
 STRATEGIES["tensor parallel, compiled"] = functools.partial(tensor_parallel, compiled=True)
 STRATEGIES["fsdp2 and tensor parallel"] = functools.partial(tensor_parallel, shards=2)
+STRATEGIES["fsdp2, tensor and sequence parallel, clipping"] = functools.partial(
+    tensor_parallel, sequence=True, shards=2, clip=True
+)
 
 
 def loss_parallel(rank, world):
@@ -202,13 +226,14 @@ def pipeline(rank, world, schedule="Schedule1F1B", each=1, static=False):
     mesh = init_device_mesh("cuda", (world,), mesh_dim_names=("pp",))
     total = world * each
     its = [rank + world * i for i in range(each)]
-    if schedule == "ScheduleZBVZeroBubble":
+    if schedule in ("ScheduleZBVZeroBubble", "ScheduleDualPipeV"):
         its = [rank, total - 1 - rank]
     models = [blocks(1 + at % 2) for at in its]
     given = {}
     if static:
         meta = torch.empty(TOKENS // 4, WIDTH, device="meta")
-        given = {"input_args": (meta,), "output_args": (meta,)}
+        out = meta.clone().requires_grad_()  # torch 2.15 derives from it that gradients arrive
+        given = {"input_args": (out if rank else meta,), "output_args": (out,)}
     stages = [
         pipelining.PipelineStage(m, at, total, torch.device("cuda"), group=mesh.get_group("pp"), **given)
         for m, at in zip(models, its)
@@ -236,6 +261,7 @@ STRATEGIES["pipeline, 1F1B, static shapes"] = functools.partial(pipeline, static
 STRATEGIES["pipeline, interleaved"] = functools.partial(pipeline, schedule="ScheduleInterleaved1F1B", each=2)
 STRATEGIES["pipeline, zero bubble"] = functools.partial(pipeline, schedule="ScheduleInterleavedZeroBubble", each=2)
 STRATEGIES["pipeline, zero bubble V"] = functools.partial(pipeline, schedule="ScheduleZBVZeroBubble", each=2)
+STRATEGIES["pipeline, DualPipe V"] = functools.partial(pipeline, schedule="ScheduleDualPipeV", each=2)
 
 
 def fsdp1(rank, world, states=False, **options):

@@ -5,7 +5,12 @@ allocator.
 
 A row has the strategy, the ranks, the number of events of rank 0 and whether the allocator did the
 same for each rank: the same actions, sizes and streams in the same order, deaths included; else
-where it first did not, and the peaks.
+where it first did not, and the peaks. A row in which only the moments of frees differ is equal where
+two runs of real processes differ so from each other too, and says it. The exit code is 1 where a row
+is not equal.
+
+make truth-ranks runs all of them; with RELEASES="2.10.0", in an environment with that PyTorch. float8
+is there where torchao is, as in the environment of make truth-frameworks.
 """
 
 import argparse
@@ -20,19 +25,24 @@ import time
 import traceback
 from pathlib import Path
 
+ROW = "memshim row: "  # before a row, among what programs print
 LIMIT = 900  # seconds of one strategy's processes
+SETTLE = 1.5  # seconds, after which PyTorch's watchdog thread has freed what nobody waited for: it looks each second
 
 
 def taken(index):
-    """What the allocator did on a device: (action, bytes, which stream, which allocation) of each event."""
+    """What the allocator did on a device: (action, bytes, which stream, the how many-th allocation) of each
+    event."""
     import torch
 
     streams, blocks, out = {}, {}, []
+    made = 0
     for e in torch.cuda.memory._snapshot()["device_traces"][index]:
         if e["action"] in ("snapshot", "segment_alloc", "segment_free"):
             continue
         if e["action"] == "alloc":
-            blocks[e["addr"]] = len(out)
+            blocks[e["addr"]] = made
+            made += 1
         at = blocks.get(e["addr"], -1)
         out.append((e["action"], e["size"], streams.setdefault(e["stream"], len(streams)), at))
     return out
@@ -57,6 +67,7 @@ def run(name, variables, to):
         torch.cuda.memory._record_memory_history(max_entries=1 << 20, stacks="python")
         strategies.STRATEGIES[name](rank, world)
         torch.cuda.synchronize()
+        time.sleep(SETTLE)
         out["events"] = taken(rank)
         out["peaks"] = (torch.cuda.max_memory_allocated(), torch.cuda.max_memory_reserved())
         dist.destroy_process_group()
@@ -72,6 +83,8 @@ def fork(name, variables, to):
     if not pid:
         try:
             run(name, variables, to)
+        except BaseException:
+            traceback.print_exc()
         finally:
             sys.stdout.flush()
             os._exit(0)
@@ -85,24 +98,35 @@ def torchrun(rank, world, port):
     }  # fmt: skip
 
 
-def compare(name, world, folder):
-    """(real, alone) of each rank."""
-    from memshim.pretend import absent
+def real(name, world, folder):
+    """What each rank left of real processes."""
     from memshim.program import process_reports
 
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        port = s.getsockname()[1]
-    real = [folder / f"real.{r}" for r in range(world)]
+    files = [folder / f"real.{r}" for r in range(world)]
     exchange = {"CHECKPOINT": str(folder / "checkpoint"), process_reports.FIGURES: str(folder)}
-    ends = wait([fork(name, torchrun(r, world, port) | exchange, real[r]) for r in range(world)])
-    alone = [folder / f"alone.{r}" for r in range(world)]
+    port = free_port()
+    ends = wait([fork(name, torchrun(r, world, port) | exchange, files[r]) for r in range(world)])
+    return [answer(*pair) for pair in zip(files, ends, strict=True)]
+
+
+def alone(name, world, folder):
+    """What each rank left, the others being absent."""
+    from memshim.pretend import absent
+
+    folder = folder / "alone"  # without what real processes sent
+    folder.mkdir()
+    files, ends, port = [folder / f"alone.{r}" for r in range(world)], [], free_port()
     for r in range(world):
         one = absent.Rank(r, world, str(folder), name)
         variables = torchrun(r, world, port) | {absent.VARIABLE: json.dumps(one._asdict())}
-        ends += wait([fork(name, variables | {"CHECKPOINT": str(folder / f"checkpoint.{r}")}, alone[r])])
-    found = [answer(*pair) for pair in zip([*real, *alone], ends, strict=True)]
-    return list(zip(found[:world], found[world:], strict=True))
+        ends += wait([fork(name, variables | {"CHECKPOINT": str(folder / f"checkpoint.{r}")}, files[r])])
+    return [answer(*pair) for pair in zip(files, ends, strict=True)]
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
 
 
 def answer(file, end):
@@ -130,22 +154,35 @@ def wait(pids):
     return [ends[p] for p in pids]
 
 
-def said(pairs):
-    """The rest of a row."""
-    for rank, (real, alone) in enumerate(pairs):
-        if real["error"] or alone["error"]:
-            which = "real" if real["error"] else "alone"
-            return f"rank {rank} {which} failed: {real['error'] or alone['error']}"
-    for rank, (real, alone) in enumerate(pairs):
-        a, b = real["events"], alone["events"]
-        if a != b:
-            at = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
-            first = f"{a[at] if at < len(a) else None} is {b[at] if at < len(b) else None}"
-            peaks = (
-                "the same peaks" if real["peaks"] == alone["peaks"] else f"peaks {real['peaks']} are {alone['peaks']}"
+def said(reals, alones, again):
+    """The rest of a row. again: what real processes do another time, for a row that differs."""
+    for rank, (a, b) in enumerate(zip(reals, alones, strict=True)):
+        if a["error"] or b["error"]:
+            which = "real" if a["error"] else "alone"
+            return f"rank {rank} {which} failed: {a['error'] or b['error']}"
+    if reals == alones:
+        return f"equal: {len(reals[0]['events'])} events"
+    if all(same_but_for_frees(a, b) for a, b in zip(reals, alones, strict=True)):
+        others = again()
+        if others != reals and all(same_but_for_frees(a, b) for a, b in zip(reals, others, strict=True)):
+            return (
+                f"equal: {len(reals[0]['events'])} events, but for the moments of frees, in which real processes "
+                "differ from each other too"
             )
-            return f"rank {rank} differs from event {at} of {len(a)} on ({len(b)} alone): {first}; {peaks}"
-    return f"equal: {len(pairs[0][0]['events'])} events"
+    rank, a, b = next((r, a, b) for r, (a, b) in enumerate(zip(reals, alones, strict=True)) if a != b)
+    peaks = "the same peaks" if a["peaks"] == b["peaks"] else f"peaks {a['peaks']} are {b['peaks']}"
+    a, b = a["events"], b["events"]
+    at = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
+    first = f"{a[at] if at < len(a) else None} is {b[at] if at < len(b) else None}"
+    return f"rank {rank} differs from event {at} of {len(a)} on ({len(b)} alone): {first}; {peaks}"
+
+
+def same_but_for_frees(a, b):
+    """Whether two runs made the same allocations in the same order, freed the same of them, and had the
+    same peaks. PyTorch's watchdog thread frees what a message keeps that nobody waits for: each second,
+    or with the next message."""
+    kinds = [[[e for e in run["events"] if (e[0] == "alloc") is made] for made in (True, False)] for run in (a, b)]
+    return a["peaks"] == b["peaks"] and kinds[0][0] == kinds[1][0] and sorted(kinds[0][1]) == sorted(kinds[1][1])
 
 
 def warm(names, world):
@@ -159,8 +196,10 @@ def warm(names, world):
     found = names or list(strategies.STRATEGIES)
     for name in found:
         with tempfile.TemporaryDirectory(prefix="memshim-ranks-") as folder:
-            pairs = compare(name, world, Path(folder))
-            print(json.dumps([name, said(pairs)]), flush=True)
+            first, second = Path(folder, "1"), Path(folder, "2")
+            first.mkdir(), second.mkdir()
+            text = said(real(name, world, first), alone(name, world, first), lambda: real(name, world, second))
+            print(ROW + json.dumps([name, text]), flush=True)
 
 
 def main():
@@ -177,13 +216,13 @@ def main():
     process = subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, text=True)
     equal = of = 0
     for line in process.stdout:
-        if not line.startswith("["):
+        if not line.startswith(ROW):
             continue
-        name, text = json.loads(line)
+        name, text = json.loads(line.removeprefix(ROW))
         equal, of = equal + text.startswith("equal"), of + 1
         print(f"{name:32} {a.world}  {text}", flush=True)
     print(f"{equal} of {of} equal")
-    return process.wait()
+    return process.wait() or int(equal < of)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,60 @@
+"""What a row of python -m truth ranks says of two runs. make truth-ranks makes the rows."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+TOOLS = Path(__file__).parents[1] / "tools"
+if not (TOOLS / "truth").is_dir():
+    pytest.skip("the tools are not beside this checkout", allow_module_level=True)
+sys.path[:0] = [str(TOOLS), str(TOOLS / "truth")]
+from truth import truth_ranks as ranks  # noqa: E402
+
+A, B = ("alloc", 512, 0, 0), ("alloc", 1024, 0, 1)
+FREE_A, FREE_B = ("free_requested", 512, 0, 0), ("free_requested", 1024, 0, 1)
+
+
+def ran(*events, peaks=(1536, 2 << 20), error=""):
+    return {"error": error, "events": list(events), "peaks": peaks}
+
+
+def never():
+    raise AssertionError("real processes run again only where the moments of frees differ")
+
+
+@pytest.mark.parametrize(
+    "real, alone, again, said",
+    [
+        (ran(A, FREE_A), ran(A, FREE_A), never, "equal: 2 events"),
+        (ran(A, FREE_A), ran(error="ValueError: bad"), never, "rank 0 alone failed: ValueError: bad"),
+        (
+            ran(A, B, FREE_A, FREE_B),
+            ran(A, FREE_A, B, FREE_B),
+            lambda: [ran(A, B, FREE_B, FREE_A)],
+            "equal: 4 events, but for the moments of frees, in which real processes differ from each other too",
+        ),
+        (
+            ran(A, B, FREE_A, FREE_B),
+            ran(A, FREE_A, B, FREE_B),
+            lambda: [ran(A, B, FREE_A, FREE_B)],
+            f"rank 0 differs from event 1 of 4 on (4 alone): {B} is {FREE_A}; the same peaks",
+        ),
+        (
+            ran(A, B, FREE_A),
+            ran(A, B, FREE_B),
+            never,
+            f"rank 0 differs from event 2 of 3 on (3 alone): {FREE_A} is {FREE_B}; the same peaks",
+        ),
+        (
+            ran(A, B, FREE_A),
+            ran(A, FREE_A, B, peaks=(1024, 2 << 20)),
+            never,
+            f"rank 0 differs from event 1 of 3 on (3 alone): {B} is {FREE_A}; "
+            "peaks (1536, 2097152) are (1024, 2097152)",
+        ),
+    ],
+    ids=["equal", "an error", "as real processes differ", "real processes agree", "another free", "another peak"],
+)
+def test_what_a_row_says(real, alone, again, said):
+    assert ranks.said([real], [alone], again) == said
