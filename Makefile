@@ -17,6 +17,8 @@
 # make truth-xmem  xMem's measured training peaks and four estimators, beside a pretend GPU with torch 2.6.0
 # make truth-finetune  programs of fine-tuning libraries on a pretend GPU: which work, and their peaks (PROGRAMS="qlora trl_sft"); fetches 6 GB
 # make truth-frameworks  programs of distributed training's frameworks, their ranks alone and under their launchers (PROGRAMS="titan deepspeed_train"); fetches 6 GB
+# make truth-ranks  every strategy of distributed training, each rank alone beside real processes, event for event (RELEASES="2.10.0")
+# make truth-clusters  published peaks of clusters beside a rank alone, with the releases of that time (RELEASE=2024-12 or 2025-06, ROWS="405B"); fetches 6 GB
 # make truth-fit  the answers of memshim fit beside runs of every batch around them (PROGRAMS="gpt2 lora finders"); hours for all, fetches 4 GB
 # make truth-releases  predictions beside each PyTorch from 2.6 to 2.15, as a table (RELEASES="2.7.1 2.8.0")
 # make truth-pretend  predictions against PyTorch on pretend GPUs, for all of torchvision's models: hours (CATALOG=timm ORACLE=DIR DEVICES="--device t4")
@@ -38,7 +40,7 @@ RACE := ./engine/program ./engine/internal/once ./internal/cli ./assert ./cudame
 RACE_ENGINE := ^Test(Invariants|Judge|TrainingSteps|ARunIsMadeOnce)
 RACE_COMMAND := ^TestScript$$/^(against|baseline|check|init|update|verify)$$|^TestVerify|^TestInterrupted
 
-.PHONY: test help lint-python go fmt vet tidy staticcheck workflows files prose unit hostile race goldens formats python probe recordings test-python test-compat test-pretend test-serve examples-python check workspace workspace-current examples fuzz bench bench-python scale mutants mutants-python truth truth-finetune truth-fit truth-frameworks truth-releases truth-xmem release clean
+.PHONY: test help lint-python go fmt vet tidy staticcheck workflows files prose unit hostile race goldens formats python probe recordings test-python test-compat test-pretend test-serve examples-python check workspace workspace-current examples fuzz bench bench-python scale mutants mutants-python truth truth-finetune truth-fit truth-clusters truth-frameworks truth-ranks truth-releases truth-xmem release clean
 
 test: go lint-python prose hostile race formats python probe recordings workspace-current test-python examples-python
 
@@ -237,6 +239,19 @@ FRAMEWORKS := .venv-frameworks
 truth-frameworks: $(FRAMEWORKS)/.stamp
 	PYTHONPATH=pyshim/tools DS_BUILD_OPS=0 $(FRAMEWORKS)/bin/python -m truth frameworks $(PROGRAMS)
 
+# Small programs of every strategy. A release has an environment of its own, as in make test-pretend.
+truth-ranks: $(if $(RELEASES),,$(VENV)/.stamp)
+ifdef RELEASES
+	RUN="pyshim/tools/truth/__main__.py ranks" .ci/pretend $(RELEASES)
+else
+	PYTHONPATH=pyshim/tools $(VENV)/bin/python -m truth ranks
+endif
+
+# torchtitan's own train.py of the time, from its repository, in a separate environment with the PyTorch and torchao that were released next.
+RELEASE ?= 2024-12
+truth-clusters: .venv-clusters-$(RELEASE)/.stamp
+	PYTHONPATH=pyshim/tools .venv-clusters-$(RELEASE)/bin/python -m truth clusters --release $(RELEASE) $(ROWS)
+
 # Models whose largest batch is searched, in a separate environment.
 FIT := .venv-fit
 truth-fit: $(FIT)/.stamp
@@ -255,4 +270,4 @@ release: $(VENV)/.stamp
 	$(VENV)/bin/python pyshim/tools/release.py dist
 
 clean:
-	rm -rf $(VENV) $(COMPAT) $(SERVE) .venv-serve-newest $(FRAMEWORKS) $(FIT) $(FINETUNE) bin
+	rm -rf $(VENV) $(COMPAT) $(SERVE) .venv-serve-newest .venv-clusters-* $(FRAMEWORKS) $(FIT) $(FINETUNE) bin

@@ -1,6 +1,7 @@
 """The table of published peaks of clusters: what is asked of each row. `python -m truth clusters` runs
 them."""
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -19,14 +20,44 @@ def test_every_row_can_be_run(found_binary):
     rows = clusters.rows()
     for r in rows:
         assert r.measured > 0 and r.source and device.find(r.gpu).name == r.gpu, r
-    assert len({r.row for r in rows}) == len(rows)
+        assert r.release in (clusters.PACKAGE, *clusters.RELEASES)
+    assert len({(r.release, r.row) for r in rows}) == len(rows)
 
 
 def test_how_a_row_runs():
-    row = clusters.Row("8B", "h200-sxm", 8, "last", "--compile.components 'model loss'", 82.4, "a report")
+    row = clusters.Row(
+        "8B", clusters.PACKAGE, "h200-sxm", 8, "last", "--compile.components 'model loss'", 82.4, "a report"
+    )
     options = clusters.options(row)
     assert options[:7] == ["--world-size", "8", "--nproc-per-node", "8", "--rank", "last", "--"]
     assert options[-2:] == ["--compile.components", "model loss"]
+
+
+def test_a_row_of_an_earlier_release_takes_its_configurations(tmp_path, monkeypatch):
+    monkeypatch.setattr(clusters, "CACHE", tmp_path)
+    source = tmp_path / "torchtitan-9dec370ad"
+    (source / "train_configs").mkdir(parents=True)
+    row = clusters.Row("8B", "2024-12", "h200-sxm", 8, "first", "--job.config_file CONFIGS/8b.toml", 82.4, "a report")
+    program = clusters.program(row)
+    assert program[1:3] == ["--job.config_file", str(source / "train_configs" / "8b.toml")]
+    assert program[-2:] == ["--training.steps", "3"]
+    assert Path(program[0]).exists() and clusters.folder("2024-12") == source
+
+
+def test_what_a_process_took_is_its_own(tmp_path):
+    busy = "import time; b = bytearray(200 << 20); t = time.process_time()\nwhile time.process_time() < t + .3: pass"
+    found = [clusters.frameworks.ended(subprocess.Popen([sys.executable, "-c", code]), 60) for code in (busy, "pass")]
+    assert found[0].ru_maxrss > (200 << 10) > found[1].ru_maxrss
+    seconds = [f.ru_utime + f.ru_stime for f in found]
+    assert seconds[0] >= 0.3 > seconds[1]
+    waits = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    assert clusters.frameworks.ended(waits, 0) is None
+
+
+def test_a_name_is_a_row_or_a_part_of_several():
+    rows = [clusters.rows()[0]._replace(row=r) for r in ("405B 1F1B", "405B 1F1B CP 2", "70B")]
+    named = {n: [r.row for r in rows if clusters.is_named(r, n, rows)] for n in ("405B", "405B 1F1B", "CP")}
+    assert named == {"405B": ["405B 1F1B", "405B 1F1B CP 2"], "405B 1F1B": ["405B 1F1B"], "CP": ["405B 1F1B CP 2"]}
 
 
 def test_an_error_is_in_percent_of_what_was_measured():

@@ -74,7 +74,9 @@ VERBS = {
         "[--on CARD] [NAME…] [finders]",
         "(the largest batch that memshim fit finds beside runs of every batch around it)",
     ),
-    "clusters": Verb("truth_clusters.py", "[ROW…]", "(published peaks of real clusters beside a rank alone)"),
+    "clusters": Verb(
+        "truth_clusters.py", "[--release RELEASE] [ROW…]", "(published peaks of real clusters beside a rank alone)"
+    ),
     "generate": Verb(
         "truth_generate.py", "[--on CARD] [ROW…]", "(what transformers' generate takes with each kind of cache)"
     ),

@@ -20,6 +20,8 @@ import resource
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,7 +29,7 @@ from truth_finetune import MIB, last_line
 
 HERE = Path(__file__).parent
 PROGRAMS = HERE / "frameworks"
-LIMIT = 900  # seconds, of one program
+LIMIT = 1800  # seconds, of one program
 COUNT = 2  # processes of a launcher
 ALONE, LAUNCHED = "alone", "launched"
 TORCHRUN = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(COUNT)]
@@ -97,16 +99,16 @@ class Ran(NamedTuple):
     report: dict[str, Any]  # memshim run's, as JSON
     printed: str
     seconds: float  # of the processor
+    host: int = 0  # bytes that its largest process had in the host's memory
 
 
-def report_of(options: list[str], device: str, limit: int) -> Ran | None:
+def report_of(options: list[str], device: str, limit: int, variables: Mapping[str, str] | None = None) -> Ran | None:
     """What memshim run says of a program of PROGRAMS; None where it does not end within so many seconds."""
     with tempfile.TemporaryDirectory() as folder:
-        report = Path(folder) / "report.json"
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        report, printed = Path(folder) / "report.json", Path(folder) / "printed"
         paths = [str(HERE / "finetune"), *filter(None, [os.environ.get("PYTHONPATH")])]
-        try:
-            p = subprocess.run(
+        with printed.open("wb") as out:
+            p = subprocess.Popen(
                 [sys.executable, "-m", "memshim", "run", "--on", device, "--json", str(report), *options],
                 env=os.environ
                 | {
@@ -115,22 +117,37 @@ def report_of(options: list[str], device: str, limit: int) -> Ran | None:
                     "TOKENIZERS_PARALLELISM": "false",
                     "PYTHONPATH": os.pathsep.join(paths),
                     "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
-                },
+                }
+                | dict(variables or {}),
                 cwd=folder,
                 stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
+                stdout=out,
                 stderr=subprocess.STDOUT,
-                text=True,
-                errors="replace",
-                timeout=limit,
             )
-        except subprocess.TimeoutExpired:
-            return None
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            used = ended(p, limit)
+        said = printed.read_text(errors="replace")
         if os.environ.get("MEMSPEC_TRUTH_LOG"):
-            print(f"== {' '.join(options)}\n{p.stdout}", file=sys.stderr, flush=True)
+            print(f"== {' '.join(options)}\n{said}", file=sys.stderr, flush=True)
+        if used is None:
+            return None
         found = json.loads(report.read_text()) if report.exists() else {"exit": 1, "processes": []}
-        return Ran(found, p.stdout, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        return Ran(found, said, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024)
+
+
+def ended(process: subprocess.Popen[bytes], limit: int) -> resource.struct_rusage | None:
+    """What a process took, with all that it waited for, once it has ended; None where it took more than so
+    many seconds, and was killed."""
+    until = time.monotonic() + limit
+    while True:
+        found, status, used = os.wait4(process.pid, os.WNOHANG)
+        if found:
+            process.returncode = os.waitstatus_to_exitcode(status)
+            return used
+        if time.monotonic() > until:
+            process.terminate()  # memshim run ends what it started
+            process.wait()
+            return None
+        time.sleep(0.05)
 
 
 def run(row: Row, how: str, device: str, world: int) -> Result:
