@@ -16,7 +16,7 @@ def follow() -> None:
     try:
         torch.ops.aten.scalar_tensor.default(1 << 63, dtype=torch.uint64)
     except RuntimeError:
-        torch.Tensor.item = read_as_signed(torch.Tensor.item)  # type: ignore[method-assign]
+        torch.Tensor.item = read_as_signed(torch.Tensor.item)  # type: ignore[assignment, method-assign]
 
 
 def read_as_signed(item: Callable[[torch.Tensor], Any]) -> Callable[[torch.Tensor], Any]:
