@@ -32,7 +32,7 @@ def never():
             ran(A, B, FREE_A, FREE_B),
             ran(A, FREE_A, B, FREE_B),
             lambda: [ran(A, B, FREE_B, FREE_A)],
-            "equal: 4 events, but for the moments of frees, in which real processes differ from each other too",
+            "equal: 4 events, except the moments of frees, in which real processes differ from each other too",
         ),
         (
             ran(A, B, FREE_A, FREE_B),

@@ -166,7 +166,7 @@ def said(reals, alones, again):
         others = again()
         if others != reals and all(same_but_for_frees(a, b) for a, b in zip(reals, others, strict=True)):
             return (
-                f"equal: {len(reals[0]['events'])} events, but for the moments of frees, in which real processes "
+                f"equal: {len(reals[0]['events'])} events, except the moments of frees, in which real processes "
                 "differ from each other too"
             )
     rank, a, b = next((r, a, b) for r, (a, b) in enumerate(zip(reals, alones, strict=True)) if a != b)
