@@ -69,6 +69,25 @@ func TestBindSymbols(t *testing.T) {
 	}
 }
 
+// A size of several symbols gives one as soon as the others are known, in whatever order the sizes stand.
+func TestBindSymbolsOneAfterTheOther(t *testing.T) {
+	symbols := []Symbol{{Name: "A", Max: 99}, {Name: "B", Max: 99}, {Name: "C", Max: 99}}
+	want := map[string]int64{"A": 2, "B": 3, "C": 5}
+	for _, given := range []struct {
+		sizes []string
+		of    []int64
+	}{
+		{[]string{"A + B", "B + C", "C"}, []int64{5, 8, 5}},
+		{[]string{"C", "B + C", "A + B"}, []int64{5, 8, 5}},
+		{[]string{"A + B", "C", "B + C"}, []int64{5, 5, 8}},
+	} {
+		entry := &Func{Params: []Param{{Name: "p", Meta: &TensorMeta{DType: tensor.Float32, Sizes: sizes(t, given.sizes...)}}}}
+		got, err := (&Program{Entry: entry, Symbols: symbols}).BindSymbols([][]int64{given.of})
+		require.NoError(t, err)
+		assert.Equal(t, want, got, given.sizes)
+	}
+}
+
 func TestTensorMetaBind(t *testing.T) {
 	m := &TensorMeta{DType: tensor.Float16, Sizes: sizes(t, "B", "2*T"), Strides: sizes(t, "2*T", "1"), Offset: expr.Const(4), Device: "cuda"}
 	got, err := m.Bind(map[string]int64{"B": 3, "T": 5})

@@ -49,13 +49,16 @@ type Recording struct {
 	File string // it was read from
 }
 
+// OfModule is how a header says that the run is of a module which its source gives (Built).
+const OfModule = "source"
+
 // Header is everything but the allocator's events: the keys of a measurement record.
 type Header struct {
 	Schema          int                `json:"schema"`
 	Case            string             `json:"case"`
 	Runtime         string             `json:"runtime"`
 	Where           Where              `json:"where"`
-	Built           string             `json:"built"` // from what: artifact, source, …
+	Built           string             `json:"built"` // from what: artifact, OfModule, …
 	Device          Device             `json:"device"`
 	Torch           string             `json:"torch"`
 	CUDA            string             `json:"cuda"`
@@ -78,11 +81,20 @@ type Header struct {
 	NCCL            *NCCL              `json:"nccl,omitempty"`        // of its communicators, not in Context; nil for none
 	HostPinned      *units.Bytes       `json:"host_pinned,omitempty"` // the most page-locked memory; nil where it is unknown
 	OOM             *OutOfMemory       `json:"oom"`
+	Work            *Work              `json:"work,omitempty"` // of a further iteration; nil where it was not counted
 	Notes           []Note             `json:"notes,omitempty"`
 	Compiled        bool               `json:"compiled,omitempty"` // by torch.compile: the first pass compiles and tunes
 	Training        *Training          `json:"training,omitempty"` // nil of an inference, and of a program that trains by itself
 	Made            *Made              `json:"made,omitempty"`     // from what; nil where it does not record
 	Values          *Values            `json:"values,omitempty"`   // runs with other values; nil where no value was read, or no other was tried
+}
+
+// Work is what an iteration costs beside memory, as far as it can be counted.
+type Work struct {
+	Operators    int64       `json:"operators"` // on the device, views left out
+	Copied       units.Bytes `json:"copied"`    // between host and device
+	Collectives  int64       `json:"collectives"`
+	Communicated units.Bytes `json:"communicated"` // the larger side of each collective
 }
 
 // NCCL is what NCCL takes of the device beside the allocator and the context, at the least and at the

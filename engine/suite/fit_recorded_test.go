@@ -9,8 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine/internal/testing/testcase"
+	"github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/suite"
+	"github.com/memspec/memspec/engine/trace"
 	"github.com/memspec/memspec/engine/units"
 )
 
@@ -96,6 +98,39 @@ func TestAStaleRecordingIsUnrecorded(t *testing.T) {
 	_, err := models.Run(context.Background(), cases[0])
 	require.Error(t, err)
 	assert.Equal(t, []string{"train", "zoo.py has changed"}, wanted)
+}
+
+// A recording of a module that ends where memory ran out counts on a device where it does not fit. Where
+// it does, more has to be known, and the recording counts as missing; of a program, what it says is all.
+func TestARecordingThatEndsWhereMemoryRanOutIsUnrecordedWithMoreMemory(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		memory units.Bytes
+		built  string
+		wanted []string
+	}{
+		{"the same memory", 24 * units.MiB, recording.OfModule, nil},
+		{"more memory", 64 * units.MiB, recording.OfModule, []string{suite.CutShort}},
+		{"a callable", 64 * units.MiB, "source, its own iteration", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, cases := testcase.Project(t, testcase.SourceOnly, "run()\n")
+			cases[0].Platform.Device.Memory = c.memory
+			rec := testcase.Trained()
+			rec.Made, rec.Built = testcase.MadeFrom("../zoo.py", "run()\n"), c.built
+			last := len(rec.Passes) - 1
+			rec.OOM = &recording.OutOfMemory{Pass: rec.Passes[last].Name, Text: "Tried to allocate 32.00 MiB"}
+			rec.Events = append(rec.Events, recording.Event{Action: trace.OOM, Key: 1 << 20, Size: 32 * units.MiB})
+			rec.Passes[last].Events = len(rec.Events)
+			testcase.Keep(t, rec, cases[0].Captured())
+			models := suite.New(nil)
+			var wanted []string
+			models.Unrecorded = func(_ *spec.Case, stale string) { wanted = append(wanted, stale) }
+			_, err := models.Run(context.Background(), cases[0])
+			assert.Equal(t, c.wanted, wanted)
+			assert.Equal(t, len(c.wanted) > 0, err != nil, "%v", err)
+		})
+	}
 }
 
 // A recorded case that breaks its budget names the command that runs what could make it pass.

@@ -8,6 +8,7 @@ import (
 	"github.com/memspec/memspec/engine/internal/once"
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/origin"
+	"github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/spec"
 )
 
@@ -20,7 +21,8 @@ type Models struct {
 	Called func(*spec.Case, []engine.LibraryCall)
 
 	// Unrecorded, if not nil, gets each case whose recording is missing, or stale with why it is, from
-	// any goroutine. A stale one then counts as missing.
+	// any goroutine. A stale one then counts as missing, as does one of a module that fits where more
+	// has to be known than the recording has (CutShort).
 	Unrecorded func(c *spec.Case, stale string)
 
 	byPath    once.Map[*engine.Model]
@@ -72,8 +74,23 @@ func (ms *Models) run(ctx context.Context, c spec.Case) (*engine.Run, error) {
 		ms.Unrecorded(&all, why)
 		return nil, &origin.Uncaptured{Case: &c, Path: path, Command: origin.CaptureCommand(&c)}
 	}
+	if ms.Unrecorded != nil && endsEarly(&c, run) {
+		ms.Unrecorded(&c, CutShort)
+		return nil, &origin.Uncaptured{Case: &c, Path: path, Command: origin.CaptureCommand(&c)}
+	}
 	if ms.Called != nil {
 		ms.Called(&run.Case, run.Calls)
 	}
 	return run, nil
+}
+
+// CutShort is why a recording counts as missing that ends where less memory than the case's did.
+const CutShort = "the recording ends where memory ran out"
+
+// endsEarly says whether the recording of a module ends where memory ran out, and a replay of it on
+// the case's device does not: what comes after is not known. A program's run is its device's own.
+func endsEarly(c *spec.Case, run *engine.Run) bool {
+	rec := run.Model.Artifact.Recorded
+	return c.Captured() != "" && run.Report.OOM == nil && rec != nil && rec.Header != nil && rec.Header.OOM != nil &&
+		rec.Header.Built == recording.OfModule
 }

@@ -38,6 +38,7 @@ type missingJSON struct {
 type unrecordedJSON struct {
 	spec.CaseJSON
 	Stale string `json:"stale,omitempty"` // why the recording that is there does not count
+	Whole bool   `json:"whole,omitempty"` // it ends where memory ran out: more of the run is wanted
 }
 
 // AnswersFlag adds --answers.
@@ -77,7 +78,7 @@ func (q *Query) Models() (*suite.Models, error) {
 		ms.Unrecorded = func(c *spec.Case, stale string) {
 			q.mu.Lock()
 			defer q.mu.Unlock()
-			q.unrecorded = append(q.unrecorded, unrecordedJSON{c.JSON(), stale})
+			q.unrecorded = append(q.unrecorded, unrecordedJSON{c.JSON(), stale, stale == suite.CutShort})
 		}
 	}
 	return ms, nil

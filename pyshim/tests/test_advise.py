@@ -1,6 +1,8 @@
 """memshim advise: what it tries, and that its figures are those of the program with the line in it."""
 
 import json
+import subprocess
+import sys
 
 import captured
 import pretended
@@ -143,6 +145,7 @@ def test_each_line_of_advice_is_a_run_with_that_line_written_by_hand(tmp_path, m
         pytest.skip(why)
     of_source, few = remedies.of_source, (*KINDS, "expandable_segments:True")
     monkeypatch.setattr(remedies, "of_source", lambda *of: [r for r in of_source(*of) if r.what in few])
+    monkeypatch.setattr(remedies, "of_many_gpus", lambda *of: [])
     (tmp_path / "net.py").write_text(NET)
     (tmp_path / "hand.py").write_text(BY_HAND)
     hand = "".join(f'  {name}: {{source: "hand.py:{name}"}}\n' for name in ("plain", *KINDS.values()))
@@ -169,7 +172,10 @@ def test_each_line_of_advice_is_a_run_with_that_line_written_by_hand(tmp_path, m
         assert row["kept"] == ("yes" if row["allocated"] <= 50 << 20 else "no")
     assert rows["checkpoint all blocks"]["lines"] == ["checkpoint: [layers.*]"]
     again = {"blocks": 2 * 3, "bytes": 2 * 3 * 256 * 4096 * 4}  # of each block what its last layer reads
-    assert rows["checkpoint all blocks"]["paid"] == again
+    paid = rows["checkpoint all blocks"]["paid"]
+    assert {k: paid[k] for k in again} == again
+    # of each block what its last layer reads: the first layer and its gelu run again
+    assert (paid["operators"], paid["copied"], paid["collectives"]) == (3 * 2, 0, 0)
     assert found["runs"] == 5 and found["failed"] == []
     expandable = rows["expandable_segments:True"]
     assert (expandable["kept"], expandable["saved"]["allocated"]) == ("no", 0)
@@ -178,6 +184,7 @@ def test_each_line_of_advice_is_a_run_with_that_line_written_by_hand(tmp_path, m
 def test_each_line_of_advice_for_a_later_card_is_a_run_with_it_written_by_hand(tmp_path, monkeypatch):
     if why := pretended.missing():
         pytest.skip(why)
+    monkeypatch.setattr(remedies, "of_many_gpus", lambda *of: [])
     (tmp_path / "attending.py").write_text(ATTENDING)
     (tmp_path / "hand.py").write_text(BY_HAND.replace("net.", "attending.").replace(", net", ", attending"))
     spec = SPEC.replace("t4", "a10g").replace("50MiB", "0.1%").replace("net.py", "attending.py")
@@ -197,6 +204,97 @@ def test_each_line_of_advice_for_a_later_card_is_a_run_with_it_written_by_hand(t
     assert {what: figures[what] for what in named} == {what: want[name] for what, name in named.items()}
     assert {m: found["base"][m] for m in ("allocated", "reserved")} == want["plain"]
     assert [f["what"] for f in found["failed"]] == ["flash attention"], "it computes no float32"
+
+
+SHARDED = """
+import sys, torch, torch.distributed as dist, net
+from torch.distributed.fsdp import fully_shard
+torch.cuda.set_device(0)
+dist.init_process_group("nccl")
+torch.manual_seed(0)
+model = net.Net()
+for block in [*model.layers]: fully_shard(block)
+fully_shard(model)
+x = torch.randn(256, 64).cuda()
+optimizer = torch.optim.AdamW(model.parameters())
+for _ in range(3):
+    model(x).mean().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+print("peaks", torch.cuda.max_memory_allocated(), torch.cuda.max_memory_reserved(), flush=True)
+"""
+
+
+ONLY_GPUS = """
+import sys
+from memshim.judge import advise, remedies
+remedies.of_source = lambda *of: []
+sys.exit(advise.main(sys.argv[1:]))
+"""
+
+
+def test_a_model_over_several_gpus_is_a_rank_of_the_program_that_shards_it(tmp_path):
+    if why := pretended.missing():
+        pytest.skip(why)
+    (tmp_path / "net.py").write_text(NET)
+    (tmp_path / "hand.py").write_text(SHARDED)
+    (tmp_path / "advised.py").write_text(ONLY_GPUS)
+    (tmp_path / "memspec.yaml").write_text(SPEC.replace("50MiB", "48MiB"))
+
+    def started(*words):  # not forked from one that was another rank before
+        return subprocess.run([sys.executable, *words], cwd=tmp_path, capture_output=True, text=True)
+
+    ended = started("advised.py", "net", "--json")
+    assert ended.returncode == 0, ended.stderr
+    rows = {row["gpus"]: row for row in json.loads(ended.stdout)["advice"]}
+    peaks = {}
+    for n in rows:
+        ended = started("-m", "memshim", "run", "--on", "t4", "--world-size", str(n), "--rank", "0", "--", "hand.py")
+        (said,) = [line.split()[1:] for line in ended.stdout.splitlines() if line.startswith("peaks ")]
+        peaks[n] = [int(v) for v in said]
+    assert {n: [row["allocated"], row["reserved"]] for n, row in rows.items()} == peaks
+    assert {n: row["kept"] for n, row in rows.items()} == {2: "no", 4: "yes"}, "8 are not tried"
+    weights = 3 * (2 * 64 * 4096 + 4096 + 64) * 4
+    paid = rows[2]["paid"]
+    # each block is gathered for the forward and for the backward, and its gradients are reduced
+    assert (paid["collectives"], paid["communicated"]) == (3 * 3, 3 * weights)
+    (code,) = rows[2]["code"]
+    assert code.splitlines()[:2] == ["for block in [*model.layers]: fully_shard(block)", "fully_shard(model)"]
+    assert all(line in SHARDED for line in code.splitlines()[:2])
+
+
+def test_an_optimizer_of_8_bits_is_of_the_package_that_is_installed(monkeypatch):
+    there = set()
+    monkeypatch.setattr(remedies, "find_spec", lambda name: name if name in there else None)
+    monkeypatch.setattr(advise, "find_spec", remedies.find_spec)
+    case = CASE | {"program": None, "training": STEP | {"arguments": {"lr": 0.1, "foreach": False}}}
+    assert not [n for n in lines(case) if "8bit" in n]
+    assert advise._absent(case) == "AdamW of 8 bits was not tried: pip install bitsandbytes"
+    there.add("torchao")
+    assert "optimizer: {name: torchao.optim.AdamW8bit, lr: 0.1}" in lines(case)
+    assert advise._absent(case) == ""
+    there.add("bitsandbytes")
+    assert "optimizer: {name: bitsandbytes.optim.AdamW8bit, lr: 0.1}" in lines(case)
+    other = case | {"training": STEP | {"optimizer": "Adadelta"}}
+    assert advise._absent(other) == "" and not [n for n in lines(other) if "8bit" in n]
+
+
+def test_what_a_rank_keeps_is_judged_by_its_own_peaks():
+    def kept(budgets, notes=(), oom=None):
+        header = {"phases": [{"allocated": 16, "reserved": 32}], "oom": oom, "notes": list(notes)}
+        case = {"budgets": budgets, "device": {"memory": 64, "context": 0}}
+        found = advise._of_rank((), Contents(header, [], []), case)
+        return found.kept, found.load
+
+    def budget(metric, limit):
+        return {"metric": metric, "limit": limit}
+
+    assert kept([]) == ("yes", 0.5)
+    assert kept([budget("allocated", 16), budget("reserved", 40)]) == ("yes", 1.0)
+    assert kept([budget("allocated", 15)]) == ("no", 16 / 15)
+    assert kept([budget("total", 99)])[0] == "undecided"
+    assert kept([], notes=[{"id": "value-read"}])[0] == "undecided"
+    assert kept([], oom={"phase": "first"})[0] == "no"
 
 
 def trial(load, *of, kept=advise.BROKEN, why=""):

@@ -124,3 +124,52 @@ def test_a_call_that_no_pretend_gpu_stands_in_for_is_named(tmp_path):
         and "CUFFT_NOT_SUPPORTED; no pretend GPU emulates cufftCreate, whose memory only a real one knows (zoo.py:3)"
         in p.stderr
     ), p.stderr
+
+
+def raised(error: BaseException, cause: BaseException | None = None) -> BaseException:
+    try:
+        raise error from cause
+    except type(error) as e:
+        return e
+
+
+OfflineModeIsEnabled = type("OfflineModeIsEnabled", (ConnectionError,), {})  # huggingface_hub's
+
+
+@pytest.mark.parametrize(
+    "error, said",
+    [
+        (ModuleNotFoundError("No module named 'flash_no'", name="flash_no.ops"), "got no package flash_no, want it"),
+        (raised(ImportError("FA"), ModuleNotFoundError("", name="flash_no")), "got no package flash_no, want it"),
+        (ModuleNotFoundError("No module named 'torch.gone'", name="torch.gone"), ""),  # the package is there
+        (raised(RuntimeError("it is"), ValueError("another")), ""),
+        (
+            OSError("Error no file named model.safetensors, or pytorch_model.bin, found in directory models/own."),
+            "got models/own without weights, want them there, or the model of its config alone: from_config(",
+        ),
+        (OSError("[Errno 2] No such file or directory: 'model.safetensors'"), ""),
+        (
+            raised(ConnectionError("Couldn't reach 'imdb' on the Hub (OfflineModeIsEnabled)")),
+            "got no answer of the network (Couldn't reach 'imdb' on the Hub (OfflineModeIsEnabled)), want what the "
+            "program loads on this machine",
+        ),
+        (raised(OSError("not to be had"), OfflineModeIsEnabled("no")), "got no answer of the network (not to be had)"),
+        (OSError("We couldn't connect to 'https://hub' to load the files\nCheck"), "got no answer of the network (We"),
+        (ConnectionError("reset by peer"), ""),
+    ],
+    ids=[
+        "a package",
+        "a package that another wants",
+        "a module of a package that is there",
+        "another error",
+        "a folder without weights",
+        "a file that is not there",
+        "a data set",
+        "what the Hub's client says",
+        "a model",
+        "a connection that broke",
+    ],
+)
+def test_what_is_not_on_this_machine_is_named(error, said):
+    found = failure.missing(error)
+    assert found.startswith(said) if said else not found, found

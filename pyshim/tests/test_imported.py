@@ -9,7 +9,7 @@ import pretended
 import pytest
 
 from memshim.allocator import recording
-from memshim.case import process
+from memshim.case import imported, process
 
 pytest.importorskip("torch")
 pytestmark = pytest.mark.skipif(bool(pretended.missing()), reason=pretended.missing() or "")
@@ -106,6 +106,77 @@ def test_a_source_of_several_cases_is_imported_for_the_first(recorded):
     assert cases.imports() == 2
     cases.write("")
     assert cases.case(8).read_bytes() == of_its_own_process
+
+
+MAKING = """
+import random
+drawn = random.random()
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.made = torch.nn.Linear(64, 512), torch.nn.Linear(512, 8)
+        self.layers = torch.nn.ModuleList(self.made)
+        {line}
+        with open({log!r}, "a") as f:
+            f.write("made\\n")
+    def forward(self, x):
+        x = self.layers[0](x)
+        for _ in range(int(torch.randint(1, 9, ()))):  # as many as the numbers say that come after the making
+            x = x + 1
+        return self.layers[1](x.clone())
+"""
+
+
+def making(recorded, line="pass"):
+    cases = recorded()
+    (cases.folder / "model.py").write_text(
+        (cases.folder / "model.py").read_text() + MAKING.format(line=line, log=str(cases.log))
+    )
+    return cases
+
+
+def test_a_model_is_made_once_and_its_recordings_are_those_of_cases_that_make_it(recorded):
+    cases = making(recorded)
+    net = {"source": "model.py:Net"}
+    of_its_own_process = cases.case(8, **net).read_bytes()
+    for batch in (16, 24):
+        cases.case(batch, **net)
+    assert cases.log.read_text().split().count("made") == 2
+    assert cases.case(8, **net).read_bytes() == of_its_own_process
+    assert cases.log.read_text().split().count("made") == 2
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "self.cuda()",  # CUDA does not outlive a fork
+        "import threading, time; threading.Thread(target=time.sleep, args=(30,), daemon=True).start()",
+        "from torch.autograd import backward; import sys, types; sys.modules['of_net'] = types.ModuleType('of_net')"
+        "; sys.modules['of_net'].held = backward",
+        "if __import__('os').getpid() != __import__('os').getpgrp(): raise SystemExit(1)",  # no case's own process
+    ],
+)
+def test_a_model_that_a_fork_would_not_repeat_is_made_by_each_case(recorded, line):
+    cases = making(recorded, line)
+    net = {"source": "model.py:Net"}
+    first = cases.case(8, **net).read_bytes()
+    for batch in (16, 24):
+        cases.case(batch, **net)
+    assert cases.case(8, **net).read_bytes() == first
+    assert cases.log.read_text().split().count("made") >= 4
+    assert cases.imports() == 2 + cases.log.read_text().split().count("made")
+
+
+def test_of_large_models_one_process_waits(monkeypatch):
+    sources = imported.Sources(-1, lambda job: 0)
+    ended = []
+    for key, holds in (("a", 5), ("b", imported.LARGE + 1), ("c", 0)):
+        there = sources._waiting[key] = imported.Waiting(0, None, None)
+        there.holds = holds
+        monkeypatch.setattr(there, "end", lambda key=key: ended.append(key), raising=False)
+    sources._end_others()
+    assert ended == ["b"] and list(sources._waiting) == ["a", "c"]
 
 
 def test_a_module_that_the_import_made_is_still_found(recorded):

@@ -9,6 +9,7 @@ import pretended
 import pytest
 
 import memshim
+from memshim.case import process
 from memshim.case.errors import ModelError
 from memshim.judge import search
 
@@ -35,7 +36,8 @@ class Recording:
     def __init__(self):
         self.asked = []
 
-    def capture(self, case, output, at, timeout):
+    def capture(self, case, output, at, timeout, whole):
+        self.wholes = [*getattr(self, "wholes", []), whole]
         self.asked.append((case["recording"], at, case["command"], case["alloc_conf"]))
 
     def close(self):
@@ -66,6 +68,15 @@ def test_a_recording_that_is_wanted_again_ends_the_search(monkeypatch):
     with pytest.raises(search.Unusable, match=said):
         of.record([case("a") | {"stale": "net.py has changed"}])
     assert len(made.asked) == 1
+
+
+def test_a_run_that_ended_for_want_of_memory_is_made_whole_where_more_is_wanted_and_no_third_time(monkeypatch):
+    of, made = recorder(monkeypatch)
+    of.record([case("a")])
+    of.record([case("a") | {"whole": True, "stale": "the recording ends where memory ran out"}])
+    assert made.wholes == [False, True]
+    with pytest.raises(search.Unusable, match="net, B=4: got a recording that does not count"):
+        of.record([case("a") | {"whole": True, "stale": "the recording ends where memory ran out"}])
 
 
 def test_a_search_without_end_is_refused(monkeypatch):
@@ -124,9 +135,9 @@ def test_several_cases_are_recorded_at_a_time(monkeypatch):
     both = threading.Barrier(2, timeout=10)
 
     class Waiting(Recording):
-        def capture(self, case, *rest):
+        def capture(self, case, *rest, **more):
             both.wait()  # until another case is recorded, too
-            super().capture(case, *rest)
+            super().capture(case, *rest, **more)
 
     made = [Waiting(), Waiting()]
     left = iter(made)
@@ -140,7 +151,7 @@ def test_a_run_that_fails_is_named_and_the_others_end(monkeypatch, jobs):
     class Failing(Recording):
         closed = False
 
-        def capture(self, case, *rest):
+        def capture(self, case, *rest, **more):
             raise ModelError("rank 0 ended with 1: got 4 heads")
 
         def close(self):
@@ -263,6 +274,43 @@ def test_the_largest_size_of_a_source_is_that_of_its_runs(tmp_path, monkeypatch,
     (tmp_path / "net.py").write_text(NET.replace("4096", "8192"))
     capfd.readouterr()
     assert search.fit(asked) == 1  # the weights alone take 32 MiB: recorded again
+
+
+LARGE_NET = """
+import torch
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.zeros(64, 1024))
+        with open("made.log", "a") as f:
+            f.write("made ")
+    def forward(self, x):
+        return x.unsqueeze(1) * self.weight
+"""
+
+
+def test_a_value_that_does_not_fit_is_run_once_and_again_for_a_card_with_more_memory(tmp_path, monkeypatch, capfd):
+    if why := pretended.missing():
+        pytest.skip(why)
+    runs = []
+    run = process.Server.run
+    monkeypatch.setattr(process.Server, "run", lambda *given: runs.append(given[2]["dims"]["B"]) or run(*given))
+    (tmp_path / "net.py").write_text(LARGE_NET)
+    spec = SPEC.replace("net.py:net", "net.py:Net").replace("{allocated: 30MiB}", "{}").replace("t4", "a100-sxm-40gb")
+    (tmp_path / "memspec.yaml").write_text(spec)
+    monkeypatch.chdir(tmp_path)
+    step = 1 << 14  # of B: the result takes 4 GiB, the input 64 MiB
+    words = ["net[B=1]", "--dim", "B", "--multiple-of", str(step), "--most", str(30 * step), "--format", "json"]
+    assert search.fit(words) == 0, capfd.readouterr()
+    (found,) = json.loads(capfd.readouterr().out)["dims"]
+    assert (found["largest"], found["next"]["value"]) == (9 * step, 10 * step)
+    assert found["next"]["why"] == "the device's memory ends"
+    assert sorted(runs) == sorted(set(runs)) and len(runs) == found["tried"]
+    assert (tmp_path / "made.log").read_text() == "made ", "the model is made once for all of them"
+    runs.clear()
+    assert search.fit([*words, "--devices", "a100-sxm-40gb,a100-sxm-80gb"]) == 0
+    assert [d["largest"] for d in json.loads(capfd.readouterr().out)["devices"]] == [9 * step, 19 * step]
+    assert 16 * step in runs, "its recording ended where 40 GiB did"
 
 
 def test_what_memspec_says_of_a_case_that_is_not_there_is_the_error(tmp_path, monkeypatch):

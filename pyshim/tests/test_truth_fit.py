@@ -51,7 +51,7 @@ def test_a_program_is_a_case_with_its_step():
     ],
 )
 def test_the_batches_around_an_answer_and_eight_below_are_run(answer, near, wanted):
-    assert fit.values(answer, near) == wanted
+    assert fit.to_run(answer, near) == wanted
 
 
 @pytest.mark.parametrize(

@@ -324,8 +324,54 @@ def ranks() -> list[tuple[str, str]]:
     ] + [("10,000 collectives of a rank", f"{rank['collectives']:.2f} s of the processor")]
 
 
+# A decoder of Llama's kind with a billion parameters, its training step in bfloat16, and a ResNet-50's.
+FIT_SPEC = """
+version: 1
+defaults: {device: %s, mode: training, dims: {B: 1}, budget: {}}
+models:
+  resnet50: {source: "zoo.py:resnet50", optimizer: SGD, loss: mean, inputs: {x: "float32[B,3,224,224]"}}
+  small: {source: "zoo.py:small", optimizer: SGD, loss: mean, inputs: ["float32[B,64]"]}
+  decoder:
+    source: zoo.py:decoder
+    optimizer: AdamW
+    loss: mean
+    autocast: bfloat16
+    inputs: {ids: "int64[B,1024]"}
+"""
+FIT_ZOO = """
+import sys, torch
+sys.path.insert(0, %r)
+def resnet50():
+    import torchvision
+    return torchvision.models.resnet50()
+def small(): return torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.ReLU(), torch.nn.Linear(64, 8))
+def decoder():
+    import large
+    return large.Decoder(2048, 8192, 16, 32, 8, 32000)
+"""
+
+
+def fit() -> list[tuple[str, str]]:
+    """The largest batch of a training step, imports included; and what a case costs beyond its run."""
+    out = []
+    for name, card, most in (("resnet50", "t4", 4096), ("decoder", "a100-sxm-80gb", 4096), ("small", "t4", 64)):
+        with tempfile.TemporaryDirectory(prefix="memshim-bench-") as folder:
+            Path(folder, "zoo.py").write_text(FIT_ZOO % str(Path(__file__).parents[1] / "tests" / "pretend" / "scenes"))
+            Path(folder, "memspec.yaml").write_text(FIT_SPEC % card)
+            words = ["fit", name, "--dim", "B", "--most", str(most), "--format", "json"]
+            cost, said = spent([sys.executable, "-m", "memshim", *words], cwd=folder)
+            found = json.loads(said)["dims"][0]
+        out.append(
+            (
+                f"the largest batch of {name} on {card}",
+                f"{found['largest']}, {found['tried']} sizes: {cost:.1f} s of the processor",
+            )
+        )
+    return out
+
+
 BIG = {"name": "big", "memory": "186GiB", "compute_capability": 10.0, "sms": 148}
-BENCHMARKS = {f.__name__: f for f in (imports, step, values, cases, capture, large, ranks)}
+BENCHMARKS = {f.__name__: f for f in (imports, step, values, cases, capture, fit, large, ranks)}
 
 
 def main(arguments: list[str]) -> int:

@@ -37,3 +37,25 @@ func TestRefusedViews(t *testing.T) {
 		assert.ErrorContains(t, err, tt.want, "%s %v", tt.op, tt.args)
 	}
 }
+
+// TestRefusedJoins: what does not go together is refused, with both.
+func TestRefusedJoins(t *testing.T) {
+	h := aten.NewHost(t, builtin.Table())
+	f := func(sizes ...int64) any { return h.Of(tensor.Float32, sizes...) }
+	list := func(ts ...any) *ops.List { return ops.NewList(schema.Tensor, ts...) }
+	for _, tt := range []struct {
+		ts   *ops.List
+		dim  int64
+		want string
+	}{
+		{list(), 0, "got no tensors, want one or more"},
+		{list(f(2, 3), f()), 0, "got a 0-dim tensor, want at least one dimension"},
+		{list(f(2, 3), f(2, 3)), 2, "got dim 2, want one in [-2, 1]"},
+		{list(f(2, 3), f(2, 3, 1)), 0, "got 2 and 3 dimensions, want as many"},
+		{list(f(2, 3), f(2, 4)), 0, "got sizes [2 3] and [2 4], want them equal except in dimension 0"},
+		{list(f(2, 3), h.Bench.Tensor(aten.Dense(tensor.Float32, 2, 3), nil)), 0, "got tensors on cuda and cpu, want one device"},
+	} {
+		_, _, err := h.Bench.Run("aten::cat", []any{tt.ts, tt.dim}, nil)
+		assert.EqualError(t, err, "aten::cat: "+tt.want)
+	}
+}

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 
+import pretended
 import pytest
 
 from memshim import pretend
@@ -264,3 +265,26 @@ except memshim.pretend.TooLate as e:
 def test_too_late(before, text):
     p = in_process(f"{before}\nimport memshim\nmemshim.pretend('t4')")
     assert p.returncode == 1 and f"TooLate: {text}" in p.stderr
+
+
+def test_pinned_host_memory_is_what_pytorch_pinned():
+    """By the counters of PyTorch's own host allocator, which rounds blocks up and keeps them."""
+    p = pretended.run("""
+import torch
+from memshim.pretend.library import Library
+if not hasattr(torch.cuda, "host_memory_stats"):
+    print("ok")
+    raise SystemExit
+m = torch.nn.Linear(1000, 1000, device="cuda")
+for rows in (700, 3000):
+    with torch.autograd.graph.save_on_cpu(pin_memory=True):
+        loss = m(torch.randn(rows, 1000, device="cuda")).square().sum()
+    loss.backward()
+data = torch.utils.data.TensorDataset(torch.randn(8, 1000))
+for (x,) in torch.utils.data.DataLoader(data, batch_size=4, pin_memory=True):
+    x.cuda(non_blocking=True)
+pinned = torch.cuda.host_memory_stats()["allocated_bytes.peak"]
+assert pinned > 2 * 3000 * 1000 * 4 and Library().pinned() == pinned, (Library().pinned(), pinned)
+print("ok")
+""")
+    assert (p.returncode, p.stdout) == (0, "ok\n"), p.stderr

@@ -30,20 +30,24 @@ def serve(run: Callable[[Row], dict[str, Any]]) -> int:
     return 0
 
 
-def environment(gpu: str, without: Iterable[str]) -> dict[str, str]:
+def environment(gpu: str, without: Iterable[str], values: bool = True) -> dict[str, str]:
     """The variables of a process on the GPU, as they are where those of without are not set: what
-    they name is loaded into the process by other variables."""
+    they name is loaded into the process by other variables. values: whether values are followed."""
     from memshim import pretend
 
     kept = {n: os.environ.pop(n) for n in without if n in os.environ}
     try:
-        return os.environ | pretend.environment(gpu)
+        return os.environ | pretend.environment(gpu, values=values)
     finally:
         os.environ.update(kept)
 
 
 def results(
-    file: str, rows: Iterable[Row], without: Iterable[str] = (), arguments: Iterable[str] = ()
+    file: str,
+    rows: Iterable[Row],
+    without: Iterable[str] = (),
+    arguments: Iterable[str] = (),
+    values: bool = True,
 ) -> Iterator[tuple[Row, dict[str, Any]]]:
     """Each row with its result; file --serve, with these arguments, serves them. A row's gpu is a
     device of memspec."""
@@ -51,7 +55,7 @@ def results(
     for gpu in dict.fromkeys(r["gpu"] for r in rows):
         p = subprocess.Popen(
             [sys.executable, file, "--serve", *arguments],
-            env=environment(gpu, without),
+            env=environment(gpu, without, values),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -104,6 +104,7 @@ PROGRAM_ARGUMENTS = {
         '{"do_eval": true, "bf16_full_eval": true}',
         '{"do_eval": true, "eval_accumulation_steps": 1}',
         '{"auto_find_batch_size": true}',
+        '{"train_sampling_strategy": "group_by_length"}',
         '{"gradient_accumulation_steps": 2}',
         '{"use_liger_kernel": true}',
         '{"torch_empty_cache_steps": 1}',

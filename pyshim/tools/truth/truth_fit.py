@@ -98,7 +98,7 @@ def spec(names: list[str], card: str) -> dict[str, Any]:
     return {"version": 1, "models": models}
 
 
-def values(answer: int, near: int) -> list[int]:
+def to_run(answer: int, near: int) -> list[int]:
     """The batches to run: all within near of the answer, and eight spread below it."""
     close = range(max(1, answer - near), answer + near + 1)
     spread = (answer * i // (SPREAD + 1) for i in range(1, SPREAD + 1))
@@ -206,9 +206,11 @@ def judge(names: list[str], cards: list[str], near: int) -> int:
         for card in cards:
             a = answers[card]
             answer = int(a["largest"])
-            rows = [{"gpu": card, "program": name, "value": str(v)} for v in values(answer, near)]
+            rows = [{"gpu": card, "program": name, "value": str(v)} for v in to_run(answer, near)]
             fits, errors = {}, []
-            for row, got in forked_rows.results(__file__, rows, arguments=[name]):
+            p = TABLE[name]  # GradScaler reads values, and models of text may; no other loop does
+            values = p.autocast == "float16" or p.inputs is TOKENS
+            for row, got in forked_rows.results(__file__, rows, arguments=[name], values=values):
                 if "fits" in got:
                     fits[int(row["value"])] = got["fits"]
                 else:

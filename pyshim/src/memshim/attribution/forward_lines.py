@@ -13,6 +13,8 @@ import threading
 from collections.abc import Callable
 from types import CodeType, FrameType
 
+from memshim.pretend.library import stack_finder
+
 _lock = threading.Lock()
 _open = 0
 _program: Program
@@ -28,8 +30,14 @@ running: Callable[[], str] | None = None  # states it, where somebody wants to k
 def stack() -> list[str]:
     """file:line:function of the caller's frames, innermost first, a line each: one text, for
     PyTorch copies it for each allocation of the node's."""
-    frame: FrameType | None = sys._getframe(1)
-    out = [f"{MODULE}:0:{running()}\n"] if running else []
+    text = _find()
+    return [f"{MODULE}:0:{running()}\n{text}"] if running else [text]
+
+
+def _text() -> str:
+    """Of the caller's caller."""
+    frame: FrameType | None = sys._getframe(2)
+    out = []
     places = _places
     while frame is not None:
         code = frame.f_code
@@ -42,7 +50,10 @@ def stack() -> list[str]:
             known = places[place] = f"{code.co_filename}:{frame.f_lineno}:{code.co_name}\n", code
         out.append(known[0])
         frame = frame.f_back
-    return ["".join(out)]
+    return "".join(out)
+
+
+_find: Callable[[], str] = stack_finder(_text) or _text
 
 
 class Program:

@@ -56,10 +56,23 @@ def load_source(source: str, folder: str = ".") -> Any:
     return value
 
 
+_kept: dict[tuple[str, str], tuple[Any, Any]] = {}  # models that are made, and the random numbers after
+
+
+def keep(source: str, folder: str, model: Any) -> None:
+    """Have load give this model, which the source has just given, the next time."""
+    import torch
+
+    _kept[source, folder] = model, torch.get_rng_state()
+
+
 def load(source: str, folder: str = ".") -> Any:
     """As load_source, whatever it gives."""
     import torch
 
+    if there := _kept.pop((source, folder), None):
+        torch.set_rng_state(there[1])
+        return there[0]
     value = named(source, folder)
     return value() if not isinstance(value, torch.nn.Module) and callable(value) else value
 

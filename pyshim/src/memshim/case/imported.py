@@ -1,10 +1,14 @@
 """Processes that have imported the source of a case, from which its other cases are forked: many cases
-of one model cost one import.
+of one model cost one import, and its model is made once.
 
 Such a process is at the point where a case's own process is after the import, in the same
 environment. It is used only where that is so: the import began no thread and no CUDA, drew no random
 number, and bound none of the functions that memshim replaces before an import. Where a file that was
 read has changed since, the source is imported again.
+
+A model is made from the same seed as in a case's own process, and the random numbers go on after it
+as they do there. It is kept where it is a module on the host whose making began no thread and no
+CUDA. Otherwise each case makes its own.
 """
 
 from __future__ import annotations
@@ -17,15 +21,18 @@ import select
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable
 from typing import IO, Any
 
 from memshim.attribution.operators import overloads
 from memshim.case import build, settings
 from memshim.origin import provenance
-from memshim.origin.reads import Reads, look_up_distributions
+from memshim.origin.reads import Reads, current, look_up_distributions
 
 MOST = 4  # processes that wait at a time
+ENDS = 20  # times that a process is looked at, a hundredth of a second apart, until it is killed
+LARGE = 1 << 30  # bytes of a model: one process that holds such a one waits at a time
 FAILED = -1  # the number of a source that cannot be shared
 
 
@@ -70,9 +77,7 @@ class Sources:
                 there.end()
 
     def _begin(self, job: dict[str, Any]) -> Waiting | None:
-        there = [k for k, w in self._waiting.items() if w]
-        if len(there) == MOST and (oldest := self._waiting.pop(there[0])):
-            oldest.end()
+        self._end_others()
         to_read, to = os.pipe()
         read, to_answer = os.pipe()
         pid = os.fork()
@@ -88,12 +93,21 @@ class Sources:
         begun.end()
         return None
 
+    def _end_others(self) -> None:
+        """End processes that would be too many, or hold too much, beside a further one."""
+        there = {k: w for k, w in self._waiting.items() if w}
+        for i, (key, waiting) in enumerate(there.items()):
+            if i <= len(there) - MOST or waiting.holds > LARGE:
+                del self._waiting[key]
+                waiting.end()
+
 
 class Waiting:
     """A process that has a source, and its two pipes."""
 
     def __init__(self, pid: int, to: IO[str], answers: IO[str]):
         self._pid, self._to, self._answers = pid, to, answers
+        self.holds = 0  # bytes of the model that it has made
 
     @property
     def descriptors(self) -> tuple[int, int]:
@@ -108,7 +122,9 @@ class Waiting:
                 self.end()
                 sys.exit(1)
         line = self._answers.readline()
-        status: int | None = json.loads(line)["status"] if line else None
+        answer: dict[str, Any] = json.loads(line) if line else {"status": None}
+        self.holds = answer.get("holds", self.holds)
+        status: int | None = answer["status"]
         return status
 
     def run(self, job: dict[str, Any]) -> int | None:
@@ -117,12 +133,16 @@ class Waiting:
         return self.answer()
 
     def end(self) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self._pid, signal.SIGKILL)
-        os.waitpid(self._pid, 0)
+        """End it. One that waits for a job ends by itself, with the process that serves in its place."""
         for stream in (self._to, self._answers):
             with contextlib.suppress(BrokenPipeError):
                 stream.close()
+        for _ in range(ENDS):
+            if os.waitpid(self._pid, os.WNOHANG)[0]:
+                return
+            time.sleep(0.01)
+        os.kill(self._pid, signal.SIGKILL)
+        os.waitpid(self._pid, 0)
 
 
 def _shares(job: dict[str, Any]) -> bool:
@@ -155,13 +175,48 @@ def _wait_for_jobs(job: dict[str, Any], jobs: Iterable[str], answers: IO[str], f
             for fd in (0, 1, 2):
                 os.dup2(nothing.fileno(), fd)
         read = imported(job)
-        print(json.dumps({"status": FAILED if read is None else 0}), file=answers, flush=True)
-        for line in jobs:
-            status = None if read is None or _changed(read) else forked(json.loads(line), enters=False)
-            print(json.dumps({"status": status}), file=answers, flush=True)
+        if read is None or not _in_its_place(lambda: made(job), jobs, answers, forked):
+            _serve(read, 0, jobs, answers, forked)
         code = 0
     finally:
         os._exit(code)
+
+
+def _serve(read: Files | None, holds: int, jobs: Iterable[str], answers: IO[str], forked: Callable[..., int]) -> None:
+    """Answer that the source is there, and then each job with the status of a process forked for it."""
+    print(json.dumps({"status": FAILED if read is None else 0, "holds": holds}), file=answers, flush=True)
+    for line in jobs:
+        status = None if read is None or _changed(read) else forked(json.loads(line), enters=False)
+        print(json.dumps({"status": status}), file=answers, flush=True)
+
+
+def _in_its_place(
+    make: Callable[[], tuple[Files, int] | None],
+    jobs: Iterable[str],
+    answers: IO[str],
+    forked: Callable[..., int],
+) -> bool:
+    """Serve from another process that makes the model first; whether it could. This one stays as it
+    was before, and waits."""
+    parent, (to_read, to) = os.getppid(), os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            if found := make():
+                os.write(to, b"1")
+                os.close(to)
+                _serve(*found, jobs, answers, forked)
+        finally:
+            os._exit(0)
+    os.close(to)
+    could = os.read(to_read, 1) != b""
+    os.close(to_read)
+    while os.waitpid(pid, os.WNOHANG)[0] == 0:
+        if os.getppid() != parent:  # whoever asked has ended: so does this process, and with it that one
+            os.kill(pid, signal.SIGKILL)
+            os._exit(1)
+        time.sleep(0.02)
+    return could
 
 
 Files = dict[str, tuple[int, int] | None]  # time and size of each, None of one that is not there
@@ -184,7 +239,7 @@ def imported(job: dict[str, Any]) -> Files | None:
     if (
         torch.cuda.is_initialized()
         or threading.active_count() > 1
-        or len(os.listdir("/proc/self/task")) > 1
+        or not _alone()
         or not torch.equal(random, torch.get_rng_state())
         or _bound(modules)
     ):
@@ -197,6 +252,48 @@ def imported(job: dict[str, Any]) -> Files | None:
     if not any(issubclass(type(o), kinds) for o in gc.get_objects()):  # a case finds those among what it can reach
         gc.freeze()  # as in the process that this one is forked from
     return _files(case, read)
+
+
+def made(job: dict[str, Any]) -> tuple[Files, int] | None:
+    """Make the model of a job whose source is imported, for the processes that are forked from here:
+    the files that were read, and the model's bytes. None where they would not be as one that makes it
+    itself."""
+    import torch
+
+    from memshim.case.request import limit
+    from memshim.gpu.storages import nbytes
+
+    case, modules, threads = job["case"], set(sys.modules), torch.get_num_threads()
+    torch.set_num_threads(1)  # the threads of a pool would not outlive a fork
+    torch.manual_seed(0)
+    try:
+        with limit(job["timeout"]):
+            model = build.load(case["source"], case["dir"])
+    except BaseException:  # each case says it itself
+        return None
+    torch.set_num_threads(threads)
+    read = current()
+    if (
+        read is None
+        or not isinstance(model, torch.nn.Module)
+        or any(t.device.type != "cpu" for t in (*model.parameters(), *model.buffers()))
+        or torch.cuda.is_initialized()
+        or threading.active_count() > 1
+        or not _alone()
+        or _bound(modules)
+    ):
+        return None
+    build.keep(case["source"], case["dir"], model)
+    return _files(case, read), nbytes(build.in_order(model))
+
+
+def _alone() -> bool:
+    """Whether this process has one thread. That of limit is not gone at once."""
+    for _ in range(ENDS):
+        if len(os.listdir("/proc/self/task")) == 1:
+            return True
+        time.sleep(0.01)
+    return False
 
 
 def _bound(before: set[str]) -> bool:

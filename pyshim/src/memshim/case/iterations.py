@@ -15,7 +15,7 @@ from memshim.allocator.recorder import CUDARegion
 from memshim.attribution.forward_lines import Lines
 from memshim.attribution.owners import optimizers
 from memshim.attribution.sites import Attribution, Owner, Reading
-from memshim.case import inputs, record, settings
+from memshim.case import inputs, record, settings, work
 from memshim.case.build import BuildError
 from memshim.case.compiled_iterations import MOST_MORE, Compiling, merge
 from memshim.case.passes import pretend_context
@@ -79,7 +79,10 @@ def run(case: dict[str, Any], beside: str = "", read: Reads | None = None) -> Re
             iterations.compiling.close()
             region.close()
             marks.off()
-    return iterations.recorded(Reading(region, marks, start, owners), beside, read)
+    recorded = iterations.recorded(Reading(region, marks, start, owners), beside, read)
+    if case.get("counts") and iterations.oom is None and iterations.work is not None:
+        recorded.header["work"] = work.count(iterations.work.iterate)
+    return recorded
 
 
 class Iterations:

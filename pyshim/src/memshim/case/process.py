@@ -4,6 +4,7 @@ already."""
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import queue
@@ -152,45 +153,55 @@ class Runner:
         at: str = "pretend",
         timeout: float = TIMEOUT,
         extra: dict[str, str] | None = None,
+        whole: bool = True,
     ) -> int:
         """Write the recording of one case; its size. extra: of another pretend GPU than the case's.
-        A module that does not fit its card is recorded on one with room, so that another size of
-        memory can be judged. Errors: MeasureError."""
+        whole: a module that does not fit its card is recorded on one with room, so that another size
+        of memory can be judged; else the recording ends where the card's memory does. Errors:
+        MeasureError."""
         if case.get("program"):
             return program_case.capture(case, path, timeout)
         job = {"where": at, "timeout": timeout, "stacks": "all", "recording": os.path.abspath(path)}
         with tempfile.TemporaryDirectory(prefix="memshim-") as folder:
             begin = time.monotonic()
-            data, reads = self._recorded(folder, case, job, at, extra, compare_values.BALANCED)
+            recorded = functools.partial(self._recorded, folder, case, job, at, extra, whole)
+            data, reads = recorded(compare_values.BALANCED)
             if at == "pretend" and reads.decisive:
                 job["timeout"] = min(timeout, PATIENCE + MANY_TIMES * (time.monotonic() - begin))
                 data = compare_values.merge(
                     data,
                     reads,
-                    [self._repeated(folder, case, job, at, extra, values) for values in compare_values.OTHERS],
+                    [self._repeated(folder, recorded, values) for values in compare_values.OTHERS],
                 )
         recording.write(data, path)
         return len(data)
 
     def _recorded(
-        self, folder: str, case: dict[str, Any], job: dict[str, Any], at: str, extra: dict[str, str] | None, values: str
+        self,
+        folder: str,
+        case: dict[str, Any],
+        job: dict[str, Any],
+        at: str,
+        extra: dict[str, str] | None,
+        whole: bool,
+        values: str,
     ) -> tuple[bytes, compare_values.Reads]:
         """A recording with these values, and what it read."""
         out, chosen = os.path.join(folder, "out"), {VALUES: values} if at == "pretend" else {}
         self.run(folder, case, job, (self._pretended(case, at) if extra is None else extra) | chosen)
-        if extra is None and recording.header(out)["oom"] and recording.header(out)["built"] != OWN_ITERATION:
+        if whole and extra is None and recording.header(out)["oom"] and recording.header(out)["built"] != OWN_ITERATION:
             self.run(folder, case, job, self._pretended(case, at, ROOM) | chosen)
         return Path(out).read_bytes(), compare_values.read_reads(out)
 
     def _repeated(
-        self, folder: str, case: dict[str, Any], job: dict[str, Any], at: str, extra: dict[str, str] | None, values: str
+        self, folder: str, recorded: Callable[[str], tuple[bytes, compare_values.Reads]], values: str
     ) -> compare_values.Run:
         """The same run with other values, whatever it comes to."""
         for name in ("out", "out" + compare_values.READS):
             with contextlib.suppress(FileNotFoundError):
                 os.remove(os.path.join(folder, name))
         try:
-            data, reads = self._recorded(folder, case, job, at, extra, values)
+            data, reads = recorded(values)
             return compare_values.Run(values, compare_values.Parts(data), reads)
         except ModelError as e:
             return compare_values.Run(values, failed=compare_values.short(e))

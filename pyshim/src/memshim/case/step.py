@@ -68,6 +68,8 @@ def prepare(
         model.train(training)
     if case["dtype"]:
         model = model.to(dtype=getattr(torch, case["dtype"]))
+    if case.get("sharded"):
+        shard(case["sharded"], model)
     model = model.to(device)
     args, kwargs = move(args), move(kwargs)
     if training:
@@ -272,7 +274,8 @@ def _optimizer(step: dict[str, Any], model: Any, folder: str) -> Any:
 
 
 def make_optimizer(name: str, arguments: dict[str, Any], parameters: list[Any], folder: str) -> Any:
-    """A class of torch.optim, or FILE.py:NAME that is called with the parameters; none for none."""
+    """A class of torch.optim, or one of another package by its dotted name, or FILE.py:NAME that is
+    called with the parameters; none for none."""
     import torch
 
     if name == "none":
@@ -282,10 +285,14 @@ def make_optimizer(name: str, arguments: dict[str, Any], parameters: list[Any], 
         for n, c in vars(torch.optim).items()
         if isinstance(c, type) and issubclass(c, torch.optim.Optimizer) and n != "Optimizer"
     }
+    if "." in name and ":" not in name:
+        name = ":".join(name.rpartition(".")[::2])
     kind = _callable(name, folder) if ":" in name else kinds.get(name)
     if kind is None:
         got = f"optimizer {name!r}" if name else "no optimizer"
-        raise BuildError(f"got {got}, want one of torch.optim ({', '.join(sorted(kinds))}), FILE.py:NAME, or none")
+        raise BuildError(
+            f"got {got}, want one of torch.optim ({', '.join(sorted(kinds))}), package.NAME, FILE.py:NAME, or none"
+        )
     try:
         return kind(parameters, **arguments)
     except (TypeError, ValueError) as e:
@@ -300,15 +307,33 @@ def checkpoint(checkpointed: dict[str, Any] | None, model: Any) -> None:
     if checkpointed is None:
         return
     for pattern in checkpointed["modules"]:
-        found = [
-            m
-            for n, m in model.named_modules()
-            if n and fnmatch.fnmatchcase(n, pattern) and n.count(".") == pattern.count(".")
-        ]
+        found = _matching(model, pattern)
         if not found:
             raise BuildError(f"got checkpoint {pattern!r}, and no module of the model has such a name")
         for m in found:
             m.forward = functools.partial(checkpointing.checkpoint, m.forward, use_reentrant=checkpointed["reentrant"])
+
+
+def _matching(model: Any, pattern: str) -> list[Any]:
+    """The modules whose names a pattern has: layers.* are the children of layers."""
+    return [
+        m
+        for n, m in model.named_modules()
+        if n and fnmatch.fnmatchcase(n, pattern) and n.count(".") == pattern.count(".")
+    ]
+
+
+def shard(modules: list[str], model: Any) -> None:
+    """FSDP2 of modules by name, and of the model, in a process that is one rank of many."""
+    import torch
+    from torch.distributed.fsdp import fully_shard
+
+    torch.cuda.set_device(0)
+    torch.distributed.init_process_group("nccl")
+    for pattern in modules:
+        for m in _matching(model, pattern):
+            fully_shard(m)
+    fully_shard(model)
 
 
 def parse_optimizer(text: str) -> tuple[str, dict[str, Any]]:

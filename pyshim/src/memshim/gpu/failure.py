@@ -3,8 +3,10 @@ device has no memory left."""
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
+import sys
 import traceback
 
 from memshim.frames import inside, shorten
@@ -108,12 +110,60 @@ def of_another_pytorch(e: BaseException) -> str:
     return ""
 
 
+def without_package(e: BaseException) -> str:
+    """What is said where the cause is an import of a package that is not installed; empty where it is
+    not. What was imported for want of another is not the cause."""
+    at: BaseException | None = e
+    while at is not None:
+        if isinstance(at, ModuleNotFoundError) and at.name:
+            package = at.name.partition(".")[0]
+            if package not in sys.modules and importlib.util.find_spec(package) is None:
+                import torch
+
+                return (
+                    f"got no package {package}, want it installed beside PyTorch {torch.__version__}: where it has "
+                    "kernels, in a wheel for this release"
+                )
+        at = at.__cause__
+    return ""
+
+
+# How what loads models and data says that it found nothing on this machine and reached no server: huggingface_hub,
+# datasets, transformers; and what they load with.
+_OFFLINE = {"OfflineModeIsEnabled", "LocalEntryNotFoundError", "NameResolutionError", "gaierror"}
+_UNREACHED = re.compile(r"Couldn't reach |We couldn't connect to |Couldn't find cache for ")
+_NO_WEIGHTS = re.compile(r"no file named .*(?:\.safetensors|\.bin)\b.* found in directory (?P<folder>\S+?)\.?(?:\s|$)")
+
+
+def without_network(e: BaseException) -> str:
+    """What is said where the cause is that a program loads from the network; empty where it is not."""
+    if any(type(at).__name__ in _OFFLINE or _UNREACHED.match(first_line(at)) for at in chain(e)):
+        return (
+            f"got no answer of the network ({first_line(e)}), want what the program loads on this machine: a folder, "
+            "or a cache that was filled before (HF_HOME)"
+        )
+    return ""
+
+
+def without_weights(e: BaseException) -> str:
+    """What is said where the cause is a model's folder without weights; empty where it is not."""
+    for at in chain(e):
+        if isinstance(at, OSError) and (found := _NO_WEIGHTS.search(str(at))):
+            return (
+                f"got {found['folder']} without weights, want them there, or the model of its config alone: "
+                "from_config(AutoConfig.from_pretrained(…))"
+            )
+    return ""
+
+
 def missing(e: BaseException) -> str:
-    """What is said where the cause is that Triton or a compiler is missing, or the wheel of a library
-    for this PyTorch; empty where it is not."""
+    """What is said where the cause is that something is not on this machine: Triton, a compiler, a
+    library's wheel for this PyTorch, a package, a model's weights, what the network has; empty where it
+    is not."""
     if without_triton(e):
         return "got no package triton, want one: torch.compile makes its kernels with it (pip install triton)"
-    return without_compiler(e) or of_another_pytorch(e)
+    causes = without_compiler, of_another_pytorch, without_package, without_weights, without_network
+    return next((said for cause in causes if (said := cause(e))), "")
 
 
 def not_stood_in_for(text: str) -> str:

@@ -5,7 +5,8 @@
 
 A change is lines of memspec.yaml (remedies.py). The case is recorded with these lines in it, by the
 server that forks a process for each run, and memspec check judges it. The peaks are those of the
-run itself: PyTorch's own statistics.
+run itself: PyTorch's own statistics. Over several GPUs the first rank runs (sharded.py), and its
+peaks are compared with the case's budgets and its card.
 """
 
 from __future__ import annotations
@@ -16,19 +17,21 @@ import json
 import os
 import sys
 import tempfile
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from memshim import binary, progress
 from memshim.allocator import recording
 from memshim.case import capture, memspec_yaml, process, program_case
 from memshim.case.errors import TIMEOUT, USAGE, MeasureError
-from memshim.judge import advise_report, remedies, search
+from memshim.judge import advise_report, remedies, search, sharded
 from memshim.judge.remedies import Remedy
 from memshim.printed import say
 
 RUNS = 12
 TOGETHER = 3  # runs that are left for changes together
 CARDS = 3  # larger ones that are tried
+MORE = ("device", "many GPUs")  # kinds of changes that want other hardware: no other stands beside them
 KEPT, BROKEN, UNDECIDED = "yes", "no", "undecided"
 
 
@@ -68,6 +71,12 @@ class Trial(NamedTuple):
         (blocks, size), (had, of) = self.contents.allocated[-1], base.contents.allocated[-1]
         return blocks - had, size - of
 
+    def work(self, base: Trial) -> dict[str, int]:
+        """What a steady pass costs beside memory more than that of another run; empty where it was
+        not counted."""
+        own, of = self.contents.header.get("work"), base.contents.header.get("work")
+        return {k: own[k] - of[k] for k in own} if own and of else {}
+
 
 NOTHING = recording.Contents({}, [], [])
 
@@ -90,9 +99,12 @@ class Trials:
     def run(self, *tried: Remedy) -> Trial:
         """The case with what these write in it. Errors: MeasureError."""
         lines = [line for r in tried for line in r.lines]
-        case = self.case(lines) | {"command": self._command}
+        case = self.case(lines) | {"command": self._command, "counts": True}
         path = case["recording"]
-        if not capture.fresh(path, case):
+        for one in tried:
+            if one.gpus > 1:
+                return self._sharded(tried, one, case)
+        if not capture.fresh(path, case) or not case["program"] and _lacks(path):
             self._runner.capture(case | {"alloc_conf": "", "memory_fraction": 0}, path, "pretend", TIMEOUT)
         contents = recording.read(program_case.files(path)[0])
         judged = memspec_yaml.ask("check", *memspec_yaml.selected(self._spec, [self._name]), *_set(lines))["cases"][0]
@@ -101,6 +113,13 @@ class Trials:
         if not case["program"] and (case["alloc_conf"] or case["memory_fraction"]):
             contents = contents._replace(header=self._as_set(case))
         return _trial(tried, contents, judged, case)
+
+    def _sharded(self, tried: tuple[Remedy, ...], over: Remedy, case: dict[str, Any]) -> Trial:
+        """The run of one rank of several."""
+        path = sharded.path(case["recording"], over.gpus)
+        if not capture.fresh(path, case) or _lacks(path):
+            sharded.record(case, over.gpus, over.sharded, path)
+        return _of_rank(tried, recording.read(path), case)
 
     def _as_set(self, case: dict[str, Any]) -> dict[str, Any]:
         """The header of a run with the case's settings of the allocator, which are no part of the
@@ -121,6 +140,31 @@ class Trials:
 
 def _set(lines: list[str]) -> list[str]:
     return [word for line in lines for word in ("--set", line)]
+
+
+def _lacks(path: str) -> bool:
+    """Whether a recording has not all that is reported: it was made for something else."""
+    header = recording.header(path)
+    cut = header["oom"] and header["built"] == "source" and header["device"]["total"] < process.ROOM
+    return bool(cut or not header["oom"] and not header.get("work"))
+
+
+def _of_rank(tried: tuple[Remedy, ...], contents: recording.Contents, case: dict[str, Any]) -> Trial:
+    """Judged by the peaks of the run itself. Other metrics, and values that no kernel computed, leave
+    it undecided."""
+    header = contents.header
+    peaks = {m: max(p[m] or 0 for p in header["phases"]) for m in ("allocated", "reserved")}
+    known = [b for b in case["budgets"] if b["metric"] in peaks and b["limit"]]
+    loads = [peaks[b["metric"]] / b["limit"] for b in known]
+    kept = KEPT
+    if header["oom"] or any(load > 1 for load in loads):
+        kept = BROKEN
+    elif len(known) < len(case["budgets"]) or any(n["id"] == "value-read" for n in header.get("notes") or ()):
+        kept = UNDECIDED
+    room = (case["device"]["memory"] or 0) - (case["device"]["context"] or 0)
+    if room > 0:
+        loads.append(peaks["reserved"] / room)
+    return Trial(tried, kept, peaks["allocated"], peaks["reserved"], max(loads, default=0.0), contents)
 
 
 def _trial(tried: tuple[Remedy, ...], contents: recording.Contents, judged: dict[str, Any], case: Any) -> Trial:
@@ -152,6 +196,7 @@ class Advice(NamedTuple):
     together: list[Trial]
     failed: list[Trial]
     runs: int
+    absent: str = ""  # what would have to be installed for a change that was not tried
 
 
 def advise(trials: Trials, runs: int = RUNS, least: dict[str, int] | None = None) -> Advice:
@@ -163,10 +208,12 @@ def advise(trials: Trials, runs: int = RUNS, least: dict[str, int] | None = None
     if case["artifact"]:
         raise Unusable(f"{case['name']}: got an artifact: beside the source:, want the source alone")
     base = trials.run()
+    many: list[Remedy] = []
     if case["program"]:
         singles = remedies.of_program(case, least or {})
     elif not base.contents.header["built"].endswith("own iteration"):
         singles = remedies.of_source(case, base.contents, _batch(trials, case))
+        many = remedies.of_many_gpus(case, base.contents)
     else:
         singles = remedies.of_own_iteration(case)
     tried = []
@@ -178,26 +225,36 @@ def advise(trials: Trials, runs: int = RUNS, least: dict[str, int] | None = None
             return tried[-1]
 
         larger = _cards(case, base)
-        first = max(1, runs - TOGETHER - bool(larger))
+        first = max(1, runs - TOGETHER - bool(larger) - bool(many))
         for remedy in singles[:first]:
             attempt(remedy)
-        for card in larger[: runs - trials.count]:
-            if attempt(card).kept == KEPT:
-                break
+        for further in (larger, many):  # each until one keeps all
+            for one in further[: runs - trials.count]:
+                if attempt(one).kept == KEPT:
+                    break
         done = [t for t in tried if not t.why]
         together = []
-        if base.kept != KEPT and not any(t.kept == KEPT for t in done if t.remedies[0].kind != "device"):
+        if base.kept != KEPT and not any(t.kept == KEPT for t in done if t.remedies[0].kind not in MORE):
             together = _greedy(attempt, base, done, runs - trials.count)
         for remedy in singles[first:][: max(0, runs - trials.count)]:
             done += [t for t in (attempt(remedy),) if not t.why]
-    return Advice(case, base, done, together, [t for t in tried if t.why], trials.count)
+    return Advice(case, base, done, together, [t for t in tried if t.why], trials.count, _absent(case))
+
+
+def _absent(case: dict[str, Any]) -> str:
+    """What would have to be installed for an optimizer of 8 bits."""
+    name = (case["training"] or {}).get("optimizer") or ""
+    package = remedies.of_8_bits(name)
+    if case["program"] or not package or find_spec(package):
+        return ""
+    return f"{name} of 8 bits was not tried: pip install {package}"
 
 
 def _greedy(attempt: Any, base: Trial, done: list[Trial], runs: int) -> list[Trial]:
     """From the change that saves most, add the next that can stand beside it while that lowers the
     load, until all is kept."""
     out: list[Trial] = []
-    order = sorted((t for t in done if t.load < base.load and t.remedies[0].kind != "device"), key=lambda t: t.load)
+    order = sorted((t for t in done if t.load < base.load and t.remedies[0].kind not in MORE), key=lambda t: t.load)
     if not order:
         return []
     best = order[0]

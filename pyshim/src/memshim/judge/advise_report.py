@@ -19,6 +19,7 @@ def as_json(a: Advice) -> dict[str, Any]:
         "base": _figures(a.base),
         "advice": [_row(a.base, t) for t in a.single],
         "together": [_row(a.base, t) for t in a.together],
+        "not_installed": a.absent,
         "failed": [{"what": t.what, "lines": t.lines, "why": t.why} for t in a.failed],
     }
 
@@ -35,7 +36,8 @@ def _row(base: Trial, t: Trial) -> dict[str, Any]:
         "code": [r.code for r in t.remedies],
         **_figures(t),
         "saved": {"allocated": base.allocated - t.allocated, "reserved": base.reserved - t.reserved},
-        "paid": dict(zip(("blocks", "bytes"), more)) if (more := t.more(base)) else None,
+        "gpus": max(r.gpus for r in t.remedies),
+        "paid": dict(zip(("blocks", "bytes"), more)) | t.work(base) if (more := t.more(base)) else None,
     }
 
 
@@ -51,7 +53,7 @@ def text(a: Advice) -> str:
     order = [*sorted(a.single, key=lambda t: (t.load, t.what)), *a.together]
     if not order:
         return "\n".join([*out, "  nothing could be tried", *_failures(a)])
-    rows = [("kept", "allocated", "saved", "reserved", "saved", "a step allocates", "change")]
+    rows = [("kept", "allocated", "saved", "reserved", "saved", "a step more", "change")]
     for t in order:
         rows.append(
             (
@@ -72,7 +74,7 @@ def text(a: Advice) -> str:
     for t in order:
         if len(t.remedies) == 1:
             out += [f"    {t.what}", *(f"      memspec.yaml  {line}" for line in t.lines)]
-            out += [f"      program       {code}" for code in [t.remedies[0].code] if code]
+            out += [f"      program       {code}" for code in t.remedies[0].code.splitlines()]
     out.append("  The recordings of these runs stay in .memspec/; memspec prune removes those of no case.")
     return "\n".join([*out, *_failures(a)])
 
@@ -89,15 +91,24 @@ def _signed(n: int) -> str:
 
 
 def _paid(base: Trial, t: Trial) -> str:
-    """What the last pass allocates more or less than before: +48 blocks, +96.0 MiB."""
+    """What the last pass does more or less than before: +24 operators, +48 blocks, +96.0 MiB."""
     more = t.more(base)
     if more is None:
         return "not known"
     blocks, size = more
-    if not blocks and not size:
-        return "the same"
-    return f"{blocks:+} blocks, {'+' if size >= 0 else ''}{sizes.show(size)}"
+    work = t.work(base)
+    parts = [f"{n:+} operators" for n in [work.get("operators")] if n]
+    parts += [f"{blocks:+} blocks, {_more(size)}"] if blocks or size else []
+    parts += [f"{_more(n)} copied" for n in [work.get("copied")] if n]
+    if n := work.get("collectives"):
+        parts.append(f"{n:+} collectives of {sizes.show(work['communicated'])}")
+    return ", ".join(parts) or "the same"
+
+
+def _more(size: int) -> str:
+    return f"{'+' if size >= 0 else ''}{sizes.show(size)}"
 
 
 def _failures(a: Advice) -> list[str]:
-    return [f"  failed: {t.what}: {t.why}" for t in a.failed]
+    lines = [f"  failed: {t.what}: {t.why}" for t in a.failed]
+    return [*lines, *([f"  {a.absent}"] if a.absent else [])]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from memshim.allocator.recording import Contents
@@ -15,19 +16,27 @@ NEEDS_BF16 = (8, 0)  # the compute capability from which a card computes in bflo
 FUSED = ("Adagrad", "Adam", "AdamW", "SGD")
 FOREACH = (*FUSED, "ASGD", "Adadelta", "Adamax", "NAdam", "RAdam", "RMSprop", "Rprop")
 HALVES = "16-bit"
+GPUS = (2, 4, 8)  # over which a model is sharded
+# classes of 8 bits by those of torch.optim, and the arguments that both take
+BITSANDBYTES = ("Adagrad", "Adam", "AdamW", "RMSprop", "SGD")  # bitsandbytes/optim
+TORCHAO = ("Adam", "AdamW")  # torchao/optim
+TAKEN = ("lr", "betas", "eps", "weight_decay", "amsgrad", "momentum", "nesterov", "alpha", "centered")
 _INPUT = re.compile(r"(?:(\w+)=)?(\w+)\[(\d+)((?:,\d+)*)\](.*)")
 _PLAIN = re.compile(r"[A-Za-z_][\w.*/-]*")
 
 
 class Remedy(NamedTuple):
     """kind: two of one kind exclude each other. lines: keys of a case. code: what to write in the
-    program instead, "" for nothing. against: kinds beside which it cannot be."""
+    program instead, "" for nothing. against: kinds beside which it cannot be. gpus: over how many it
+    shards the model, by FSDP2; sharded: the names of the modules that it shards beside the model."""
 
     kind: str
     what: str
     lines: tuple[str, ...]
     code: str
     against: tuple[str, ...] = ()
+    gpus: int = 1
+    sharded: tuple[str, ...] = ()
 
     def beside(self, other: Remedy) -> bool:
         """Whether both can be done at once."""
@@ -54,10 +63,27 @@ def of_source(case: dict[str, Any], base: Contents, batch: str) -> list[Remedy]:
     out += _precision(case, capability >= NEEDS_BF16)
     out += _smaller(case, batch)
     if step:
-        out += _optimizers(step)
+        out += _optimizers_of_8_bits(step) + _optimizers(step)
     if any("scaled_dot_product" in s.op for s in base.sites) and not case["flags"].get("attention"):
         out += _attention(capability)
     return [*out, *_allocator(case), *_cublas(case)]
+
+
+def of_many_gpus(case: dict[str, Any], base: Contents) -> list[Remedy]:
+    """FSDP2 of a training step over a few GPUs: of the repeated blocks, and of the model. Each GPU has
+    the case's batch."""
+    step = case["training"]
+    if not step or step.get("optimizer_in_backward"):
+        return []
+    found = blocks(s for s in base.sites if s.category == "activation")
+    lists = ", ".join(f"*model.{name}" if name else "*model" for name in found)
+    code = [f"for block in [{lists}]: fully_shard(block)"] if found else []
+    modules = tuple(f"{name}.*" if name else "*" for name in found)
+    out = []
+    for n in GPUS:
+        lines = "\n".join([*code, "fully_shard(model)", f"torchrun --nproc-per-node {n} train.py"])
+        out.append(Remedy("many GPUs", f"FSDP2 over {n} GPUs", (), lines, (), n, modules))
+    return out
 
 
 def of_own_iteration(case: dict[str, Any]) -> list[Remedy]:
@@ -201,6 +227,27 @@ def _optimizers(step: dict[str, Any]) -> list[Remedy]:
             code = f"torch.optim.{name}(model.parameters(), {given({key: value})})"
             out.append(Remedy("optimizer", f"{name} with {key}={value}", (line,), code))
     return out
+
+
+def _optimizers_of_8_bits(step: dict[str, Any]) -> list[Remedy]:
+    """The optimizer with a state of 8 bits, of the package that is installed."""
+    name = step["optimizer"]
+    package = of_8_bits(name)
+    if not package or find_spec(package) is None:
+        return []
+    arguments = {k: v for k, v in step["arguments"].items() if k in TAKEN}
+    given = "".join(f", {k}={v!r}" for k, v in arguments.items())
+    whole = f"{package}.optim.{name}8bit"
+    line = f"optimizer: {flow({'name': whole} | arguments)}"
+    code = f"{whole}(model.parameters(){given})"
+    return [Remedy("optimizer", f"{name} of 8 bits ({package})", (line,), code)]
+
+
+def of_8_bits(name: str) -> str:
+    """The package of an optimizer's class of 8 bits: one that is installed, else one to install; ""
+    where none has it. torchao's compile their step, which takes longer."""
+    found = [p for p, names in (("bitsandbytes", BITSANDBYTES), ("torchao", TORCHAO)) if name in names]
+    return next((p for p in found if find_spec(p)), found[0] if found else "")
 
 
 def _attention(capability: tuple[int, ...]) -> list[Remedy]:

@@ -51,7 +51,7 @@ class Recorder:
         self._command = command
         self._jobs = jobs
         self._runners: list[process.Fresh | process.Server] = []
-        self._done: set[str] = set()
+        self._done: set[tuple[str, bool]] = set()  # recordings, and whether they were to be whole
 
     def close(self) -> None:
         for runner in self._runners:
@@ -60,12 +60,13 @@ class Recorder:
     def record(self, cases: list[dict[str, Any]]) -> None:
         """Errors: MeasureError; Unusable where the search has no end."""
         for case in cases:
-            if case["recording"] in self._done:
+            made = case["recording"], _whole(case)
+            if made in self._done:
                 why = case.get("stale") or "memspec does not find it"
                 raise Unusable(f"{_named(case)}: got a recording that does not count as soon as it is made: {why}")
             if len(self._done) == RECORDINGS:
                 raise Unusable(f"got more than {RECORDINGS} runs, want a narrower search (--most)")
-            self._done.add(case["recording"])
+            self._done.add(made)
         free: queue.SimpleQueue[process.Fresh | process.Server] = queue.SimpleQueue()
         while len(self._runners) < min(self._jobs, len(cases)):
             self._runners.append(process.runner(several=True))
@@ -96,9 +97,15 @@ class Recorder:
     def _record(self, case: dict[str, Any], runner: process.Runner) -> None:
         settings = {"command": self._command, "alloc_conf": "", "memory_fraction": 0}
         try:
-            runner.capture(case | settings, case["recording"], "pretend", TIMEOUT)
+            runner.capture(case | settings, case["recording"], "pretend", TIMEOUT, whole=_whole(case))
         except MeasureError as e:
             raise type(e)(f"{_named(case)}: {e}") from None
+
+
+def _whole(case: dict[str, Any]) -> bool:
+    """Whether more of a run is wanted than fits its card: it is judged with more memory, or with other
+    settings of the allocator. Else a value that does not fit is run once."""
+    return bool(case.get("whole"))
 
 
 def _named(case: dict[str, Any]) -> str:

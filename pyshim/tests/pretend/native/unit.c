@@ -485,7 +485,8 @@ int main(int argc, char **argv) {
 	struct { const char *name; void (*run)(void); } all[] = { { "devices", devices }, { "visible", visible }, { "none", none }, { "memory", memory }, { "lot", lot },
 		{ "expandable", expandable }, { "values", values }, { "spans", spans }, { "captures", captures }, { "refusals", refusals }, { "collectives", collectives }, { "threads", threads },
 		{ "wrong_addresses", wrong_addresses }, { "wrong_handles", wrong_handles }, { "wrong_sizes", wrong_sizes }, { "spanning", spanning }, { "managed", managed }, { "no_addresses", no_addresses }, { "ends", ends }, { "ranks", ranks }, { "kept_groups", kept_groups }, { "absent_counts", absent_counts }, { "formulas", formulas }, { "attributes", attributes },
-		{ "nodes", nodes }, { "races", races }, { "collected", collected } };
+		{ "nodes", nodes }, { "races", races }, { "collected", collected },
+		{ "architectures", architectures }, { "image_forms", image_forms }, { "registered_kernels", registered_kernels } };
 	for (size_t i = 0; argc == 2 && i < sizeof all / sizeof *all; i++)
 		if (!strcmp(argv[1], all[i].name)) return alarm(60), all[i].run(), puts("ok"), 0; /* without end is an error */
 	fprintf(stderr, "unit: got %s, want the name of a test\n", argc == 2 ? argv[1] : "nothing");

@@ -136,7 +136,7 @@ static int note_code(struct dl_phdr_info *library, size_t size UNUSED, void *int
 	}
 	return 1;
 }
-static bool is_pytorchs(const void *function) {
+bool code_is_pytorchs(const void *function) {
 	static __thread struct span code; /* of each thread: no lock */
 	if (!function) return false;
 	if (!code.to) dl_iterate_phdr(note_code, &code);
@@ -204,7 +204,7 @@ void bytes_unknown(const void *p, size_t n) {
 API void memspec_pretend_unknown(const void *p, size_t n) { bytes_unknown(p, n); }
 
 void bytes_after_launch(const void *function) {
-	if (operators > 0 || !tracking || (!operators && is_pytorchs(function))) return; /* of an operator it is reported what it writes, where it is not fresh */
+	if (operators > 0 || !tracking || (!operators && code_is_pytorchs(function))) return; /* of an operator it is reported what it writes, where it is not fresh */
 	lock_memory();
 	known.count = chosen.count = 0;
 	unlock_memory();

@@ -11,12 +11,27 @@ API CUresult cuDriverGetVersion(int *version) {
 	*version = runtime_version();
 	return CUDA_SUCCESS;
 }
+static const struct {
+	CUresult e;
+	const char *name, *text;
+} errors[] = {
+	{ CUDA_SUCCESS, "CUDA_SUCCESS", "no error" },
+	{ CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory" },
+	{ CUDA_ERROR_NO_BINARY_FOR_GPU, "CUDA_ERROR_NO_BINARY_FOR_GPU", "no kernel image is available for execution on the device" },
+	{ CUDA_ERROR_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported on a pretend GPU" },
+};
+static const size_t error_count = sizeof errors / sizeof *errors;
+
 API CUresult cuGetErrorName(CUresult e, const char **text) {
-	*text = e == CUDA_SUCCESS ? "CUDA_SUCCESS" : e == CUDA_ERROR_OUT_OF_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY" : e == CUDA_ERROR_NOT_SUPPORTED ? "CUDA_ERROR_NOT_SUPPORTED" : "CUDA_ERROR";
+	*text = "CUDA_ERROR";
+	for (size_t i = 0; i < error_count; i++)
+		if (errors[i].e == e) *text = errors[i].name;
 	return CUDA_SUCCESS;
 }
 API CUresult cuGetErrorString(CUresult e, const char **text) {
-	*text = e == CUDA_SUCCESS ? "no error" : e == CUDA_ERROR_OUT_OF_MEMORY ? "out of memory" : e == CUDA_ERROR_NOT_SUPPORTED ? "operation not supported on a pretend GPU" : "an error of a pretend GPU";
+	*text = "an error of a pretend GPU";
+	for (size_t i = 0; i < error_count; i++)
+		if (errors[i].e == e) *text = errors[i].text;
 	return CUDA_SUCCESS;
 }
 

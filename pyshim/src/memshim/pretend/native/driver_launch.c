@@ -12,9 +12,18 @@ static CUresult token(void *place) {
 }
 
 /* A function is its module, and so is a kernel its library: there is nothing to distinguish them by. */
-API CUresult cuModuleLoadData(CUmodule *m, const void *image UNUSED) { return token(m); }
-API CUresult cuModuleLoadDataEx(CUmodule *m, const void *image UNUSED, unsigned int n UNUSED, CUjit_option *options UNUSED, void **values UNUSED) { return token(m); }
-API CUresult cuModuleLoad(CUmodule *m, const char *path UNUSED) { return token(m); }
+API CUresult cuModuleLoadData(CUmodule *m, const void *image) {
+	CUresult e = image_load(image);
+	return e ? e : token(m);
+}
+API CUresult cuModuleLoadDataEx(CUmodule *m, const void *image, unsigned int n UNUSED, CUjit_option *options UNUSED, void **values UNUSED) {
+	return cuModuleLoadData(m, image);
+}
+API CUresult cuModuleLoadFatBinary(CUmodule *m, const void *image) { return cuModuleLoadData(m, image); }
+API CUresult cuModuleLoad(CUmodule *m, const char *path) {
+	CUresult e = image_load_file(path);
+	return e ? e : token(m);
+}
 API CUresult cuModuleUnload(CUmodule m) {
 	free(m);
 	return CUDA_SUCCESS;
@@ -27,10 +36,16 @@ API CUresult cuModuleGetGlobal_v2(CUdeviceptr *p, size_t *size, CUmodule m UNUSE
 	*p = (uintptr_t)kernel_variable(size);
 	return CUDA_SUCCESS;
 }
-API CUresult cuLibraryLoadData(CUlibrary *l, const void *code UNUSED, CUjit_option *jit UNUSED, void **jit_values UNUSED, unsigned int jit_count UNUSED,
-	CUlibraryOption *options UNUSED, void **values UNUSED, unsigned int count UNUSED) { return token(l); }
-API CUresult cuLibraryLoadFromFile(CUlibrary *l, const char *path UNUSED, CUjit_option *jit UNUSED, void **jit_values UNUSED, unsigned int jit_count UNUSED,
-	CUlibraryOption *options UNUSED, void **values UNUSED, unsigned int count UNUSED) { return token(l); }
+API CUresult cuLibraryLoadData(CUlibrary *l, const void *code, CUjit_option *jit UNUSED, void **jit_values UNUSED, unsigned int jit_count UNUSED,
+	CUlibraryOption *options UNUSED, void **values UNUSED, unsigned int count UNUSED) {
+	CUresult e = image_load(code);
+	return e ? e : token(l);
+}
+API CUresult cuLibraryLoadFromFile(CUlibrary *l, const char *path, CUjit_option *jit UNUSED, void **jit_values UNUSED, unsigned int jit_count UNUSED,
+	CUlibraryOption *options UNUSED, void **values UNUSED, unsigned int count UNUSED) {
+	CUresult e = image_load_file(path);
+	return e ? e : token(l);
+}
 API CUresult cuLibraryUnload(CUlibrary l) {
 	free(l);
 	return CUDA_SUCCESS;

@@ -104,6 +104,16 @@ void bytes_chosen(void *p, size_t n); /* what lies there is chosen as it is */
 enum value { UNKNOWN, KNOWN, CHOSEN }; /* as ../values/memory.py has them */
 enum value bytes_value(const void *p, size_t n); /* of all of them */
 void bytes_after_launch(const void *function);            /* a kernel ran outside every operator: what it wrote is not known */
+bool code_is_pytorchs(const void *function);              /* whether it lies in libtorch_cuda.so */
+
+/* ---- images.c: which cards kernels are for ---- */
+
+CUresult image_load(const void *image); /* an error where it has nothing for the current card; its form is what cuModuleLoadData takes */
+CUresult image_load_file(const char *path);
+void **image_register(const void *data); /* of nvcc's host code; the handle */
+void image_add_kernel(void **handle, const void *host);
+void image_unregister(void **handle);
+bool kernel_is_for(const void *host, const struct gpu *g); /* true where it is not known */
 
 /* ---- notes.c: what was asked for and is not replaced ---- */
 

@@ -6,15 +6,12 @@
 
 /* ---- what nvcc's host code calls (crt/host_runtime.h, which is not a public interface and is kept over releases) ---- */
 
-API void **__cudaRegisterFatBinary(void *fat_binary UNUSED) {
-	static void *module;
-	return &module;
-}
+API void **__cudaRegisterFatBinary(void *fat_binary) { return image_register(fat_binary); }
 API void __cudaRegisterFatBinaryEnd(void **module UNUSED) {}
-API void __cudaUnregisterFatBinary(void **module UNUSED) {}
+API void __cudaUnregisterFatBinary(void **module) { image_unregister(module); }
 API char __cudaInitModule(void **module UNUSED) { return 0; }
-API void __cudaRegisterFunction(void **module UNUSED, const char *host UNUSED, char *device UNUSED, const char *name UNUSED, int limit UNUSED,
-	uint3 *thread UNUSED, uint3 *block UNUSED, dim3 *block_size UNUSED, dim3 *grid UNUSED, int *warp UNUSED) {}
+API void __cudaRegisterFunction(void **module, const char *host, char *device UNUSED, const char *name UNUSED, int limit UNUSED,
+	uint3 *thread UNUSED, uint3 *block UNUSED, dim3 *block_size UNUSED, dim3 *grid UNUSED, int *warp UNUSED) { image_add_kernel(module, host); }
 API void __cudaRegisterVar(void **module UNUSED, char *host UNUSED, char *device UNUSED, const char *name UNUSED, int is_extern UNUSED,
 	size_t size UNUSED, int is_constant UNUSED, int is_global UNUSED) {}
 API void __cudaRegisterManagedVar(void **module UNUSED, void **host UNUSED, char *device UNUSED, const char *name UNUSED, int is_extern UNUSED,
@@ -54,6 +51,7 @@ static cudaError_t launch(const void *f, dim3 grid, dim3 block, size_t shared, c
 	if (!grid.x || !grid.y || !grid.z || !block.x || !block.y || !block.z) return fail(cudaErrorInvalidConfiguration);
 	if ((uint64_t)block.x * block.y * block.z > 1024 || block.z > 64 || grid.y > 65535 || grid.z > 65535) return fail(cudaErrorInvalidConfiguration);
 	if (shared > g->shared_optin) return fail(cudaErrorInvalidValue);
+	if (!kernel_is_for(f, g)) return fail(cudaErrorNoKernelImageForDevice);
 	capture_node(s);
 	bytes_after_launch(f);
 	return cudaSuccess;
@@ -75,9 +73,10 @@ API cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *c, const void *f, 
 /* ---- what is asked about a kernel ---- */
 
 /* The architectures decide (CUB chooses its policy, and so its temporaries, by them); registers are not read from the kernels. */
-API cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *out, const void *f UNUSED) {
+API cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *out, const void *f) {
 	const struct gpu *g = current_gpu();
 	if (!g) return fail(cudaErrorNoDevice);
+	if (!kernel_is_for(f, g)) return fail(cudaErrorNoKernelImageForDevice);
 	memset(out, 0, sizeof *out);
 	out->maxThreadsPerBlock = 1024;
 	out->numRegs = 32;
@@ -118,10 +117,16 @@ static cudaError_t token(void *place) {
 	memcpy(place, &t, sizeof t);
 	return cudaSuccess;
 }
-API cudaError_t cudaLibraryLoadData(cudaLibrary_t *out, const void *code UNUSED, jit_option *jit UNUSED, void **jit_values UNUSED, unsigned int jit_count UNUSED,
-	library_option *options UNUSED, void **values UNUSED, unsigned int count UNUSED) { return token(out); }
-API cudaError_t cudaLibraryLoadFromFile(cudaLibrary_t *out, const char *path UNUSED, jit_option *jit UNUSED, void **jit_values UNUSED,
-	unsigned int jit_count UNUSED, library_option *options UNUSED, void **values UNUSED, unsigned int count UNUSED) { return token(out); }
+API cudaError_t cudaLibraryLoadData(cudaLibrary_t *out, const void *code, jit_option *jit UNUSED, void **jit_values UNUSED, unsigned int jit_count UNUSED,
+	library_option *options UNUSED, void **values UNUSED, unsigned int count UNUSED) {
+	CUresult e = image_load(code);
+	return e ? fail((cudaError_t)e) : token(out); /* the numbers of the runtime are the driver's */
+}
+API cudaError_t cudaLibraryLoadFromFile(cudaLibrary_t *out, const char *path, jit_option *jit UNUSED, void **jit_values UNUSED,
+	unsigned int jit_count UNUSED, library_option *options UNUSED, void **values UNUSED, unsigned int count UNUSED) {
+	CUresult e = image_load_file(path);
+	return e ? fail((cudaError_t)e) : token(out);
+}
 API cudaError_t cudaLibraryUnload(cudaLibrary_t library) {
 	free(library);
 	return cudaSuccess;

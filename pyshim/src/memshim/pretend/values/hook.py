@@ -17,7 +17,7 @@ from memshim.pretend.value_reads import ROUTING, Reads, within
 from memshim.pretend.values import choices, kinds, modes, threads, unsigned
 from memshim.pretend.values.arguments import PLAIN
 from memshim.pretend.values.attention import Unplanned
-from memshim.pretend.values.keys import ABOVE, BELOW, KEY, KEY_NAME, OWN
+from memshim.pretend.values.keys import BELOW, KEY, KEY_NAME, OWN, OnCPU
 from memshim.pretend.values.memory import CHOSEN, Memory, host
 from memshim.pretend.values.operators import Operator
 from memshim.pretend.values.tracing import exclude_while_tracing, follow_folding
@@ -88,7 +88,7 @@ class Values:
                 found.append(a)
             elif type(a) in PLAIN and a.numel() <= choices.MOST_EXPECTED and modes.kind(a.dtype) == "int":
                 if self.memory.known(a):
-                    with C._ExcludeDispatchKeyGuard(ABOVE):
+                    with OnCPU():
                         found += host(a).reshape(-1).tolist()
         new = [e for e in found if e not in self.expected]
         self.expected += new[: choices.MOST_EXPECTED - len(self.expected)]
@@ -131,7 +131,7 @@ class Values:
         """Booleans that no kernel computed: as they lie in memory and `balanced` says, or as the
         mode chooses."""
         memory = self.memory
-        with C._ExcludeDispatchKeyGuard(ABOVE):
+        with OnCPU():
             if self.mode == modes.LEAST or self.mode == modes.BALANCED and not balanced and memory.untouched(t):
                 if not memory.untouched(t):
                     host(t).fill_(False)
@@ -160,7 +160,9 @@ class Values:
         names = C._dispatch_get_registrations_for_dispatch_key
         composite = {n for key in kinds.COMPOSITES for n in names(key)}
         own = {n for key in kinds.BACKENDS for n in names(key)}
-        passed_by = {name for name in (f"aten::{n}" for n in kinds.PASSED_BY) if C._dispatch_has_kernel(name)}
+        passed_by = {
+            name for name in (f"aten::{n}" for n in (*kinds.PASSED_BY, *kinds.COMPOSED)) if C._dispatch_has_kernel(name)
+        }
         self.take(composite & own | kinds.LEAVES | passed_by, passed_by)
 
     def register_one(self, name: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 import torch._C as C
 
 KEY_NAME = "CustomRNGKeyId"
@@ -21,3 +22,20 @@ CHOSEN_LIMIT = 1 << 25
 UNKNOWN_LIMIT = 1 << 17
 INTEGER_LIMIT = 1 << 24  # copies of integers from the host: ids, masks and lengths decide, images do not
 PRODUCT_LIMIT = 1 << 24  # multiplications of a matrix product: milliseconds
+
+
+class OnCPU:
+    """Operators in it run on the CPU, over the bytes of the device, in one thread: results are small, and
+    a second thread costs more than it saves. OpenMP's threads spin for milliseconds after each."""
+
+    def __enter__(self) -> None:
+        self.guard = C._ExcludeDispatchKeyGuard(ABOVE)
+        self.guard.__enter__()
+        self.threads = torch.get_num_threads()
+        if self.threads > 1:
+            torch.set_num_threads(1)
+
+    def __exit__(self, *error: object) -> None:
+        if self.threads > 1:
+            torch.set_num_threads(self.threads)
+        self.guard.__exit__(*error)

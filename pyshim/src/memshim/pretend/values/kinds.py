@@ -34,6 +34,12 @@ PASSED_BY = tuple(
     native_layer_norm_backward native_group_norm_backward
     """.split()
 )  # what they give is fresh, not known and not zeroed first: no need to come by here
+COMPOSED = tuple(
+    """
+    clone slice_backward select_backward diagonal_backward stack repeat embedding new_zeros new_ones new_full
+    zeros_like full ones sum mean index_put
+    """.split()
+)  # made of others, which come here themselves
 WHOLE = {
     f"aten::{n}"
     for n in """

@@ -14,7 +14,15 @@ from memshim.pretend.values import choices, counts, kinds
 from memshim.pretend.values.arguments import NUMBERS, PLAIN, TENSORS, collect, of_floats, to_host, trained, with_number
 from memshim.pretend.values.attention import PLANNED, alike
 from memshim.pretend.values.initialise import skipped
-from memshim.pretend.values.keys import ABOVE, CHOSEN_LIMIT, KNOWN_LIMIT, OWN, PRODUCT_LIMIT, UNKNOWN_LIMIT
+from memshim.pretend.values.keys import (
+    ABOVE,
+    CHOSEN_LIMIT,
+    KNOWN_LIMIT,
+    OWN,
+    PRODUCT_LIMIT,
+    UNKNOWN_LIMIT,
+    OnCPU,
+)
 from memshim.pretend.values.memory import CHOSEN, KNOWN, UNKNOWN, host
 from memshim.pretend.values.reading import Reading
 
@@ -202,11 +210,17 @@ class Operator(Reading):
         tensors: list[torch.Tensor] = []
         if not collect(args, tensors) or kwargs and not collect(kwargs.values(), tensors):
             return self.inside(keyset, args, kwargs)  # of a kind that is not followed
-        if not any([t.is_cuda for t in tensors]):
+        largest, there = 0, False
+        for t in tensors:
+            there = there or t.is_cuda
+            if (n := t.numel()) > largest:
+                largest = n
+        if not there:
             return (
                 args[0] if self.writes and tensors and skipped(self.name, args) else self.forward(keyset, args, kwargs)
             )
-        largest = max([t.numel() for t in tensors])
+        if largest > KNOWN_LIMIT and not self.writes and self.beta is None and self.unknown(tensors):
+            return self.fresh(keyset, args, kwargs)
         known = computed = self.on_host and not self.random and largest <= KNOWN_LIMIT
         value, zeros, training = KNOWN, None, False
         if computed:
@@ -237,6 +251,26 @@ class Operator(Reading):
             self.flag(args, kwargs, out, computed, zeros)
         return out
 
+    def unknown(self, tensors: list[torch.Tensor]) -> bool:
+        """Whether something that is read lies dense and is not chosen: then the result is not known."""
+        chosen = self.values.library.chosen
+        for t in tensors:
+            if t.is_cuda and t.is_contiguous():
+                return bool(chosen(t.data_ptr(), t.nbytes) <= 0)
+        return False
+
+    def fresh(self, keyset: C.DispatchKeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Of an operator that writes to nothing that was there, of more than is computed: its results are not
+        known as they are, except for booleans, which are chosen."""
+        before = (reads := self.values.library.reads()).count
+        out = self.inside(keyset, args, kwargs)
+        if reads.count != before:
+            self.values.reads.note(self.name, reads.bytes, varied=False)
+            reads.count = before
+        if type(out) in PLAIN and out.dtype is torch.bool:
+            self.flag(args, kwargs, out, False, None)
+        return out
+
     def choosing(
         self, kernel: Callable[..., Any], keyset: C.DispatchKeySet, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
@@ -255,7 +289,7 @@ class Operator(Reading):
             return out
         self.values.turn += 1
         spread = self.values.by_score if self.name in choices.BY_SCORES else self.values.spread
-        with C._ExcludeDispatchKeyGuard(ABOVE):
+        with OnCPU():
             for t, indices in choices.OF[self.name](self, spread, args, kwargs, out):
                 if 0 < t.numel() <= CHOSEN_LIMIT:
                     host(t).copy_(indices)
@@ -286,7 +320,7 @@ class Operator(Reading):
         """What an operator that works element by element gives of zeros."""
         if not self.follows or self.writes or torch.Tag.pointwise not in self.op.tags:
             return False
-        with C._ExcludeDispatchKeyGuard(ABOVE):
+        with OnCPU():
             try:
                 zero = [
                     torch.zeros((1,) * a.dim(), dtype=a.dtype, device="cpu") if type(a) in PLAIN else a for a in args
@@ -324,7 +358,7 @@ class Operator(Reading):
         ):
             return self.default(keyset, args, kwargs)
         out = self.inside(keyset, args, kwargs)
-        with C._ExcludeDispatchKeyGuard(ABOVE):
+        with OnCPU():
             self.op(host(t), args[1])
         return out
 
@@ -367,19 +401,19 @@ class Operator(Reading):
     def all_read(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], tensors: list[torch.Tensor], such: Callable[..., Any]
     ) -> bool:
-        ignored = {id(kwargs[name]) for name in self.pure if name in kwargs}
+        ignored = [id(kwargs[name]) for name in self.pure if name in kwargs] if self.pure else []
         if args and (
             "self" in self.pure
             or self.beta is not None
             and (args[self.beta] if self.beta < len(args) else kwargs.get("beta", 1)) == 0
         ):
-            ignored.add(id(args[0]))  # 0 times what was there
-        return all(id(t) in ignored or such(t) for t in tensors)
+            ignored.append(id(args[0]))  # 0 times what was there
+        return all(id(t) in ignored or such(t) for t in tensors) if ignored else all(map(such, tensors))
 
     def keep(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
         """What is written, as it was before: operators that CUDA's kernel is made of may compute
         the same into it."""
-        with C._ExcludeDispatchKeyGuard(ABOVE):
+        with OnCPU():
             return [host(t).clone() for t in self.written(args, kwargs)]
 
     def written(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
@@ -414,7 +448,7 @@ class Operator(Reading):
             self.forget(args, kwargs)
             return
         memory = self.values.memory
-        with C._ExcludeDispatchKeyGuard(ABOVE):
+        with OnCPU():
             try:
                 for t, was in zip(written, kept or ()):
                     if t.shape == was.shape:

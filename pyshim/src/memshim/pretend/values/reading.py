@@ -11,7 +11,7 @@ import torch._C as C
 
 from memshim.pretend.values import counts, modes
 from memshim.pretend.values.arguments import NUMBERS, PLAIN, collect, to_host
-from memshim.pretend.values.keys import ABOVE, CHOSEN_LIMIT, INTEGER_LIMIT, KNOWN_LIMIT, UNKNOWN_LIMIT
+from memshim.pretend.values.keys import CHOSEN_LIMIT, INTEGER_LIMIT, KNOWN_LIMIT, UNKNOWN_LIMIT, OnCPU
 from memshim.pretend.values.memory import CHOSEN, KNOWN, host
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Reading:
         finally:
             state.asked -= 1
         if all(t.numel() <= (INTEGER_LIMIT if followed else UNKNOWN_LIMIT) for t in tensors):
-            with C._ExcludeDispatchKeyGuard(ABOVE):
+            with OnCPU():
                 answer = self.op(*map(to_host, self.tensors(args)), **{k: to_host(v) for k, v in kwargs.items()})
         return answer if known else self.values.reading(self.name, None, answer, followed)
 
@@ -98,7 +98,7 @@ class Reading:
                 and not of.dtype.is_floating_point
                 and not of.dtype.is_complex
             ):
-                with C._ExcludeDispatchKeyGuard(ABOVE):
+                with OnCPU():
                     host(to).copy_(of)
                 self.values.memory.wrote(to, KNOWN)
             return out
@@ -115,7 +115,7 @@ class Reading:
         values, kind = self.values, modes.kind(of.dtype)
         chosen, assumed, mode = values.memory.chosen(of), values.reads.assumed(), values.mode
         fill, varied = assumed, True
-        with C._ExcludeDispatchKeyGuard(ABOVE):
+        with OnCPU():
             if assumed is None and chosen and to.nbytes <= 8 * CHOSEN_LIMIT:
                 to.copy_(host(of))
             elif assumed is None and mode != modes.BALANCED and not values.state.checking:
@@ -143,7 +143,7 @@ class Reading:
         tests, memory = args[1], self.values.memory
         self.values.library.answer(1)
         if type(tests) in PLAIN and tests.is_cuda and tests.numel() <= KNOWN_LIMIT and memory.known(tests):
-            with C._ExcludeDispatchKeyGuard(ABOVE):
+            with OnCPU():
                 self.values.library.answer(host(tests).unique().numel())
         try:
             return self.default(keyset, args, kwargs)
@@ -161,7 +161,7 @@ class Reading:
         followed = known or all(map(memory.chosen, tensors))
         own = count = None
         if state.count is None:
-            with C._ExcludeDispatchKeyGuard(ABOVE):
+            with OnCPU():
                 own, count = self.count(args, kwargs, tensors, followed)
                 known = known and own is not None
         assumed, given = None, ""
@@ -186,7 +186,7 @@ class Reading:
         if own is not None and collect([out], fresh):
             copies: list[torch.Tensor] = []
             collect([own], copies)
-            with C._ExcludeDispatchKeyGuard(ABOVE):
+            with OnCPU():
                 for there, here in zip(fresh, copies):
                     if there.is_cuda and there.shape == here.shape and there.numel():
                         host(there).copy_(here)
