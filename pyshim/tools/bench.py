@@ -327,16 +327,22 @@ def ranks() -> list[tuple[str, str]]:
 # A decoder of Llama's kind with a billion parameters, its training step in bfloat16, and a ResNet-50's.
 FIT_SPEC = """
 version: 1
-defaults: {device: %s, mode: training, dims: {B: 1}, budget: {}}
+defaults: {device: %s, mode: training, budget: {}}
 models:
-  resnet50: {source: "zoo.py:resnet50", optimizer: SGD, loss: mean, inputs: {x: "float32[B,3,224,224]"}}
-  small: {source: "zoo.py:small", optimizer: SGD, loss: mean, inputs: ["float32[B,64]"]}
+  resnet50:
+    source: zoo.py:resnet50
+    optimizer: SGD
+    loss: mean
+    inputs: {x: "float32[B,3,224,224]"}
+    dims: {B: 1}
+  small: {source: "zoo.py:small", optimizer: SGD, loss: mean, inputs: ["float32[B,64]"], dims: {B: 1}}
   decoder:
     source: zoo.py:decoder
     optimizer: AdamW
     loss: mean
     autocast: bfloat16
     inputs: {ids: "int64[B,1024]"}
+    dims: {B: 1}
 """
 FIT_ZOO = """
 import sys, torch
