@@ -160,6 +160,9 @@ func TestRowOfSeveral(t *testing.T) {
 	assert.Empty(t, b.Rule.For, "the bound rule is of this overload alone")
 	_, ok = table.Lookup("a::g.of_str")
 	assert.False(t, ok)
+	_, _, err = table.Resolve("a::f", []any{"x"}, nil)
+	assert.EqualError(t, err, "a::f: got arguments (str), want those of a::f.of_int(int[] x) -> int or "+
+		"a::f.of_str(str[] x) -> str or a::f(int n) -> int")
 
 	_, err = ops.NewTable([]ops.Rule{{Schema: "a::$1(int n) -> int", For: "f g f", Host: host}})
 	assert.ErrorContains(t, err, "ops: got two rules for a::f, want one")

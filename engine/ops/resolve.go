@@ -46,7 +46,7 @@ func (e *NoOverloadError) Error() string {
 
 func tried(first *row) (out []string) {
 	for r := first; r != nil; r = r.next {
-		out = append(out, r.rule.Schema)
+		out = append(out, fill(r.rule.Schema, r.of))
 	}
 	return out
 }
