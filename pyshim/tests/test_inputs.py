@@ -51,6 +51,14 @@ def test_make():
     assert inputs.show(inputs.of(args[0])) == "float16[2,3,4,5] channels_last"
 
 
+def test_what_nobody_reads_may_be_larger_than_the_host(monkeypatch):
+    """So that a batch of which the host has no room runs out of memory on the pretend GPU."""
+    monkeypatch.setattr(inputs, "pretended", lambda: True)
+    tib = inputs.tensor(TensorSpec("bfloat16", (1 << 30, 2, 64, 8), "channels_last"))
+    assert tib.nbytes == 1 << 41 and tib.stride() == (1024, 1, 16, 2) and tib[-1, -1, -1, -1] == 0
+    assert inputs.tensor(TensorSpec("complex64", (1 << 38,)))[-1] == 0
+
+
 @pytest.mark.parametrize(
     "text, n", [("1GiB", 1 << 30), ("1.5 KiB", 1536), ("7", 7), (7, 7), ("0.3B", 0), ("1.0001KiB", 1024)]
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import math
+import mmap
 import operator
 import re
 from collections.abc import Callable
@@ -280,7 +281,8 @@ def tensor(spec: TensorSpec, dtype: str = "") -> torch.Tensor:
     generator = torch.Generator().manual_seed(0)
     if _unread(spec, kind):
         form = {"contiguous": "contiguous_format"}.get(spec.memory_format, spec.memory_format)
-        return torch.empty(spec.sizes, dtype=kind, memory_format=getattr(torch, form))
+        layout = torch.empty(spec.sizes, dtype=kind, memory_format=getattr(torch, form), device="meta")
+        return _unbacked(layout.nbytes, kind).as_strided(layout.shape, layout.stride())
     if kind.is_floating_point or kind.is_complex:
         whole = torch.complex64 if kind.is_complex else torch.float32
         t = torch.randn(spec.sizes, generator=generator, dtype=whole).to(kind)
@@ -289,6 +291,15 @@ def tensor(spec: TensorSpec, dtype: str = "") -> torch.Tensor:
     if spec.memory_format != "contiguous":
         t = t.to(memory_format=getattr(torch, spec.memory_format))
     return t
+
+
+def _unbacked(size: int, kind: torch.dtype) -> torch.Tensor:
+    """Host memory that nobody writes to: of any size, also of more than the machine has."""
+    import torch
+
+    without_reserve = 0x4000  # MAP_NORESERVE of Linux, which mmap has from Python 3.13 on
+    memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | without_reserve)
+    return torch.frombuffer(memory, dtype=kind)
 
 
 LARGE = 1 << 20  # bytes: a pretend GPU keeps the values of copies up to this size (native/bytes.c, copy_limit)
