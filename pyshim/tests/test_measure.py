@@ -192,7 +192,7 @@ def scripted(): return torch.jit.script(Checks())
             {"source": "needs.py:x"},
             "cpu",
             errors.FAILED,
-            "ModuleNotFoundError: No module named 'not_to_be_found' (needs.py:1)",
+            "memshim: got no package not_to_be_found, want it installed beside PyTorch ",
         ),
     ],
 )

@@ -45,7 +45,7 @@ def test_rows_by_formula_run_as_if_no_newer_cudnn_were_named(monkeypatch):
     from memshim import pretend
 
     monkeypatch.setenv(xmem.NEWER, "/opt/cudnn")
-    monkeypatch.setattr(pretend, "environment", lambda gpu: {"LD_PRELOAD": os.environ.get(xmem.NEWER, "none")})
+    monkeypatch.setattr(pretend, "environment", lambda gpu, values: {"LD_PRELOAD": os.environ.get(xmem.NEWER, "none")})
     found = forked_rows.environment("t4", [xmem.NEWER])
     assert (found.get(xmem.NEWER), found["LD_PRELOAD"]) == (None, "none")
     assert os.environ[xmem.NEWER] == "/opt/cudnn"
