@@ -151,6 +151,7 @@ def test_a_model_is_made_once_and_its_recordings_are_those_of_cases_that_make_it
     "line",
     [
         "self.cuda()",  # CUDA does not outlive a fork
+        "torch.cuda.is_available()",  # and PyTorch refuses it once it has counted the devices
         "import threading, time; threading.Thread(target=time.sleep, args=(30,), daemon=True).start()",
         "from torch.autograd import backward; import sys, types; sys.modules['of_net'] = types.ModuleType('of_net')"
         "; sys.modules['of_net'].held = backward",
@@ -202,6 +203,7 @@ def iterates():
     "line",
     [
         "torch.zeros(1).cuda()",  # CUDA does not outlive a fork
+        "torch.cuda.is_available()",  # and PyTorch refuses it once it has counted the devices
         "import threading, time; threading.Thread(target=time.sleep, args=(30,), daemon=True).start()",
         "torch.manual_seed(1)",  # a case's own seed comes before its import
         "from torch.autograd import backward",  # which memshim replaces before the import

@@ -240,6 +240,7 @@ def imported(job: dict[str, Any]) -> Files | None:
         torch.cuda.is_initialized()
         or threading.active_count() > 1
         or not _alone()
+        or _refused_after_fork()
         or not torch.equal(random, torch.get_rng_state())
         or _bound(modules)
     ):
@@ -280,6 +281,7 @@ def made(job: dict[str, Any]) -> tuple[Files, int] | None:
         or torch.cuda.is_initialized()
         or threading.active_count() > 1
         or not _alone()
+        or _refused_after_fork()
         or _bound(modules)
     ):
         return None
@@ -294,6 +296,17 @@ def _alone() -> bool:
             return True
         time.sleep(0.01)
     return False
+
+
+def _refused_after_fork() -> bool:
+    """Whether PyTorch refuses CUDA in a process that is forked from here: also where the import only
+    asked how many devices there are, as torch.cuda.is_available() does."""
+    import torch
+
+    pid = os.fork()
+    if pid == 0:
+        os._exit(torch.cuda._is_in_bad_fork())
+    return os.waitpid(pid, 0)[1] != 0
 
 
 def _bound(before: set[str]) -> bool:
