@@ -396,6 +396,32 @@ func TestReplayErrors(t *testing.T) {
 	}
 }
 
+// TestReplayOfARequestThatFailed: where the program went on without it, the cache was emptied before it
+// failed, and nothing else has changed. On a larger device it is had and given back.
+func TestReplayOfARequestThatFailed(t *testing.T) {
+	const mib = units.MiB
+	tr := &trace.Trace{Events: []trace.Event{
+		{Action: trace.Alloc, Storage: 0, Bytes: 30 * mib}, {Action: trace.Alloc, Storage: 1, Bytes: 20 * mib},
+		{Action: trace.FreeRequested, Storage: 0, Bytes: 30 * mib},
+		{Action: trace.OOM, Storage: trace.NoStorage, Bytes: 90 * mib},
+		{Action: trace.Alloc, Storage: 2, Bytes: 80 * mib},
+	}}
+	for _, c := range []struct {
+		limit, reserved units.Bytes
+	}{{100 * mib, 100 * mib}, {200 * mib, 140 * mib}} {
+		tl, err := Replay(tr, mustNew(t, Config{Settings: DefaultSettings(), Limit: c.limit}))
+		require.NoError(t, err)
+		assert.Nil(t, tl.OOM)
+		assert.Equal(t, c.reserved, tl.Peaks.Reserved.Bytes, c.limit)
+		assert.Equal(t, 100*mib, tl.Peaks.Allocated.Bytes)
+	}
+	tr.Events = tr.Events[:4]
+	tl, err := Replay(tr, mustNew(t, Config{Settings: DefaultSettings(), Limit: 100 * mib}))
+	require.NoError(t, err)
+	assert.Nil(t, tl.OOM)
+	assert.Equal(t, 20*mib, tl.End.Reserved)
+}
+
 // Allocations of estimated size are taken at the upper bound, all others as they are.
 func TestReplayUpper(t *testing.T) {
 	tr := &trace.Trace{

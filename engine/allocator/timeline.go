@@ -290,6 +290,10 @@ func (r *replayer) step(i int) (*OOMError, error) {
 		r.a.FreeCompleted(s.Addr)
 	case trace.EmptyCache:
 		r.a.EmptyCache()
+	case trace.OOM: // the program went on without it; PyTorch had given back what was cached before it gave up
+		if addr, err := r.a.Malloc(e.Bytes, e.Stream); err == nil {
+			r.a.Free(addr)
+		}
 	}
 	return nil, nil
 }

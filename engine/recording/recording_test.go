@@ -373,20 +373,21 @@ func TestRec(t *testing.T) {
 	assert.False(t, recording.IsRec(text(t, "small")))
 }
 
-// A request that ended the run is asked for again on another device; a replay of what was recorded
-// leaves it out, as one that a program survived.
+// A request that ended the run is asked for again on another device, and one that a program survived
+// fails again; a replay of what was recorded leaves both out.
 func TestTheLastRequest(t *testing.T) {
 	r := record(t, "small")
 	n := len(r.Events)
 	r.Events = append(r.Events, recording.Event{Action: trace.OOM, Key: 512, Size: 1024})
 	r.Passes[2].Events = n + 1
 	for _, tt := range []struct {
-		oom  *recording.OutOfMemory
-		read func() (*trace.Trace, int, error)
-		want bool
+		oom            *recording.OutOfMemory
+		read           func() (*trace.Trace, int, error)
+		want, survived bool
 	}{
-		{nil, r.Replayable, false}, {nil, r.Asked, false},
-		{&recording.OutOfMemory{Pass: recording.Steady}, r.Replayable, false}, {&recording.OutOfMemory{Pass: recording.Steady}, r.Asked, true},
+		{nil, r.Replayable, false, false}, {nil, r.Asked, false, true},
+		{&recording.OutOfMemory{Pass: recording.Steady}, r.Replayable, false, false},
+		{&recording.OutOfMemory{Pass: recording.Steady}, r.Asked, true, false},
 	} {
 		r.OOM = tt.oom
 		tr, _, err := tt.read()
@@ -394,6 +395,7 @@ func TestTheLastRequest(t *testing.T) {
 		require.NoError(t, tr.Validate())
 		last := tr.Events[len(tr.Events)-1]
 		assert.Equal(t, tt.want, last.Action == trace.Alloc && last.Bytes == 1024, "%v", tt.oom)
+		assert.Equal(t, tt.survived, last.Action == trace.OOM && last.Bytes == 1024, "%v", tt.oom)
 		if tt.want {
 			most := trace.NoStorage
 			for _, e := range tr.Events[:len(tr.Events)-1] {

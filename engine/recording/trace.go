@@ -171,8 +171,9 @@ func (t *tracer) line(s *trace.Site, stack []int) {
 // of what was there before the recording began, and everything but allocations, frees and segments.
 func (r *Recording) Replayable() (*trace.Trace, int, error) { return r.replayable(false) }
 
-// Asked is Replayable for another device: where memory ran out and ended the run, that request is
-// an allocation, which may fit there.
+// Asked is Replayable for a device that may be another: where memory ran out and ended the run, that
+// request is an allocation, which may fit there. Those that failed while the program went on stay: they
+// emptied the cache.
 func (r *Recording) Asked() (*trace.Trace, int, error) { return r.replayable(true) }
 
 func (r *Recording) replayable(asked bool) (*trace.Trace, int, error) {
@@ -188,10 +189,12 @@ func (r *Recording) replayable(asked bool) (*trace.Trace, int, error) {
 	for i, e := range t.Events {
 		switch e.Action {
 		case trace.OOM:
-			if i != ended {
+			if !asked {
 				continue
 			}
-			e.Action, e.Storage = trace.Alloc, next
+			if i == ended {
+				e.Action, e.Storage = trace.Alloc, next
+			}
 		case trace.FreeRequested, trace.FreeCompleted:
 			if e.Storage == trace.NoStorage {
 				continue
