@@ -33,6 +33,8 @@ TOGETHER = 3  # runs that are left for changes together
 CARDS = 3  # larger ones that are tried
 MORE = ("device", "many GPUs")  # kinds of changes that want other hardware: no other stands beside them
 KEPT, BROKEN, UNDECIDED = "yes", "no", "undecided"
+# notes of a recording that leave its peaks open
+OPEN = ("value-read", "timing-decides", "workspace-unknown", "gradient-missing")
 
 
 class Unusable(ValueError):
@@ -150,8 +152,8 @@ def _lacks(path: str) -> bool:
 
 
 def _of_rank(tried: tuple[Remedy, ...], contents: recording.Contents, case: dict[str, Any]) -> Trial:
-    """Judged by the peaks of the run itself. Other metrics, and values that no kernel computed, leave
-    it undecided."""
+    """Judged by the peaks of the run itself. Other metrics, and what leaves the peaks open, leave it
+    undecided."""
     header = contents.header
     peaks = {m: max(p[m] or 0 for p in header["phases"]) for m in ("allocated", "reserved")}
     known = [b for b in case["budgets"] if b["metric"] in peaks and b["limit"]]
@@ -159,7 +161,7 @@ def _of_rank(tried: tuple[Remedy, ...], contents: recording.Contents, case: dict
     kept = KEPT
     if header["oom"] or any(load > 1 for load in loads):
         kept = BROKEN
-    elif len(known) < len(case["budgets"]) or any(n["id"] == "value-read" for n in header.get("notes") or ()):
+    elif len(known) < len(case["budgets"]) or any(n["id"] in OPEN for n in header.get("notes") or ()):
         kept = UNDECIDED
     room = (case["device"]["memory"] or 0) - (case["device"]["context"] or 0)
     if room > 0:

@@ -53,7 +53,7 @@ def text(a: Advice) -> str:
     order = [*sorted(a.single, key=lambda t: (t.load, t.what)), *a.together]
     if not order:
         return "\n".join([*out, "  nothing could be tried", *_failures(a)])
-    rows = [("kept", "allocated", "saved", "reserved", "saved", "a step more", "change")]
+    rows = [("kept", "allocated", "saved", "reserved", "saved", "more per step", "change")]
     for t in order:
         rows.append(
             (
