@@ -208,8 +208,12 @@ def main():
     p.add_argument("--on", default="h100-sxm-80gb")
     p.add_argument("strategies", nargs="*")
     a = p.parse_args()
+    import strategies
+
     from memshim import pretend
 
+    if unknown := [n for n in a.strategies if n not in strategies.STRATEGIES]:
+        p.error(f"got {unknown[0]!r}, want one of: {'; '.join(strategies.STRATEGIES)}")
     code = "import sys, truth_ranks; truth_ranks.warm(sys.argv[2:], int(sys.argv[1]))"
     environ = os.environ | pretend.environment(a.on, count=a.world)
     command = [sys.executable, "-c", code, str(a.world), *a.strategies]
