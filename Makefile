@@ -239,7 +239,7 @@ FRAMEWORKS := .venv-frameworks
 truth-frameworks: $(FRAMEWORKS)/.stamp
 	PYTHONPATH=pyshim/tools DS_BUILD_OPS=0 $(FRAMEWORKS)/bin/python -m truth frameworks $(PROGRAMS)
 
-# Small programs of every strategy. A release has an environment of its own, as in make test-pretend.
+# Small programs of every strategy. Each release has a separate environment, as in make test-pretend.
 truth-ranks: $(if $(RELEASES),,$(VENV)/.stamp)
 ifdef RELEASES
 	RUN="pyshim/tools/truth/__main__.py ranks" .ci/pretend $(RELEASES)

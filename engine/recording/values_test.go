@@ -58,7 +58,7 @@ func TestRunsWithOtherValuesAreChecked(t *testing.T) {
 	assert.ErrorContains(t, whole.Check(), "line 1: got line -1")
 }
 
-// A run that has events of its own differs; what failed is the first that did.
+// A run with other events differs; what failed is the first that did.
 func TestRunsWithOtherValues(t *testing.T) {
 	same := recording.ValueRun{Values: "least", As: "balanced"}
 	failed := recording.ValueRun{Values: "most", Failed: "killed"}

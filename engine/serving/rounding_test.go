@@ -24,7 +24,7 @@ func TestRounding(t *testing.T) {
 		{"1 MiB is left of 76", []modelfolder.EngineTensor{{Elements: 75 * mib / 2}}, 0, 0, units.MiB},
 		{"1.5 MiB is left of 26", []modelfolder.EngineTensor{{Elements: 49 * mib / 4}}, 0, 0, 0},
 		{"to 512 bytes", []modelfolder.EngineTensor{{Elements: 3}}, 0, 0, 506},
-		{"of its own dtype", []modelfolder.EngineTensor{{Elements: 3, DType: "float32"}}, 0, 0, 500},
+		{"in another dtype than the engine's", []modelfolder.EngineTensor{{Elements: 3, DType: "float32"}}, 0, 0, 500},
 		{"a table as well", []modelfolder.EngineTensor{{Elements: 256}}, 3, 0, 506},
 		{"four scales of each layer", []modelfolder.EngineTensor{{Elements: 256}}, 0, 2, 2 * 4 * 512},
 	} {

@@ -21,7 +21,7 @@ func TestRepeatInterleave(t *testing.T) {
 		args []any
 		want string
 	}{
-		{"once each of its own", []any{x, h.Ints(1, 2, 4), int64(0)}, "float32[7, 2] [2, 1]"},
+		{"each as often as is stated for it", []any{x, h.Ints(1, 2, 4), int64(0)}, "float32[7, 2] [2, 1]"},
 		{"each as often", []any{x, h.Ints(4), one}, "float32[3, 8] [8, 1]"},
 		{"of all elements", []any{x, h.Ints(4)}, "float32[24] [1]"},
 		{"as many as is stated", []any{x, h.Ints(4), one, ops.Kw{"output_size": int64(8)}}, "float32[3, 8] [8, 1]"},
