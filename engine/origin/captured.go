@@ -10,17 +10,16 @@ import (
 
 // Uncaptured is a case without an artifact whose recording is not there: it has to be run once. Its verdict is inconclusive.
 type Uncaptured struct {
-	Case    *spec.Case
-	Path    string // where the recording is looked for
-	Command string // that makes it
-	Other   bool   // there is one, and the list of the case's ranks is of another
+	Case  *spec.Case
+	Path  string // where the recording is looked for
+	Other bool   // there is one, and the list of the case's ranks is of another
 }
 
 func (e *Uncaptured) Error() string {
 	if e.Other {
-		return "got a recording of another run than its list of ranks (" + e.Path + "), want all of one, which this makes: " + e.Command
+		return "got a recording of another run than its list of ranks (" + e.Path + "), want all of one, which this makes: " + CaptureCommand(e.Case)
 	}
-	return "got no recording of it (" + e.Path + "), want the one that this makes: " + e.Command
+	return "got no recording of it (" + e.Path + "), want the one that this makes: " + CaptureCommand(e.Case)
 }
 
 // Path is the file that a case is predicted from: its artifact, or the recording of its source or program.
@@ -39,7 +38,7 @@ func Find(c *spec.Case) (string, error) {
 		return c.Artifact, nil
 	}
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return "", &Uncaptured{Case: c, Path: path, Command: CaptureCommand(c)}
+		return "", &Uncaptured{Case: c, Path: path}
 	}
 	return path, nil
 }

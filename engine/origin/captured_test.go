@@ -39,16 +39,16 @@ func TestASourceIsPredictedFromItsRecording(t *testing.T) {
 	assert.Equal(t, verdict.Inconclusive, r.Verdict.Outcome)
 	var missing *origin.Uncaptured
 	require.ErrorAs(t, r.Err, &missing)
-	assert.Equal(t, "python -m memshim capture "+layout.ShellQuote(yaml)+" --case net", missing.Command)
+	assert.Equal(t, "python -m memshim capture "+layout.ShellQuote(yaml)+" --case net", origin.CaptureCommand(missing.Case))
 	assert.Equal(t, filepath.Join(dir, ".memspec"), filepath.Dir(missing.Path))
-	assert.Equal(t, "INCONCLUSIVE net on t4: got no recording of it ("+missing.Path+"), want the one that this makes: "+missing.Command, r.Line())
+	assert.Equal(t, "INCONCLUSIVE net on t4: got no recording of it ("+missing.Path+"), want the one that this makes: "+origin.CaptureCommand(missing.Case), r.Line())
 
 	rec := testcase.Trained()
 	rec.Made = nil
 	testcase.Keep(t, rec, missing.Path)
 	r = suite.Judge(context.Background(), c)
 	assert.Equal(t, verdict.Inconclusive, r.Verdict.Outcome, "one that does not tell its source's files")
-	assert.Contains(t, r.Line(), "the recording does not record what it was made from: its source may have changed since the artifact was made; to make it again: "+missing.Command)
+	assert.Contains(t, r.Line(), "the recording does not record what it was made from: its source may have changed since the artifact was made; to make it again: "+origin.CaptureCommand(missing.Case))
 
 	rec.Made = testcase.MadeFrom("../zoo.py", text)
 	testcase.Keep(t, rec, missing.Path)
@@ -63,7 +63,7 @@ func TestASourceIsPredictedFromItsRecording(t *testing.T) {
 	r = suite.Judge(context.Background(), c)
 	require.NoError(t, r.Err)
 	assert.Equal(t, verdict.Inconclusive, r.Verdict.Outcome)
-	assert.Equal(t, filepath.Join(dir, "zoo.py")+" has changed since the artifact was made; to make it again: "+missing.Command, r.Report.Notes[0].Text)
+	assert.Equal(t, filepath.Join(dir, "zoo.py")+" has changed since the artifact was made; to make it again: "+origin.CaptureCommand(missing.Case), r.Report.Notes[0].Text)
 	assert.Contains(t, r.Line(), "has changed since the artifact was made")
 	c.Allow = []string{string(note.ArtifactStale)}
 	assert.Equal(t, verdict.Pass, suite.Judge(context.Background(), c).Verdict.Outcome, "allow: lets it pass")

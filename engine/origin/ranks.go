@@ -39,35 +39,54 @@ type Unlike struct {
 // maxRanks bounds the file, in bytes, and the ranks that ran.
 const maxRanksFile, maxRanks = 64 << 20, 4096
 
-// ReadRanks reads the list of a case's ranks, and compares the recordings with it. The error is an
-// *Uncaptured where it is not there, or where a recording is another one: the set is then of two runs.
-func ReadRanks(c *spec.Case) (*Ranks, error) {
-	path, err := Find(c)
+// ReadRanks reads the list of a case's ranks and compares the recordings with it. ranks are those that
+// the case is of: all that ran, or its one. The error is an *Uncaptured where the list is not there, or
+// where a recording is another one: the set is then of two runs.
+func ReadRanks(c *spec.Case) (list *Ranks, ranks []int, err error) {
+	all := *c
+	all.Rank = nil
+	path, err := Find(&all)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	list, err = readRanks(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if want := c.Program.Ranks.WorldSize; list.WorldSize != want {
+		return nil, nil, fmt.Errorf("%s: got world_size %d, want %d", path, list.WorldSize, want)
+	}
+	for _, rank := range list.Ranks {
+		one := c.OfRank(rank.Rank)
+		if err := rank.holds(&one); err != nil {
+			return nil, nil, err
+		}
+		ranks = append(ranks, rank.Rank)
+	}
+	if c.Rank == nil {
+		return list, ranks, nil
+	}
+	if !slices.Contains(ranks, *c.Rank) {
+		return nil, nil, regular.Plain(fmt.Errorf("%s: got rank %d, want one that ran: %v", c.Name, *c.Rank, ranks))
+	}
+	return list, []int{*c.Rank}, nil
+}
+
+// readRanks reads a file that lists ranks.
+func readRanks(path string) (*Ranks, error) {
 	data, err := regular.Read(path, maxRanksFile)
 	if err != nil {
 		return nil, regular.Plain(err)
 	}
-	if err := regular.CheckJSON(data, sidecarText); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
 	r := &Ranks{}
-	if err := json.Unmarshal(data, r); err != nil {
+	if err = regular.CheckJSON(data, sidecarText); err == nil {
+		err = json.Unmarshal(data, r)
+	}
+	if err == nil {
+		err = r.check()
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	if err := r.check(); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	if want := c.Program.Ranks.WorldSize; r.WorldSize != want {
-		return nil, fmt.Errorf("%s: got world_size %d, want %d", path, r.WorldSize, want)
-	}
-	for _, rank := range r.Ranks {
-		one := c.OfRank(rank.Rank)
-		if err := rank.holds(&one); err != nil {
-			return nil, err
-		}
 	}
 	return r, nil
 }
@@ -101,7 +120,7 @@ func (r *Rank) holds(c *spec.Case) error {
 	path := c.Captured()
 	f, _, err := regular.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return &Uncaptured{Case: c, Path: path, Command: CaptureCommand(c)}
+		return &Uncaptured{Case: c, Path: path}
 	}
 	if err != nil {
 		return regular.Plain(err)
@@ -112,7 +131,7 @@ func (r *Rank) holds(c *spec.Case) error {
 		return regular.Plain(err)
 	}
 	if hex.EncodeToString(sum.Sum(nil)) != r.SHA256 {
-		return &Uncaptured{Case: c, Path: path, Command: CaptureCommand(c), Other: true}
+		return &Uncaptured{Case: c, Path: path, Other: true}
 	}
 	return nil
 }
@@ -128,12 +147,8 @@ func Files(c *spec.Case) []string {
 	if !c.EveryRank() {
 		return files
 	}
-	data, err := regular.Read(path, maxRanksFile)
+	r, err := readRanks(path)
 	if err != nil {
-		return files
-	}
-	var r Ranks
-	if err := json.Unmarshal(data, &r); err != nil || r.check() != nil {
 		return files // judging the case says so
 	}
 	for _, rank := range r.Ranks {

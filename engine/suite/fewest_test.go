@@ -12,6 +12,7 @@ import (
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/suite"
 	"github.com/memspec/memspec/engine/units"
+	"github.com/memspec/memspec/engine/verdict"
 )
 
 // The fewest GPUs are found by few runs, and its neighbours are run.
@@ -77,5 +78,16 @@ func TestAStaleRankIsUnrecordedAsTheCase(t *testing.T) {
 	models.Unrecorded = func(c *spec.Case, _ string) { wanted = append(wanted, c.Captured()) }
 	_, err := models.Run(context.Background(), c)
 	require.Error(t, err)
+	assert.Equal(t, []string{c.Captured()}, wanted)
+}
+
+// So is it where one rank is asked for and no rank ran.
+func TestAMissingRankIsUnrecordedAsTheCase(t *testing.T) {
+	_, c := rankCase(t)
+	models := suite.New(nil)
+	var wanted []string
+	models.Unrecorded = func(c *spec.Case, _ string) { wanted = append(wanted, c.Captured()) }
+	r := models.Judge(context.Background(), c.OfRank(1))
+	assert.Equal(t, verdict.Inconclusive, r.Verdict.Outcome)
 	assert.Equal(t, []string{c.Captured()}, wanted)
 }

@@ -70,15 +70,8 @@ func (ms *Models) judge(ctx context.Context, c spec.Case) *Result {
 
 // judgeBudgets runs a case and compares it with its budgets.
 func (ms *Models) judgeBudgets(ctx context.Context, c spec.Case) *Result {
-	if c.EveryRank() {
+	if c.EveryRank() || c.Rank != nil {
 		return ms.judgeRanks(ctx, c)
-	}
-	if c.Rank != nil {
-		list, err := ofOneRank(&c)
-		if err != nil {
-			return Failed(c, err)
-		}
-		return ms.judgeRank(ctx, c, list)
 	}
 	run, err := ms.run(ctx, c)
 	if err != nil {

@@ -72,11 +72,11 @@ func (ms *Models) run(ctx context.Context, c spec.Case) (*engine.Run, error) {
 		all.Rank = nil // all ranks are recorded together
 		why, _, _ := strings.Cut(stale.Text, origin.Since)
 		ms.Unrecorded(&all, why)
-		return nil, &origin.Uncaptured{Case: &c, Path: path, Command: origin.CaptureCommand(&c)}
+		return nil, &origin.Uncaptured{Case: &c, Path: path}
 	}
 	if ms.Unrecorded != nil && endsEarly(&c, run) {
 		ms.Unrecorded(&c, CutShort)
-		return nil, &origin.Uncaptured{Case: &c, Path: path, Command: origin.CaptureCommand(&c)}
+		return nil, &origin.Uncaptured{Case: &c, Path: path}
 	}
 	if ms.Called != nil {
 		ms.Called(&run.Case, run.Calls)

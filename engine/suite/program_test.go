@@ -64,8 +64,8 @@ func TestAProgramIsPredictedFromItsRecording(t *testing.T) {
 	var missing *origin.Uncaptured
 	require.ErrorAs(t, judge().Err, &missing)
 	assert.Equal(t, verdict.Inconclusive, judge().Verdict.Outcome)
-	assert.Contains(t, missing.Command, "python -m memshim capture ")
-	assert.Contains(t, missing.Command, " --case small")
+	assert.Contains(t, origin.CaptureCommand(missing.Case), "python -m memshim capture ")
+	assert.Contains(t, origin.CaptureCommand(missing.Case), " --case small")
 
 	rec := recordedProgram("run()\n")
 	rec.Made.Variables = map[string]string{"WIDTH": recording.HashVariable("WIDTH", "8"), "GONE": "", "DEPTH": recording.HashVariable("DEPTH", "2")}

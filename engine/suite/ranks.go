@@ -5,40 +5,40 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/origin"
-	"github.com/memspec/memspec/engine/regular"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/verdict"
 )
 
-// judgeRanks compares each rank that ran with the case's budgets. The result is the worst rank's:
-// of the worst outcome, then the one that comes nearest to a budget, then of the most reserved, then
-// the first.
+// judgeRanks compares each rank that ran, or the one that the case is of, with the case's budgets.
+// The result is the worst rank's: of the worst outcome, then the one that comes nearest to a budget,
+// then of the most reserved, then the first.
 func (ms *Models) judgeRanks(ctx context.Context, c spec.Case) *Result {
 	var missing *origin.Uncaptured
-	list, err := origin.ReadRanks(&c)
+	list, ranks, err := origin.ReadRanks(&c)
 	if err != nil {
 		if errors.As(err, &missing) && ms.Unrecorded != nil {
-			ms.Unrecorded(&c, "")
+			all := c
+			all.Rank = nil // all ranks are recorded together
+			ms.Unrecorded(&all, "")
 		}
 		return Failed(c, err)
 	}
 	var worst *Result
-	for _, rank := range list.Ranks {
-		r := ms.judgeRank(ctx, c.OfRank(rank.Rank), list)
+	for _, rank := range ranks {
+		r := ms.judgeRank(ctx, c.OfRank(rank), list)
 		if r.Err != nil {
-			return Failed(c, fmt.Errorf("rank %d: %w", rank.Rank, r.Err))
+			return Failed(c, fmt.Errorf("rank %d: %w", rank, r.Err))
 		}
 		if worst == nil || worse(r, worst) {
 			worst = r
 		}
 	}
-	worst.Case.Rank = nil // whatever is asked of the case further is asked of all
+	worst.Case.Rank = c.Rank // whatever is asked of the case further is asked of all
 	return worst
 }
 
@@ -75,25 +75,7 @@ func describeRank(run *engine.Run, list *origin.Ranks) {
 	run.Report.Notes = append(run.Report.Notes, report.Note{ID: n.ID, Text: n.Text()})
 }
 
-// ofOneRank is a case's list of ranks, where the case is of one of several; an error where that one
-// did not run.
-func ofOneRank(c *spec.Case) (*origin.Ranks, error) {
-	all := *c
-	all.Rank = nil
-	list, err := origin.ReadRanks(&all)
-	if err != nil {
-		return nil, err
-	}
-	var ran []int
-	for _, r := range list.Ranks {
-		ran = append(ran, r.Rank)
-	}
-	if !slices.Contains(ran, *c.Rank) {
-		return nil, regular.Plain(fmt.Errorf("%s: got rank %d, want one that ran: %v", c.Name, *c.Rank, ran))
-	}
-	return list, nil
-}
-
+// worse says whether a is nearer to failing than b.
 func worse(a, b *Result) bool {
 	if a.Verdict.Outcome != b.Verdict.Outcome {
 		return verdict.Worst(a.Verdict.Outcome, b.Verdict.Outcome) == a.Verdict.Outcome
