@@ -184,7 +184,7 @@ func WriteServed(p *layout.Printer, s *Serving) {
 		return
 	}
 	if s.Activation != nil {
-		p.Item("activation", "%s: the peak of a profile run of %s tokens and %s requests%s", *s.Activation,
+		p.Item("profile", "%s of activations, the peak of a run of %s tokens and %s requests%s", *s.Activation,
 			grouped(k.MaxBatchedTokens), grouped(k.MaxNumSeqs), chosen(s.Defaults))
 	}
 	if k.Outside != nil {
