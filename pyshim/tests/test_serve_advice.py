@@ -1,9 +1,14 @@
 """memshim serve --advise, without an engine: which changes are tried, and what is said of them."""
 
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
 from served import FOUND, NO_CACHE
 
 from memshim import pretend
-from memshim.serving import advice, start
+from memshim.serving import advice, larger, start
 
 ASKED = start.Wanted(["vllm", "serve", "m"], "h100-sxm-80gb", None, None, None)
 
@@ -65,3 +70,47 @@ def test_of_an_engine_that_did_not_start_its_words_are_known(found_binary):
     words = ["vllm", "serve", "m", "-tp", "2", "-pp=2", "--kv-cache-dtype", "fp8", "--gpu-memory-utilization=0.95"]
     tried = advice.changes(NO_CACHE, ASKED._replace(program=words, memory="40GiB"))
     assert [str(c) for c in tried] == ["--quantization fp8", "--tensor-parallel-size 4"]
+
+
+CONFIGS = Path(__file__).parents[2] / "testdata" / "serving" / "configs.json"
+LENGTH = {"max_model_len": 8192, "dtype": "auto", "kv_cache_dtype": "auto"}
+
+
+@pytest.fixture
+def model(tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps(json.loads(CONFIGS.read_text())["Qwen3-14B"]))
+    return str(tmp_path)
+
+
+def fits(model, card, binary):
+    command = [binary, "estimate", model, "--device", card, "--context", "8192", "--quiet"]
+    return subprocess.run(command, capture_output=True).returncode == 0
+
+
+def test_the_smallest_card_that_holds_what_does_not_fit(model, found_binary):
+    found = larger.card(model, 1, LENGTH, pretend.find("t4").memory)
+    smaller = [d.name for d in map(pretend.find, pretend.names()) if pretend.find("t4").memory < d.memory < found.memory]
+    assert fits(model, found.name, found_binary) and "l4" in smaller
+    assert not [name for name in smaller if fits(model, name, found_binary)]
+    assert larger.text(found) == f"; {found.name} ({found.memory / (1 << 30):.2f} GiB) holds it by memspec estimate"
+
+
+@pytest.mark.parametrize(
+    "change, gpus",
+    [
+        ({"quantization": "fp8"}, 1),
+        ({"enable_lora": True}, 1),
+        ({"max_model_len": -1}, 1),
+        ({"max_model_len": 1 << 40}, 1),
+        ({}, 2),
+    ],
+    ids=["quantised", "adapters", "no length", "no card", "two GPUs"],
+)
+def test_no_card_is_named_where_no_estimate_is_known(change, gpus, model, found_binary):
+    found = larger.card(model, gpus, LENGTH | change, 1 << 30)
+    assert found is None and larger.text(found) == ""
+
+
+def test_what_a_card_has_in_use_is_no_reason_for_another():
+    stage = NO_CACHE | {"error": NO_CACHE["error"] | {"stage": start.AT_START}}
+    assert start.Start(stage, [], 1, b"", None).larger() is None

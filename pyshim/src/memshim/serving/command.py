@@ -23,7 +23,7 @@ from memshim.case import program_case
 from memshim.files import check_writable, write_whole
 from memshim.pretend.activate import as_devices
 from memshim.printed import say
-from memshim.serving import advice, model_folder, report
+from memshim.serving import advice, larger, model_folder, report
 from memshim.serving.start import Recording, Start, Unusable, Wanted, gpus, start, words
 
 UNFIT, USAGE, UNDECIDED = 1, 2, 3
@@ -139,7 +139,8 @@ def report_start(began: Start, to: argparse.Namespace, asked: Wanted, version: s
             say(f"  {'recording':<16} {to.output}")
         return 0
     if found["fits"] is False:
-        say(f"memshim serve: {began.why()}{'' if to.advise else ADVISE}", file=sys.stderr)
+        larger_card = larger.text(began.larger())
+        say(f"memshim serve: {began.why()}{larger_card}{'' if to.advise else ADVISE}", file=sys.stderr)
         return UNFIT
     say(f"memshim serve: {began.why()}", file=sys.stderr)
     return UNDECIDED if began.errors and began.errors[0]["kind"] == model_folder.Unclear.__name__ else USAGE

@@ -19,11 +19,12 @@ from memshim.origin.reads import kept
 from memshim.pretend.activate import as_devices
 from memshim.pretend.device import Device
 from memshim.program import launch
-from memshim.serving import driver_memory, report, watch
+from memshim.serving import driver_memory, larger, report, watch
 
 STARTUP = str(Path(__file__).resolve().parent / "startup")
 LOG = "engine.log"
 CLI = "vllm.entrypoints.cli.main"
+AT_START = "memory at start"  # a stage: the card has what the engine may use in use already
 LONGEST = 240  # characters of an engine's error in a line
 LAST = 12  # lines of the engine's log that are shown where nothing else says why it ended
 
@@ -157,6 +158,14 @@ class Start(NamedTuple):
     code: int
     log: bytes
     made: dict[str, Any] | None
+    asked: dict[str, Any] = {}  # what the engine's arguments say of memory (larger.py)
+
+    def larger(self) -> Device | None:
+        """Another card, where this one's memory does not hold the model."""
+        if self.found["fits"] is not False or self.found["error"]["stage"] == AT_START:
+            return None
+        of = self.found["device"]
+        return larger.card(self.found["model"], of["count"], self.asked, of["memory"])
 
     def why(self) -> str:
         """One line: why the engine has no KV cache. Where nothing is known, the end of its log."""
@@ -257,7 +266,8 @@ def left(folder: Path, code: int, version: str, asked: Wanted, cards: list[Devic
         errors[0] if errors and not engine else None,
         _json(folder / watch.GENERATED) if (folder / watch.GENERATED).exists() else None,
     )
-    return Start(found, errors, code, (folder / LOG).read_bytes(), _json(made) if made.exists() else None)
+    recorded = _json(made) if made.exists() else None
+    return Start(found, errors, code, (folder / LOG).read_bytes(), recorded, arguments.get("asked", {}))
 
 
 def _json(file: Path) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from memshim.origin import reads
 from memshim.origin.dependencies import Depends
 from memshim.pretend import unbuilt
 from memshim.pretend.after_import import After
-from memshim.serving import driver_memory, generation, model_folder
+from memshim.serving import driver_memory, generation, larger, model_folder
 from memshim.serving.attributes import Moved, read
 from memshim.serving.graph_memory import Charges
 
@@ -222,7 +222,8 @@ class Watch:
             made_up.append("weights")
         defaults = [n for n in ("max_num_seqs", "max_num_batched_tokens") if getattr(arguments, n, 0) is None]
         gpus = math.prod(int(getattr(arguments, name, 1) or 1) for name in PARALLEL)
-        self.write(ARGUMENTS, {"model": model, "made_up": sorted(made_up), "defaults": defaults, "gpus": gpus})
+        said = {"model": model, "made_up": sorted(made_up), "defaults": defaults, "gpus": gpus}
+        self.write(ARGUMENTS, said | {"asked": larger.asked(arguments)})
 
     def take(self, size: int) -> bool:
         """Take bytes of the worker's card."""
