@@ -20,30 +20,45 @@ type logged map[string]string
 
 func (l logged) number(t *testing.T, column string) float64 {
 	t.Helper()
-	n, err := strconv.ParseFloat(l[column], 64)
+	return number(t, l[column])
+}
+
+func number(t *testing.T, text string) float64 {
+	t.Helper()
+	n, err := strconv.ParseFloat(text, 64)
 	require.NoError(t, err)
 	return n
 }
 
-// publishedLogs returns the rows whose model's config is known, with the configs.
-func publishedLogs(t *testing.T) ([]logged, map[string]json.RawMessage) {
+const servingFolder = "../../testdata/serving/"
+
+// logRows returns the rows of a table of logs.
+func logRows(t *testing.T, name string) (found []logged) {
 	t.Helper()
-	const folder = "../../testdata/serving/"
-	var configs map[string]json.RawMessage
-	data, err := os.ReadFile(folder + "configs.json")
-	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal(data, &configs))
-	f, err := os.Open(folder + "logs.csv")
+	f, err := os.Open(servingFolder + name)
 	require.NoError(t, err)
 	defer func() { _ = f.Close() }()
 	rows, err := csv.NewReader(f).ReadAll()
 	require.NoError(t, err)
-	var found []logged
 	for _, row := range rows[1:] {
 		l := logged{}
 		for i, column := range rows[0] {
 			l[column] = row[i]
 		}
+		found = append(found, l)
+	}
+	return found
+}
+
+// publishedLogs returns the rows whose model's config is known, with the configs.
+func publishedLogs(t *testing.T) ([]logged, map[string]json.RawMessage) {
+	t.Helper()
+	var configs map[string]json.RawMessage
+	data, err := os.ReadFile(servingFolder + "configs.json")
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(data, &configs))
+	var found []logged
+	for _, l := range logRows(t, "logs.csv") {
 		if configs[l["model"]] != nil {
 			found = append(found, l)
 		}
@@ -88,6 +103,45 @@ func TestWeightsOfTheEngine(t *testing.T) {
 	} {
 		e := New(name, model(t, string(configs[name])), options(t, "h100-sxm-80gb"))
 		assert.Equal(t, loaded, *e.Weights, name)
+	}
+}
+
+// TestRotaryTablesWithoutACompiler: latent attention's tables scaled by YaRN are in float32 where nothing
+// is compiled, with 16 bits of weights: seen with vLLM 0.19.0.
+func TestRotaryTablesWithoutACompiler(t *testing.T) {
+	_, configs := publishedLogs(t)
+	const note = "an engine that is started with --enforce-eager keeps the rotary tables in float32: 20.0 MiB more"
+	deepSeek := model(t, string(configs["DeepSeek-V2-Lite-Chat"]))
+	o := options(t, "h100-sxm-80gb")
+	assert.Contains(t, New("DeepSeek-V2-Lite", deepSeek, o).Notes, note)
+	o.DType = "float32"
+	assert.NotContains(t, strings.Join(New("DeepSeek-V2-Lite", deepSeek, o).Notes, " "), "eager")
+	plain := model(t, strings.Replace(string(configs["DeepSeek-V2-Lite-Chat"]), `"yarn"`, `"linear"`, 1))
+	assert.NotContains(t, strings.Join(New("DeepSeek-V2-Lite", plain, options(t, "h100-sxm-80gb")).Notes, " "), "eager")
+}
+
+// TestLaterLogs: what later releases of vLLM logged on other cards, with the batches that they chose there:
+// tokens in the range, and the bytes of a token. Of releases from 0.22 on the weights of a larger model are
+// up to 0.04 GiB above the estimate.
+func TestLaterLogs(t *testing.T) {
+	const gib = float64(units.GiB)
+	_, configs := publishedLogs(t)
+	rows := logRows(t, "logs-later.csv")
+	require.Len(t, rows, 2)
+	for _, l := range rows {
+		o := options(t, l["card"])
+		o.BatchedTokens, o.Batch = int64(l.number(t, "batched")), int64(l.number(t, "requests"))
+		words := strings.Fields(l["arguments"])
+		require.Equal(t, []string{"--max-model-len", "--gpu-memory-utilization"}, []string{words[0], words[2]})
+		o.Context, o.Share = int64(number(t, words[1])), number(t, words[3])
+		e := New(l["model"], model(t, string(configs[l["model"]])), o)
+		require.Empty(t, e.Unknown)
+		more := l.number(t, "loaded") - float64(*e.Weights)/gib
+		assert.True(t, -0.0051 <= more && more <= 0.0451, "%s: %v", l["model"], more)
+		tokens := int64(l.number(t, "tokens"))
+		assert.InDelta(t, l.number(t, "kv"), float64(e.KVPerToken.Mul(tokens))/gib, 0.0051+float64(e.KVPerToken.Mul(16))/gib)
+		assert.LessOrEqual(t, e.KVTokens.AtLeast, tokens, l["model"])
+		assert.GreaterOrEqual(t, e.KVTokens.AtMost, tokens, l["model"])
 	}
 }
 

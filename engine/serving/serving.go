@@ -107,6 +107,11 @@ func New(name string, m *modelfolder.Model, o Options) *Estimate {
 		e.RotaryTable = item.Mul(m.Weights.Rotary)
 		if m.Weights.Latent {
 			e.Workspace = latentWorkspace
+			// DeepseekScalingRotaryEmbedding in vllm/model_executor/layers/rotary_embedding, whose custom
+			// operator torch.compile replaces.
+			if m.Weights.Yarn && item == 2 {
+				e.notef("an engine that is started with --enforce-eager keeps the rotary tables in float32: %v more", e.RotaryTable)
+			}
 		}
 		weights := m.Weights.Bytes(e.DType).Add(e.RotaryTable).Add(e.Workspace)
 		if e.Rounding = rounding(m, e.DType); e.Rounding != nil {

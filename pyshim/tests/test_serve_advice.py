@@ -89,7 +89,9 @@ def fits(model, card, binary):
 
 def test_the_smallest_card_that_holds_what_does_not_fit(model, found_binary):
     found = larger.card(model, 1, LENGTH, pretend.find("t4").memory)
-    smaller = [d.name for d in map(pretend.find, pretend.names()) if pretend.find("t4").memory < d.memory < found.memory]
+    smaller = [
+        d.name for d in map(pretend.find, pretend.names()) if pretend.find("t4").memory < d.memory < found.memory
+    ]
     assert fits(model, found.name, found_binary) and "l4" in smaller
     assert not [name for name in smaller if fits(model, name, found_binary)]
     assert larger.text(found) == f"; {found.name} ({found.memory / (1 << 30):.2f} GiB) holds it by memspec estimate"

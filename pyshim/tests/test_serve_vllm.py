@@ -4,12 +4,14 @@ model is a tiny Llama of a config.json."""
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 
 import pretended
 import pytest
 
+from memshim.serving import report
 from memshim.serving.driver_memory import release
 from memshim.sizes import MIB
 
@@ -128,6 +130,62 @@ def test_a_program_that_makes_an_engine_in_its_own_process(model, tmp_path):
     p, found = serve(tmp_path, tmp_path / "program.py", model, environ={"VLLM_ENABLE_V1_MULTIPROCESSING": "0"}.items())
     assert p.returncode == 0, p.stderr
     assert found["kv"]["max_num_seqs"] == 64 and found["defaults"] == []
+
+
+MOVED = """
+from memshim.pretend.after_import import After
+
+
+def move(module):
+    def absent(worker):
+        raise AttributeError("peak_activation_memory")
+
+    module.Worker.peak_activation_memory = property(absent, lambda worker, value: None)
+
+
+After("vllm.v1.worker.gpu_worker", move)
+"""
+
+
+def test_internals_that_moved(model, tmp_path):
+    """An attribute that memshim reads and the engine's worker no longer has."""
+    (tmp_path / "moved").mkdir()
+    (tmp_path / "moved" / "sitecustomize.py").write_text(MOVED)
+    path = os.pathsep.join([str(tmp_path / "moved"), os.environ["PYTHONPATH"]])
+    p, found = serve(
+        tmp_path, "vllm", "serve", model, *ARGUMENTS, "--enforce-eager", environ={"PYTHONPATH": path}.items()
+    )
+    assert p.returncode == 2 and found["fits"] is None
+    assert p.stderr.splitlines() == [
+        f"memshim serve: got vLLM {found['engine']['release']}, which has no Worker.peak_activation_memory: its "
+        f"internals have moved; want one of {', '.join(report.TRIED)}"
+    ]
+
+
+def test_each_change_that_could_leave_more_is_run(model, tmp_path):
+    """The engine starts again with each: two GPUs and another card among them."""
+    arguments = [*ARGUMENTS, "--enforce-eager", "--gpu-memory-utilization", "0.5"]
+    p, found = serve(tmp_path, "vllm", "serve", model, *arguments, options=["--advise"])
+    assert p.returncode == 0, p.stderr
+    lines = p.stdout.partition("  tried, each by a start of the engine:\n")[2].splitlines()
+    tried = dict(re.fullmatch(r"    (.*): ([\d,]+) tokens, [+-][\d.]+%", line).groups() for line in lines)
+    tokens = {change: int(text.replace(",", "")) / found["kv"]["tokens"] for change, text in tried.items()}
+    assert list(tokens.values()) == sorted(tokens.values(), reverse=True)
+    larger = next(c for c in tokens if c.startswith("--on "))
+    assert sorted(tokens) == sorted(
+        [
+            "--max-num-seqs 32",
+            "--max-num-batched-tokens 1024",
+            "--kv-cache-dtype fp8",
+            "--quantization fp8",
+            "--gpu-memory-utilization 0.95",
+            "--tensor-parallel-size 2",
+            larger,
+        ]
+    )
+    assert min(tokens.values()) >= 1, "none leaves less"
+    assert 1.99 < tokens["--kv-cache-dtype fp8"] <= 2.01 and 1.9 < tokens["--gpu-memory-utilization 0.95"] < 1.92
+    assert 1.8 < tokens["--tensor-parallel-size 2"] < 2, "half of the heads each, less what NCCL takes"
 
 
 SMALL = ["--memory", "3GiB"]

@@ -30,7 +30,7 @@ def found(log, **others):
 
 
 def test_the_logs_are_of_three_releases_and_name_what_was_read_off_them():
-    assert {"0.17.0", "0.18.0", "0.19.0"} <= {r.release for r in ROWS} and len(ROWS) == 54
+    assert {"0.17.0", "0.18.0", "0.19.0", "0.24.0"} <= {r.release for r in ROWS} and len(ROWS) == 56
     read = {"Qwen3-14B", "Qwen3-8B", "Qwen3-30B-A3B", "Qwen2.5-7B-Instruct"}
     assert {r.model for r in ROWS if r.read and r.stages == 1} == read
     assert all(r.read for r in ROWS if r.stages > 1)
@@ -61,6 +61,20 @@ def test_a_token_of_a_cache_with_windows_has_no_size_in_the_log(found_binary):
     log = row("gemma-2-9b-it")
     lines = {line[0]: line for line in truth.compare(log, None, truth.estimate(log, CONFIGS[log.model]))}
     assert (lines["KV of a token"][3], lines["tokens"][3]) == ("-", "163,580–176,125 holds")
+
+
+def test_a_log_of_a_later_release_has_its_card_and_the_batches_that_the_engine_chose(found_binary):
+    log = next(r for r in ROWS if r.card == "rtx-4090" and r.model == "Qwen2.5-7B-Instruct")
+    assert log.name == "Qwen2.5-7B rtx-4090" and log.chosen == (2048, 256) and log.said("--max-model-len") == "2048"
+    ours = found(log._replace(sizes={"loaded": 14.29, "activation": 0.5, "kv": 4.45}))
+    ours["workers"][0]["graphs_in_budget"] = 0.55 * GIB
+    guess = truth.estimate(log, CONFIGS[log.model])
+    lines = {line[0]: line[1:] for line in truth.compare(log, ours, guess)}
+    assert "graphs, off KV" in lines and lines["graphs, off KV"][1] == "-", "eager"
+    ours["kv"]["eager"] = False
+    lines = {line[0]: line[1:] for line in truth.compare(log, ours, guess)}
+    assert lines["graphs, off KV"][:2] == ("0.53 GiB", "0.55 +0.02")
+    assert lines["tokens"][2] == "82,939–103,082 holds"
 
 
 def test_what_the_estimate_does_not_know_is_left_out(found_binary):
@@ -100,4 +114,4 @@ def test_the_guide_has_the_rows_of_one_gpu(found_binary):
         cells = [log.name, log.release, weights[0], weights[2], token, tokens[0], tokens[2], tokens[3]]
         assert f"| {' | '.join(cells)} |" in guide
         seen += 1
-    assert seen == 22
+    assert seen == 24

@@ -16,6 +16,7 @@ type Weights struct {
 	Elements map[string]int64 // by dtype; "" is the model's own, of config.json alone
 	Method   string           // of quantization_config; "" where there is none
 	Rotary   int64            // elements of the tables of rotary embeddings that an engine keeps; no file has them
+	Yarn     bool             // those tables are scaled by YaRN
 	Latent   bool             // attention keeps one latent of all heads (MLA)
 	Engine   []EngineTensor   // what vLLM makes of the parameters, in its order; nil where no rule is known
 }
@@ -194,6 +195,7 @@ func (m *Model) readRotary(c *config) {
 	var elements int64
 	for _, set := range sets {
 		n, ok := ropePositions(set, positions)
+		m.Weights.Yarn = m.Weights.Yarn || ropeKind(set) == "yarn"
 		if !ok {
 			m.notef("the table of rotary embeddings of this rope_type is not counted: %v", set["rope_type"])
 			continue
@@ -234,12 +236,17 @@ func ropeSets(rope any) []object {
 	return []object{set}
 }
 
-// ropePositions returns the rows of a table; false where no rule is known.
-func ropePositions(set object, positions int64) (int64, bool) {
+func ropeKind(set object) string {
 	kind, _ := set["rope_type"].(string)
 	if kind == "" {
 		kind, _ = set["type"].(string)
 	}
+	return kind
+}
+
+// ropePositions returns the rows of a table; false where no rule is known.
+func ropePositions(set object, positions int64) (int64, bool) {
+	kind := ropeKind(set)
 	switch kind {
 	case "", "default", "llama3", "mrope", "proportional":
 		return positions, positions > 0

@@ -4,11 +4,13 @@ calculator give.
     python -m truth serve [--eager] [--logs] [MODEL…]
 
 The logs are testdata/serving/logs.csv: 0.95 of an H100 of 80 GB, 8,192 tokens batched, 1,024 sequences,
-but for a row's own arguments. A log has sizes in GiB, to two decimals. Those of the installed release of
-vLLM are started; --logs starts none and prints the rest of the columns for all. Models are folders with
-config.json alone (testdata/serving/configs.json). --eager compiles nothing: seconds in the place of
-minutes, and the same figures where the sampler makes the peak of the profile run. What the driver takes
-outside PyTorch was read off the rows that have "read": there, that line is no prediction.
+but for a row's own arguments; and logs-later.csv, of later releases: each with its card, its source, the
+batch sizes that the engine chose there, and CUDA graphs as the engine estimated them and took them off the
+cache. A log has sizes in GiB, to two decimals. Those of the installed release of vLLM are started;
+--logs starts none and prints the rest of the columns for all. Models are folders with config.json alone
+(testdata/serving/configs.json). --eager compiles nothing: seconds in the place of minutes, and the same
+figures where the sampler makes the peak of the profile run. What the driver takes outside PyTorch was
+read off the rows that have "read": there, that line is no prediction.
 """
 
 from __future__ import annotations
@@ -44,13 +46,18 @@ class Log(NamedTuple):
     sizes: dict[str, float]
     tokens: int
     planner: dict[str, float]  # of llm-d's planner, as published beside the log
+    card: str = CARD
+    chosen: tuple[int, int] | None = None  # tokens and sequences that the engine chose; else BATCHED, REQUESTS
 
     @property
     def name(self) -> str:
         """The model and what sets its row apart."""
         ranks = [f"{n} {what}" for n, what in ((self.gpus, "GPUs"), (self.stages, "stages")) if n > 1]
-        words = [word.removeprefix("--") for word in self.arguments]
-        return " ".join([self.model.removesuffix("-Instruct"), *ranks, *words])
+        pairs = zip(self.arguments[::2], self.arguments[1::2], strict=True)
+        given = [w for pair in pairs if not (self.chosen and pair[0] in DEFAULTS) for w in pair]
+        words = [word.removeprefix("--") for word in given]
+        on = [self.card] if self.card != CARD else []
+        return " ".join([self.model.removesuffix("-Instruct"), *on, *ranks, *words])
 
     def said(self, option: str) -> str:
         """What an option has in this row."""
@@ -72,6 +79,14 @@ def logs() -> Iterator[Log]:
                 int(row["tokens"]),
                 {n: float(row[f"planner_{n}"]) for n in ("weights", "kv", "tokens") if row[f"planner_{n}"]},
             )
+    with (SERVING / "logs-later.csv").open() as f:
+        for row in csv.DictReader(f):
+            sizes = {n: float(row[n]) for n in ("loaded", "kv", "estimated") if row[n]}
+            chosen = int(row["batched"]), int(row["requests"])
+            words = row["arguments"].split()
+            yield Log(
+                row["model"], row["release"], 1, 1, words, False, sizes, int(row["tokens"]), {}, row["card"], chosen
+            )
 
 
 def folder(to: Path, config: dict[str, Any]) -> str:
@@ -85,10 +100,12 @@ def serve(log: Log, config: dict[str, Any], eager: bool) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as at:
         to = Path(at, "found.json")
         words = [w for option in DEFAULTS for w in (option, log.said(option))]
-        words += ["--max-num-batched-tokens", str(BATCHED), "--max-num-seqs", str(REQUESTS), *log.arguments]
+        if not log.chosen:
+            words += ["--max-num-batched-tokens", str(BATCHED), "--max-num-seqs", str(REQUESTS)]
+        words += log.arguments
         words += ["--tensor-parallel-size", str(log.gpus), "--pipeline-parallel-size", str(log.stages)]
         command = ["vllm", "serve", folder(Path(at, "model"), config), *words, *(["--enforce-eager"] if eager else [])]
-        options = ["--on", CARD, "--json", str(to)]
+        options = ["--on", log.card, "--json", str(to)]
         p = subprocess.run(
             [sys.executable, "-m", "memshim", "serve", *options, "--", *command], stdout=subprocess.DEVNULL
         )
@@ -106,7 +123,9 @@ def estimate(log: Log, config: dict[str, Any]) -> dict[str, Any] | None:
 
     with tempfile.TemporaryDirectory() as at:
         command = [str(binary.find()), "estimate", folder(Path(at, "model"), config), "--format", "json"]
-        command += ["--device", CARD, "--context", log.said(LENGTH), "--batch", str(REQUESTS), SHARE, log.said(SHARE)]
+        batched, requests = log.chosen or (BATCHED, REQUESTS)
+        command += ["--device", log.card, "--context", log.said(LENGTH), SHARE, log.said(SHARE)]
+        command += ["--batch", str(requests), "--batched-tokens", str(batched)]
         for option in ("--dtype", "--kv-cache-dtype"):
             command += [option, log.said(option)]
         p = subprocess.run(command, stdout=subprocess.PIPE, text=True)
@@ -137,7 +156,7 @@ def compare(log: Log, found: dict[str, Any] | None, guess: dict[str, Any] | None
     worker = min(found["workers"], key=lambda w: w["kv_memory"]) if found else {}
     ours = {n: worker[of] / GIB for n, of in FIGURES.items() if worker.get(of)}
     if found and found["kv"]["eager"]:
-        ours.pop("graphs", None)
+        ours = {n: v for n, v in ours.items() if n not in ("graphs", "estimated")}
     known = guess is not None and guess.get("weights") is not None and guess.get("kv_tokens") is not None
     lines = []
     for name, logged in log.sizes.items():
@@ -162,6 +181,7 @@ FIGURES = {  # of a log, and of a worker
     "outside": "outside_pytorch",
     "kv": "kv_memory",
     "graphs": "graphs",
+    "estimated": "graphs_in_budget",
 }
 TITLES = {
     "loaded": "weights",
@@ -169,6 +189,7 @@ TITLES = {
     "outside": "outside PyTorch",
     "kv": "KV cache",
     "graphs": "CUDA graphs",
+    "estimated": "graphs, off KV",
 }
 
 
