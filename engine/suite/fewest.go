@@ -29,7 +29,7 @@ func (ms *Models) Fewest(ctx context.Context, at At, values []int64) (*Fewest, e
 	if len(values) == 0 {
 		return nil, errors.New("got no values to search, want one or more")
 	}
-	s := &search{ctx: ctx, models: ms, at: at, tried: map[int64]*Limit{}, loads: map[int64]load{}}
+	s := newSearch(ctx, ms, at)
 	last := len(values) - 1
 	low, high := -1, 0 // low does not fit, high may
 	for !s.fits(values[high]) && s.err == nil && high < last {

@@ -7,6 +7,7 @@ import (
 	"github.com/memspec/memspec/engine/allocator"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/units"
 )
 
 // MostValue is the largest value of a dim that a search tries where nobody says another.
@@ -43,7 +44,7 @@ func (ms *Models) Largest(ctx context.Context, at At, most int64) (*Fitted, erro
 	if most < 1 || most > EndValue {
 		return nil, fmt.Errorf("got a search up to %d, want one up to a number from 1 to %d", most, int64(EndValue))
 	}
-	s := &search{ctx: ctx, models: ms, at: at, tried: map[int64]*Limit{}, loads: map[int64]load{}}
+	s := newSearch(ctx, ms, at)
 	first, err := at(1)
 	if err == nil && first.Captured() != "" {
 		s.serves = first.Program.Serves()
@@ -87,6 +88,11 @@ func (s *search) found(low, most int64, f *Fitted) (*Fitted, error) {
 	return f, s.err
 }
 
+func newSearch(ctx context.Context, ms *Models, at At) *search {
+	return &search{ctx: ctx, models: ms, at: at, tried: map[int64]*Limit{}, quality: map[int64]report.Quality{},
+		loads: map[int64]load{}, requests: map[int64]load{}}
+}
+
 type search struct {
 	ctx    context.Context
 	models *Models
@@ -97,6 +103,8 @@ type search struct {
 
 	quality map[int64]report.Quality // of the figures at each value that was tried
 	loads   map[int64]load           // of each value that was run
+
+	requests map[int64]load // the same of what it asks for
 }
 
 // fits runs a value once.
@@ -119,10 +127,7 @@ func (s *search) run(value int64) (*Limit, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.quality == nil {
-		s.quality = map[int64]report.Quality{}
-	}
-	s.quality[value], s.loads[value] = r.Report.Quality, r.load()
+	s.quality[value], s.loads[value], s.requests[value] = r.Report.Quality, r.load(), r.requests()
 	return r.Limit(value), nil
 }
 
@@ -192,6 +197,19 @@ func (s *search) cannot(value int64) bool {
 		s.err = err
 		return true
 	}
+	limit := leastLimit(&c)
+	c.Budgets, c.Fits, c.Platform.Device.Memory = nil, nil, 0
+	r, err := s.models.Run(s.ctx, c)
+	if err != nil {
+		s.err = fmt.Errorf("at %d: %w", value, err)
+		return true
+	}
+	return limit > 0 && r.Report.Peak.Requested > limit
+}
+
+// leastLimit is the least of a case's budgets of memory and what its device holds, 0 where neither is
+// known.
+func leastLimit(c *spec.Case) units.Bytes {
 	limit := allocator.LimitOn(&c.Platform)
 	for _, b := range c.Budgets {
 		switch b.Metric {
@@ -201,11 +219,5 @@ func (s *search) cannot(value int64) bool {
 			}
 		}
 	}
-	c.Budgets, c.Fits, c.Platform.Device.Memory = nil, nil, 0
-	r, err := s.models.Run(s.ctx, c)
-	if err != nil {
-		s.err = fmt.Errorf("at %d: %w", value, err)
-		return true
-	}
-	return limit > 0 && r.Report.Peak.Requested > limit
+	return limit
 }

@@ -20,12 +20,14 @@ const mostLeap = 16
 type load struct{ figure, limit units.Bytes }
 
 // nearby bounds how far from the answer the values lie that are tried beside it.
-const nearby = 8
+const nearby = 16
 
 // guided is largest for cases that are recorded, where every value costs a run of the program. Peaks
-// grow nearly linearly with a dim, so a few runs find the place. The answer and the next value are
-// run, and three more above it. Eight below it are tried, of which those that do not fit are holes.
-// Values that were run to find the place count.
+// grow nearly linearly with a dim, so a few runs find the place. Beside it memory is lost between
+// blocks, now more and now less, so that a value may fit though the one before does not. Above the
+// answer every value up to nearby is run that would fit if nothing were lost (reach), and four in any
+// case. Below it eight are run, of which those that do not fit are holes; where one is, all down to
+// nearby are run. Values that were run to find the place count.
 //
 // Of an engine that serves a model each run takes a minute or more, and what is left for its KV cache
 // has no gaps between blocks: beside the answer fewer values are run.
@@ -41,24 +43,49 @@ func (s *search) guided(most int64) (largest int64, holes []int64) {
 	for low = 1; s.err == nil; {
 		low = s.narrow(low, high)
 		end := min(low+nearby, most)
-		s.try(s.lacking(nil, min(above, end-low), low+1, end, low+1, low+2, low+4, low+8))
-		larger := int64(0)
-		if larger, high = s.above(low, most); larger == 0 {
+		larger := s.lacking(nil, min(above, end-low), low+1, min(low+8, most), low+1, low+2, low+4, low+8)
+		if !s.serves {
+			larger = s.untried(larger, low+1, min(s.reach(low), end))
+		}
+		s.try(larger)
+		next := int64(0)
+		if next, high = s.above(low, most); next == 0 {
 			break
 		}
-		low = larger
+		low = next
 	}
-	smaller := s.lacking(nil, below, max(low-nearby, 1), low-1, low-1, low-2, low-3, low-5, low-8)
+	smaller := s.lacking(nil, below, max(low-8, 1), low-1, low-1, low-2, low-3, low-5, low-8)
 	smaller = s.lacking(smaller, 1, low/2+1, low-low/8-1, low-low/4)
 	smaller = s.lacking(smaller, 1, low/4+1, low/2, low/2)
 	s.try(s.lacking(smaller, 1, low/16+1, low/4, low/4))
+	holes = s.holes(low)
+	if len(holes) > 0 && !s.serves {
+		s.try(s.untried(nil, max(low-nearby, 1), low-1))
+		holes = s.holes(low)
+	}
+	return low, holes
+}
+
+// holes are the values below the answer that were run and do not fit, in their order.
+func (s *search) holes(answer int64) []int64 {
+	var out []int64
 	for v, l := range s.tried {
-		if v < low && l != nil {
-			holes = append(holes, v)
+		if v < answer && l != nil {
+			out = append(out, v)
 		}
 	}
-	slices.Sort(holes)
-	return low, holes
+	slices.Sort(out)
+	return out
+}
+
+// untried adds to values those from first to last that were not run.
+func (s *search) untried(values []int64, first, last int64) []int64 {
+	for v := first; v <= last; v++ {
+		if _, tried := s.tried[v]; !tried && !slices.Contains(values, v) {
+			values = append(values, v)
+		}
+	}
+	return values
 }
 
 // lacking adds to values those that have to be run, in this order, so that together with what the
@@ -144,19 +171,34 @@ func (s *search) narrow(low, high int64) int64 {
 	return low
 }
 
-// guess is where the line through two values that fit meets their limit: the largest with a known
-// load, and the largest up to half of it, so that steps of the figures count little. Where there is
-// no such line it is as far as one step may lead.
+// guess is where the loads meet their limit; where there is no line it is as far as one step may lead.
 func (s *search) guess(low int64) int64 {
+	if v, ok := meets(s.loads, low); ok {
+		return v
+	}
+	return mostLeap * low
+}
+
+// reach is the largest value whose requests fit at their peak were nothing lost between blocks; where
+// there is no line, the value itself.
+func (s *search) reach(low int64) int64 {
+	v, _ := meets(s.requests, low)
+	return max(v, low)
+}
+
+// meets is where the line through two values meets their limit: the largest up to low with a known
+// load, and the largest up to half of it, so that steps of the figures count little. False where
+// there is no such line.
+func meets(loads map[int64]load, low int64) (int64, bool) {
 	var known []int64
-	for v, l := range s.loads {
+	for v, l := range loads {
 		if v <= low && l.limit > 0 {
 			known = append(known, v)
 		}
 	}
 	slices.Sort(known)
 	if len(known) < 2 {
-		return mostLeap * low
+		return 0, false
 	}
 	x1, x2 := known[0], known[len(known)-1]
 	for _, v := range known {
@@ -164,16 +206,25 @@ func (s *search) guess(low int64) int64 {
 			x1 = v
 		}
 	}
-	a, b := s.loads[x1], s.loads[x2]
+	a, b := loads[x1], loads[x2]
 	if b.figure <= a.figure || b.limit != a.limit {
-		return mostLeap * low
+		return 0, false
 	}
 	rise := new(big.Int).Mul(big.NewInt(int64(b.limit-b.figure)), big.NewInt(x2-x1))
 	rise.Div(rise, big.NewInt(int64(b.figure-a.figure)))
 	if !rise.IsInt64() || rise.Int64() > EndValue {
-		return EndValue
+		return EndValue, true
 	}
-	return x2 + rise.Int64()
+	return x2 + rise.Int64(), true
+}
+
+// requests is what a result asks for at its peak, with what it may take: the least of the device's
+// memory and its budgets of memory. The zero value is not known.
+func (r *Result) requests() load {
+	if r.Report.OOM != nil || r.Report.Serving != nil {
+		return load{}
+	}
+	return load{r.Report.Peak.Requested, leastLimit(&r.Case)}
 }
 
 // load is the figure of a result that is nearest to its limit: of its budgets, and of the device. Of

@@ -3,6 +3,8 @@ package suite_test
 import (
 	"context"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -51,9 +53,11 @@ func TestLargestOfRecordedCases(t *testing.T) {
 		{"a line with steps", func(n int64) units.Bytes { return (linear(n) + units.MiB).RoundUp(2 * units.MiB) }, 746, nil, 17},
 		{"nothing fits", func(int64) units.Bytes { return 63 * units.MiB }, 0, nil, 1},
 		{"everything fits", func(n int64) units.Bytes { return units.Bytes(n) * units.KiB }, most, nil, 11},
-		{"the value after the next one fits", except(linear, 770, 30*units.MiB), 770, []int64{769}, 15},
-		{"a smaller value does not fit", except(linear, 766, 60*units.MiB), 768, []int64{766}, 16},
-		{"less fits than the line says, as with gaps between blocks", func(n int64) units.Bytes { return linear(n) + units.Bytes(n/741)*10*units.MiB }, 740, nil, 17},
+		{"the value after the next one fits", except(linear, 770, 30*units.MiB), 770, []int64{769}, 38},
+		{"a smaller value does not fit", except(linear, 766, 60*units.MiB), 768, []int64{766}, 27},
+		{"two smaller values do not fit, one of them further off", except(except(linear, 766, 60*units.MiB), 754, 60*units.MiB),
+			768, []int64{754, 766}, 27},
+		{"less fits than the line says, as with gaps between blocks", func(n int64) units.Bytes { return linear(n) + units.Bytes(n/741)*10*units.MiB }, 740, nil, 28},
 		{"grows with the square", func(n int64) units.Bytes { return units.Bytes(n*n) * 48 }, 886, nil, 26},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -85,6 +89,57 @@ func TestLargestOfRecordedCases(t *testing.T) {
 			}
 			t.Fatal("got no answer after 100 recordings")
 		})
+	}
+}
+
+// Where memory is lost between blocks at some values, every value that its requests let fit is run: a
+// value above the first that does not fit is the answer, and all that do not fit below it are holes.
+func TestLargestWhereGapsBetweenBlocksComeAndGo(t *testing.T) {
+	_, cases := testcase.Project(t, strings.ReplaceAll(batchSpec, "allocated: 64MiB", "reserved: 80MiB"), "run()\n")
+	fits := map[int64]bool{}
+	for n := int64(1); n <= 1000; n++ {
+		fits[n] = n < 700 || n == 709 || n == 720
+	}
+	models := suite.New(nil)
+	var wanted []spec.Case
+	models.Unrecorded = func(c *spec.Case, _ string) { wanted = append(wanted, *c) }
+	at := func(n int64) (spec.Case, error) { return cases[0].With(spec.Dim{Name: "N", Value: n}) }
+	for range 100 {
+		wanted = nil
+		found, err := models.Largest(context.Background(), at, 1000)
+		if err == nil {
+			assert.Equal(t, int64(720), found.Largest)
+			for n := int64(704); n < 720; n++ {
+				assert.Equal(t, !fits[n], slices.Contains(found.Holes, n), n)
+			}
+			return
+		}
+		require.NotEmpty(t, wanted, "%v", err)
+		for _, one := range wanted {
+			n := one.Dims[0].Value
+			rec := recordedProgram("run()\n")
+			rec.Events[0].Size = units.Bytes(n) * 48 * units.KiB
+			if !fits[n] {
+				gap(rec)
+			}
+			testcase.Keep(t, rec, one.Captured())
+		}
+	}
+	t.Fatal("got no answer after 100 rounds")
+}
+
+// gap adds a block to the begin of the last step that no cached one can hold. It is released at once,
+// and its memory stays reserved.
+func gap(rec *recording.Recording) {
+	last := &rec.Passes[len(rec.Passes)-1]
+	at := rec.Passes[len(rec.Passes)-2].Events
+	e := recording.Event{Action: trace.Alloc, Key: 1 << 40, Size: 20*units.MiB + 512*units.KiB}
+	block := []recording.Event{e, e, e}
+	block[1].Action, block[2].Action = trace.FreeRequested, trace.FreeCompleted
+	rec.Events = slices.Insert(rec.Events, at, block...)
+	last.Events += len(block)
+	for i := range last.Phases[1:] {
+		last.Phases[1+i].Events += len(block)
 	}
 }
 
