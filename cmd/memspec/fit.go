@@ -33,7 +33,8 @@ fitting is not monotone, every value is tried.
 
 A case with a source: or a program: needs a recording of each value. This command uses those that
 exist; python -m memshim fit makes the others, few of them, and names smaller values that it ran
-and that do not fit.
+and that do not fit (holes). Of the 16 values above the answer those are run whose requests would
+fit if no memory were lost between blocks; where there is a hole, all within 16 below are run.
 
 With --world-size: the fewest GPUs on which a case with ranks: fits. Parts of a node are tried, then
 whole nodes (nproc_per_node:, else 8). Two on each side of the answer are run, too. Of an engine
