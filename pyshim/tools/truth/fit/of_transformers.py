@@ -41,5 +41,15 @@ def bert():
 
 def t5():
     return T5ForConditionalGeneration(
-        T5Config(vocab_size=8000, d_model=384, d_kv=64, d_ff=1024, num_layers=2, num_heads=6, use_cache=False)
+        T5Config(
+            vocab_size=8000,
+            d_model=384,
+            d_kv=64,
+            d_ff=1024,
+            num_layers=2,
+            num_heads=6,
+            use_cache=False,
+            pad_token_id=0,
+            decoder_start_token_id=0,
+        )
     )
