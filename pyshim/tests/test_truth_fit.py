@@ -21,7 +21,7 @@ def test_every_program_is_a_function_or_a_class_of_its_file():
         assert function in names, name
     files = {f.stem for f in fit.PROGRAMS.glob("*.py")} - {
         "token_model",
-        *(f.removesuffix(".py") for f, _ in fit.FINDERS.values()),
+        *(f.file.removesuffix(".py") for f in fit.FINDERS.values()),
     }
     assert files == {p.source.partition(":")[0] for p in fit.TABLE.values()}
     assert len(fit.TABLE) == 20

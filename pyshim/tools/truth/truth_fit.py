@@ -21,6 +21,7 @@ import contextlib
 import functools
 import importlib
 import json
+import os
 import re
 import resource
 import shutil
@@ -56,7 +57,7 @@ TABLE = {
     "vit": Program("of_torchvision:vit", IMAGE),
     "swin": Program("of_torchvision:swin", IMAGE, autocast="bfloat16"),
     "timm-resnet10t": Program("of_timm:resnet10t", IMAGE),
-    "timm-convnext": Program("of_timm:convnext", IMAGE, autocast="bfloat16"),
+    "timm-convnext": Program("of_timm:convnext", IMAGE, autocast="float16"),
     "timm-mixer": Program("of_timm:mixer", IMAGE),
     "timm-vit": Program("of_timm:vit_tiny", IMAGE, optimizer="SGD"),
     "gpt2": Program("of_transformers:gpt2", TOKENS, "output"),
@@ -70,11 +71,18 @@ TABLE = {
     "lightning-segmenter": Program("of_lightning:Segmenter", {"x": "float32[B,3,128,128]"}, "output"),
     "lightning-classifier": Program("of_lightning:Classifier", IMAGE, "output"),
 }
-# of each its file, and a word for it
+
+
+class Finder(NamedTuple):
+    file: str
+    word: str = ""  # that it is started with
+    of_batch: str = ""  # that the same script with a batch has, so that it begins as a try does
+
+
 FINDERS = {
-    "accelerate": ("accelerate_finder.py", ""),
-    "accelerate-emptied": ("accelerate_finder.py", "emptied"),
-    "lightning": ("lightning_finder.py", ""),
+    "accelerate": Finder("accelerate_finder.py"),
+    "accelerate-emptied": Finder("accelerate_finder.py", "emptied"),
+    "lightning": Finder("lightning_finder.py", of_batch="begun"),
 }
 
 
@@ -229,9 +237,9 @@ def judge(names: list[str], cards: list[str], near: int) -> int:
 
 def run_finder(name: str, card: str) -> int:
     """The answer of a finder on a pretend GPU."""
-    file, word = FINDERS[name]
-    command = [sys.executable, "-m", "memshim", "run", "--on", card, "--", str(PROGRAMS / file)]
-    p = subprocess.run([*command, *([word] if word else [])], capture_output=True, text=True)
+    f = FINDERS[name]
+    command = [sys.executable, "-m", "memshim", "run", "--on", card, "--", str(PROGRAMS / f.file)]
+    p = subprocess.run([*command, *([f.word] if f.word else [])], capture_output=True, text=True)
     answer = re.search(r"^found (\d+)$", p.stdout, re.M)
     if not answer:
         raise RuntimeError((p.stderr.strip().splitlines() or ["it printed no answer"])[-1])
@@ -261,8 +269,9 @@ def judge_finders(names: list[str], cards: list[str]) -> int:
             before = children()
             theirs, between = run_finder(name, card), children()
             with tempfile.TemporaryDirectory() as folder:
-                script = str(PROGRAMS / FINDERS[name][0])
-                words = ["--on", card, "--vary", f"N=1..{MOST_BATCH}", "--format", "json", "--", script, "{N}"]
+                f = FINDERS[name]
+                program = [str(PROGRAMS / f.file), "{N}", *([f.of_batch] if f.of_batch else [])]
+                words = ["--on", card, "--vary", f"N=1..{MOST_BATCH}", "--format", "json", "--", *program]
                 p = subprocess.run(
                     [sys.executable, "-m", "memshim", "fit", *words], cwd=folder, capture_output=True, text=True
                 )
@@ -295,6 +304,8 @@ def main() -> int:
 if __name__ == "__main__":
     sys.path.insert(0, str(PROGRAMS))
     if sys.argv[1:2] == ["--serve"]:
+        # torch.cuda.is_available() of an import would keep the processes that are forked from CUDA
+        os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"
         make(sys.argv[2])
         sys.exit(forked_rows.serve(step))
     sys.exit(main())
