@@ -75,7 +75,7 @@ def test_a_missing_engine_is_one_line_with_what_to_install(monkeypatch, capsys, 
     assert command.main(["--on", "t4", "--", "vllm", "serve", "m"]) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1 and said.startswith("memshim serve: got no vLLM in ")
-    assert said.endswith("want one of 0.17.0, 0.17.1, 0.18.0, 0.19.0, 0.33.0 there: pip install vllm==0.33.0\n")
+    assert said.endswith("want one of 0.17.0, 0.17.1, 0.18.0, 0.19.0, 0.24.0, 0.33.0 there: pip install vllm==0.33.0\n")
 
 
 @pytest.mark.parametrize(
@@ -290,6 +290,15 @@ def test_a_command_is_ended_with_its_processes_once_its_figures_are_there(tmp_pa
     assert not Path(f"/proc/{(tmp_path / 'child').read_text()}").exists()
 
 
+def test_caches_are_empty_unless_the_user_names_them(tmp_path):
+    """A cache that an earlier start filled leaves the peak of compiling out, as on a real card."""
+    cards = [pretend.find("t4")]
+    own = {"VLLM_CACHE_ROOT": "/kept"}
+    assert start.environment(cards, tmp_path, [0], own)["VLLM_CACHE_ROOT"] == "/kept"
+    made = start.environment(cards, tmp_path, [0], {})
+    assert [made[name] for name in start.CACHES] == [str(tmp_path / "vllm"), str(tmp_path / "inductor")]
+
+
 # ---- the report ----
 
 
@@ -325,7 +334,7 @@ def test_a_release_that_was_not_tried_is_named():
     assert "not tried" not in report.text(FOUND)
     other = report.text(FOUND | {"engine": {"name": "vllm", "release": "0.30.1"}})
     assert other.endswith(
-        "\n  not tried        vLLM 0.30.1; releases that were: 0.17.0, 0.17.1, 0.18.0, 0.19.0, 0.33.0"
+        "\n  not tried        vLLM 0.30.1; releases that were: 0.17.0, 0.17.1, 0.18.0, 0.19.0, 0.24.0, 0.33.0"
     )
 
 

@@ -111,6 +111,9 @@ ELSEWHERE = tuple(
 )
 
 
+CACHES = {"VLLM_CACHE_ROOT": "vllm", "TORCHINDUCTOR_CACHE_DIR": "inductor"}  # of what is compiled: folders
+
+
 def environment(
     cards: list[Device],
     folder: Path,
@@ -121,16 +124,17 @@ def environment(
 ) -> dict[str, str]:
     """The variables of the engine's processes. charged: bytes for the driver, as watch.WANTED
     has them. recording: what Recording.wanted says. generate: tokens of each request. Caches are
-    empty: what an earlier run compiled or tuned would not be measured again."""
+    empty, unless the user names them: what an earlier run compiled or tuned is not measured again."""
     own = {"TORCHINDUCTOR_FORCE_DISABLE_CACHES": "0"}  # with 1, vLLM refuses torch.compile
+    caches = {name: environ.get(name) or str(folder / at) for name, at in CACHES.items()}
     found = {
         **environ,
-        **pretend.activate.variables(cards, {**environ, **own, "TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor")}),
+        **pretend.activate.variables(cards, {**environ, **own, **caches}),
         **pretend.activate.options(True, None),
         watch.WANTED: json.dumps(
             {"folder": str(folder), "charged": charged, "recording": recording, "generate": generate}
         ),
-        "VLLM_CACHE_ROOT": str(folder / "vllm"),
+        **caches,
     }
     quiet = {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1", "HF_HUB_OFFLINE": "1"}
     found |= {k: v for k, v in quiet.items() if k not in environ}
