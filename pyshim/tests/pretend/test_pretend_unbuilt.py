@@ -65,3 +65,27 @@ def test_the_compiler_is_where_flashinfer_looks(nvcc, tmp_path):
     assert unbuilt.compiler({"PATH": bin_folder})
     assert not unbuilt.compiler({"CUDA_HOME": "/nowhere", "PATH": bin_folder}), "CUDA_HOME comes first"
     assert not unbuilt.compiler({"PATH": str(tmp_path)})
+
+
+@pytest.fixture
+def builder(monkeypatch):
+    """tvm_ffi.cpp, which builds kernels of SGLang."""
+    monkeypatch.setattr(unbuilt, "used", {})
+    module = Object(load_inline=lambda name, **sources: f"built {name}", load=lambda name, **files: f"loaded {name}")
+    unbuilt.tvm_ffi(module)
+    return module
+
+
+def test_kernels_that_tvm_ffi_would_build_do_nothing(builder, monkeypatch, tmp_path):
+    monkeypatch.setenv("CUDA_HOME", str(tmp_path))
+    assert builder.load_inline("rope", cpp_sources=[], cuda_sources=["#include"]).run(1) is None
+    assert builder.load("norm", cuda_files=["norm.cu"]).run() is None
+    assert unbuilt.used == {"tvm_ffi rope.run": 1, "tvm_ffi norm.run": 1}
+
+
+def test_tvm_ffi_builds_what_needs_no_nvcc_and_all_with_one(builder, nvcc, monkeypatch, tmp_path):
+    monkeypatch.setenv("CUDA_HOME", str(tmp_path / "none"))
+    assert builder.load_inline("host", cpp_sources=["int x;"], cuda_sources=[]) == "built host"
+    assert builder.load("host", cpp_files=["x.cc"]) == "loaded host"
+    monkeypatch.setenv("CUDA_HOME", str(nvcc.parents[1]))
+    assert builder.load_inline("rope", cuda_sources=["#include"]) == "built rope"

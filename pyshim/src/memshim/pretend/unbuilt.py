@@ -1,6 +1,7 @@
-"""Kernels that a library builds with nvcc as they are needed, where there is none: FlashInfer's. On a
-pretend GPU no kernel does anything, so that functions that do nothing stand for them. Results and
-buffers are made by the library's Python; memory that its C++ would take is not known."""
+"""Kernels that a library builds with nvcc as they are needed, where there is none: FlashInfer's, and those
+that tvm_ffi builds for others, such as SGLang's. On a pretend GPU no kernel does anything, so that
+functions that do nothing stand for them. Results and buffers are made by the library's Python; memory
+that its C++ would take is not known."""
 
 from __future__ import annotations
 
@@ -20,13 +21,13 @@ used: dict[str, int] = {}  # calls, by function
 class Unbuilt:
     """Stands for a module that was not built."""
 
-    def __init__(self, name: str) -> None:
-        self.__name__ = name
+    def __init__(self, name: str, library: str = "flashinfer") -> None:
+        self.__name__, self._library = name, library
 
     def __getattr__(self, function: str) -> Any:
         if function.startswith("__"):
             raise AttributeError(function)
-        name = f"flashinfer {self.__name__}.{function}"
+        name = f"{self._library} {self.__name__}.{function}"
 
         def nothing(*args: Any, **kwargs: Any) -> list[int] | None:
             used[name] = used.get(name, 0) + 1
@@ -36,7 +37,8 @@ class Unbuilt:
 
 
 def compiler(environ: Mapping[str, str]) -> bool:
-    """Whether FlashInfer finds nvcc (flashinfer/jit/cpp_ext.py get_cuda_path)."""
+    """Whether a library finds nvcc (flashinfer/jit/cpp_ext.py get_cuda_path, tvm_ffi/cpp/extension.py
+    _find_cuda_home)."""
     home = environ.get("CUDA_HOME") or environ.get("CUDA_PATH")
     path = environ.get("PATH")
     return bool(shutil.which(os.path.join(home, "bin", "nvcc")) if home else shutil.which("nvcc", path=path))
@@ -56,5 +58,22 @@ def flashinfer(module: Any) -> None:
     spec.build_and_load = built
 
 
+def tvm_ffi(module: Any) -> None:
+    """module: tvm_ffi.cpp, which builds sources for other libraries."""
+    for name, sources in (("load_inline", "cuda_sources"), ("load", "cuda_files")):
+        setattr(module, name, _without_nvcc(getattr(module, name), sources))
+
+
+def _without_nvcc(load: Any, sources: str) -> Any:
+    @functools.wraps(load)
+    def loaded(name: str, *args: Any, **kwargs: Any) -> Any:
+        if not kwargs.get(sources) or compiler(os.environ):
+            return load(name, *args, **kwargs)
+        return Unbuilt(name, "tvm_ffi")
+
+    return loaded
+
+
 def watch() -> None:
     After("flashinfer.jit.core", flashinfer)
+    After("tvm_ffi.cpp", tvm_ffi)
