@@ -1,6 +1,7 @@
 package modelfolder
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -197,7 +198,7 @@ func (m *Model) readRotary(c *config) {
 		n, ok := ropePositions(set, positions)
 		m.Weights.Yarn = m.Weights.Yarn || ropeKind(set) == "yarn"
 		if !ok {
-			m.notef("the table of rotary embeddings of this rope_type is not counted: %v", set["rope_type"])
+			m.notef("the table of rotary embeddings of this rope_type is not counted: %s", cmp.Or(ropeKind(set), "default"))
 			continue
 		}
 		rows, err := product(n, size)

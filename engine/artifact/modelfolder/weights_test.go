@@ -30,7 +30,7 @@ func TestRotaryTables(t *testing.T) {
 		{"yarn: positions of before times a factor", rope + `, "rope_scaling": {"rope_type": "yarn", "factor": 4, "original_max_position_embeddings": 16}`, 64 * 4, ""},
 		{"yarn without them: those of the config", rope + `, "rope_scaling": {"rope_type": "yarn", "factor": 4}`, 128 * 4, ""},
 		{"linear: those of the config", rope + `, "rope_scaling": {"type": "linear", "factor": 2.5, "original_max_position_embeddings": 16}`, 80 * 4, ""},
-		{"a factor that leaves none", rope + `, "rope_scaling": {"type": "linear", "factor": 0.01}`, 0, "the table of rotary embeddings of this rope_type is not counted: <nil>"},
+		{"a factor that leaves none", rope + `, "rope_scaling": {"type": "linear", "factor": 0.01}`, 0, "the table of rotary embeddings of this rope_type is not counted: linear"},
 		{"llama3", rope + `, "rope_scaling": {"rope_type": "llama3", "factor": 8}`, 32 * 4, ""},
 		{"a kind without a rule", rope + `, "rope_scaling": {"rope_type": "longrope"}`, 0, "the table of rotary embeddings of this rope_type is not counted: longrope"},
 		{"one for each kind of layer", rope + `, "rope_parameters": {"full_attention": {"rope_type": "default"}, "sliding_attention": {"rope_type": "linear", "factor": 2}}`, 32*4 + 64*4, ""},
