@@ -3,6 +3,7 @@ stale once something that it read has changed. The engine is fake_engine/ (test_
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -116,3 +117,24 @@ def test_an_engine_that_does_not_start_is_not_recorded(recorded, tmp_path, monke
     p = captured.capture(tmp_path, "memspec.yaml", "--case", "refuses")
     assert p.returncode == 2 and not (tmp_path / ".memspec").exists()
     assert "of compute capability 7.5 (arguments): ValueError: architecture X is not supported" in p.stderr
+
+
+def test_the_guides_cases_are_judged_as_it_says(tmp_path, found_binary):
+    """By recordings that memshim capture made of them with vLLM 0.19.0."""
+    root = Path(__file__).parents[2]
+    page, serving = (root / "docs" / "guide" / "serving.md").read_text(), root / "testdata" / "serving"
+    spec, shown = (
+        re.search(f"\n```{language}\n({first}.*?)\n(?:…\n)?```", page, re.S)[1]
+        for language, first in (("yaml", "version: 1\n"), ("", r"\$ memspec check\n"))
+    )
+    (tmp_path / "memspec.yaml").write_text(spec)
+    (tmp_path / "models" / "qwen3-8b").mkdir(parents=True)
+    [config] = re.findall(r'^  "Qwen3-8B": (.*),$', (serving / "configs.json").read_text(), re.M)
+    (tmp_path / "models" / "qwen3-8b" / "config.json").write_text(config)
+    shutil.copytree(serving / "guide", tmp_path / ".memspec")
+    run = {"cwd": tmp_path, "capture_output": True, "text": True, "env": os.environ | {"COLUMNS": "100"}}
+    cases = json.loads(subprocess.run([found_binary, "cases", "--format", "json"], **run).stdout)["cases"]
+    assert {c["recording"] for c in cases} == {f".memspec/{f.name}" for f in (serving / "guide").iterdir()}
+    p = subprocess.run([found_binary, "check"], **run)
+    assert p.returncode == 0 and p.stdout.startswith(shown.partition("\n")[2] + "\n"), p.stdout + p.stderr
+    assert "artifact-stale" not in p.stdout
