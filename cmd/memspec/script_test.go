@@ -37,7 +37,7 @@ func TestScript(t *testing.T) {
 		t.Fatal(err)
 	}
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Dir:                 filepath.Join(root, "cmd", "memspec", "testdata", "script"), // commands change this process's folder,
 		UpdateScripts:       os.Getenv("MEMSPEC_UPDATE") == "1",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
@@ -66,15 +66,20 @@ func TestScript(t *testing.T) {
 	})
 }
 
-// cmdExits runs a command and wants an exact exit code: exits 3 memspec estimate …
+// cmdExits runs a command and wants an exact exit code: exits 3 memspec estimate … It runs memspec in
+// this process, without the script's standard input; env memspec … is a process.
 func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE COMMAND ARG…")
 	}
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	err = ts.Exec(args[1], args[2:]...)
 	got := 0
+	if args[1] == "memspec" {
+		got, err = runInside(ts, args[2:]), nil
+	} else {
+		err = ts.Exec(args[1], args[2:]...)
+	}
 	if coded, ok := err.(interface{ ExitCode() int }); ok {
 		got = coded.ExitCode()
 	} else {
