@@ -5,6 +5,7 @@ package main
 import (
 	"archive/zip"
 	"bytes"
+	"compress/flate"
 	"encoding/base64"
 	"fmt"
 	"io"
@@ -56,10 +57,16 @@ func archiverOf(t testing.TB, path ...string) *archiver {
 // with is the archive with some of its records replaced, compressed.
 func (a *archiver) with(changed map[string][]byte) []byte { return a.packed(changed, zip.Deflate) }
 
+// around makes archives with one of the records replaced.
+func (a *archiver) around(record string) func(data []byte) []byte {
+	return func(data []byte) []byte { return a.with(map[string][]byte{record: data}) }
+}
+
 // packed is the archive with some of its records replaced.
 func (a *archiver) packed(changed map[string][]byte, method uint16) []byte {
 	var out bytes.Buffer
 	z := zip.NewWriter(&out)
+	z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestSpeed) })
 	for _, name := range a.order {
 		data, ok := changed[name]
 		if !ok {

@@ -26,13 +26,21 @@ import (
 type variation struct {
 	name string
 	data []byte
+	pack func(data []byte) []byte // makes the file of the data; nil: the data is the file
+}
+
+func (v variation) file() []byte {
+	if v.pack == nil {
+		return v.data
+	}
+	return v.pack(v.data)
 }
 
 // cuts are a file up to so many places.
 func cuts(data []byte, places int) (out []variation) {
 	for i := range places {
 		at := len(data) * i / places
-		out = append(out, variation{fmt.Sprintf("cut at %d", at), data[:at]})
+		out = append(out, variation{name: fmt.Sprintf("cut at %d", at), data: data[:at]})
 	}
 	return out
 }
@@ -44,7 +52,7 @@ func limitsOfFields(data []byte, places []int) (out []variation) {
 			if at+len(field) <= len(data) {
 				changed := bytes.Clone(data)
 				copy(changed[at:], field)
-				out = append(out, variation{fmt.Sprintf("%x at %d", field, at), changed})
+				out = append(out, variation{name: fmt.Sprintf("%x at %d", field, at), data: changed})
 			}
 		}
 	}
@@ -80,7 +88,7 @@ func texts(text string, most int) (out []variation) {
 		for i := range min(most, len(spans)) {
 			span := spans[len(spans)*i/min(most, len(spans))]
 			for _, to := range into {
-				out = append(out, variation{fmt.Sprintf("%.20q at %d", to, span[0]), []byte(text[:span[0]] + to + text[span[1]:])})
+				out = append(out, variation{name: fmt.Sprintf("%.20q at %d", to, span[0]), data: []byte(text[:span[0]] + to + text[span[1]:])})
 			}
 		}
 	}
@@ -92,7 +100,7 @@ func texts(text string, most int) (out []variation) {
 
 // pickles are pickles of lengths, numbers, nesting, cycles and sharing that no program writes.
 func pickles() (out []variation) {
-	add := func(name, text string) { out = append(out, variation{name, []byte("\x80\x02" + text)}) }
+	add := func(name, text string) { out = append(out, variation{name: name, data: []byte("\x80\x02" + text)}) }
 	for _, opcode := range []string{"T", "B", "X", "\x8d", "\x8e", "\x8b", "j", "r", "\x95", "\x96", "J"} {
 		for _, length := range []uint64{0, 1, 1<<31 - 1, 1 << 31, 1<<32 - 1, 1 << 62, 1<<64 - 1} {
 			add(fmt.Sprintf("%q of %d", opcode, length), opcode+string(binary.LittleEndian.AppendUint64(nil, length))+".")
@@ -126,7 +134,10 @@ func twice(a *archiver) (out []variation) {
 			if _, ok := a.records[again]; !ok {
 				changed[again] = a.records[a.order[at]]
 			}
-			out = append(out, variation{fmt.Sprintf("%s: %s", name, a.order[at]), b.with(changed)})
+			out = append(out, variation{
+				name: fmt.Sprintf("%s: %s", name, a.order[at]),
+				pack: func([]byte) []byte { return b.with(changed) },
+			})
 		}
 	}
 	add("twice", func(name string) string { return name })
@@ -152,11 +163,11 @@ func variations(t testing.TB) map[string][]variation {
 	snapshot := read("testdata/snapshots/good.pickle")
 	var own, saved []variation
 	for _, p := range pickles() {
-		own = append(own, variation{"data.pkl: " + p.name, a.with(map[string][]byte{a.record("data.pkl"): p.data})})
+		own = append(own, variation{"data.pkl: " + p.name, p.data, a.around(a.record("data.pkl"))})
 		saved = append(saved, p)
 	}
 	for _, v := range texts(string(a.records[a.code]), 4) {
-		own = append(own, variation{"code: " + v.name, a.with(map[string][]byte{a.code: v.data})})
+		own = append(own, variation{"code: " + v.name, v.data, a.around(a.code)})
 	}
 	own = append(append(own, cuts(archive, 16)...), limitsOfFields(archive, zipFields(archive))...)
 	saved = append(saved, cuts(snapshot, 16)...)
@@ -168,7 +179,9 @@ func variations(t testing.TB) map[string][]variation {
 	head, rows, _ := strings.Cut(string(rec), "\n")
 	var recs []variation
 	for _, v := range texts(head, 8) {
-		recs = append(recs, variation{"head: " + v.name, gzipped(string(v.data) + "\n" + rows)})
+		recs = append(recs, variation{"head: " + v.name, v.data, func(head []byte) []byte {
+			return gzipped(string(head) + "\n" + rows)
+		}})
 	}
 	recs = append(recs, cuts(read("examples/llm/prefill-8192.rec"), 8)...)
 
@@ -180,7 +193,7 @@ func variations(t testing.TB) map[string][]variation {
 	model := half.record("models/model.json")
 	var programs []variation
 	for _, v := range texts(string(half.records[model]), 8) {
-		programs = append(programs, variation{"model: " + v.name, half.with(map[string][]byte{model: v.data})})
+		programs = append(programs, variation{"model: " + v.name, v.data, half.around(model)})
 	}
 	doubled := append(twice(a), twice(half)...)
 	files := slices.Concat(cuts(archive, 4), doubled, own[:8])
@@ -242,7 +255,7 @@ func TestHostileVariations(t *testing.T) {
 				continue
 			}
 			tried++
-			require.NoError(t, os.WriteFile(name, f.data, 0o600))
+			require.NoError(t, os.WriteFile(name, f.file(), 0o600))
 			_ = os.Remove("out.pt")
 			what := command + ": " + f.name
 			var out bytes.Buffer
