@@ -97,6 +97,9 @@ func attentionMath(c *ops.Call) (any, error) {
 		return nil, nil
 	}
 	n := len(q.Sizes)
+	if n < 2 || len(k.Sizes) < 2 {
+		return nil, c.Errorf("got query %v and key %v, want at least 2 dimensions", q.Sizes, k.Sizes)
+	}
 	scale := math.Sqrt(1 / math.Sqrt(float64(q.Sizes[n-1])))
 	if s, ok := c.Arg("scale").(float64); ok {
 		scale = math.Sqrt(s)

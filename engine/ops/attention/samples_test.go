@@ -15,3 +15,5 @@ func TestRefused(t *testing.T) { aten.Refused(t, builtin.Table(), attention.Rule
 func TestDevices(t *testing.T) { aten.Devices(t, builtin.Table(), attention.Rules) }
 
 func TestFaults(t *testing.T) { aten.Faults(t, builtin.Table(), attention.Rules) }
+
+func TestWrong(t *testing.T) { aten.Wrong(t, builtin.Table(), attention.Rules) }

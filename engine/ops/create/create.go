@@ -55,11 +55,12 @@ func emptyPermuted(c *ops.Call) ([]tensor.Meta, error) {
 		return nil, err
 	}
 	order := c.Ints("physical_layout")
-	for d := range m[0].Sizes { // each once, and none counted from the end
-		if !slices.Contains(order, int64(d)) || len(order) != len(m[0].Sizes) {
-			return nil, c.Errorf("got physical_layout %v for %d dimensions, want each of them once", order,
-				len(m[0].Sizes))
-		}
+	once := len(order) == len(m[0].Sizes)
+	for d := range m[0].Sizes { // none counted from the end
+		once = once && slices.Contains(order, int64(d))
+	}
+	if !once {
+		return nil, c.Errorf("got physical_layout %v for %d dimensions, want each of them once", order, len(m[0].Sizes))
 	}
 	next := int64(1)
 	for _, d := range slices.Backward(order) {

@@ -180,6 +180,9 @@ func lastSize(c *ops.Call, dims []int, s []int64) (int64, []int64, error) {
 	k := len(s) - 1
 	last := s[k]
 	s = slices.Clone(s)
+	if len(c.Self().Sizes) == 0 {
+		return 0, nil, c.Errorf("got an input without dimensions, want at least 1")
+	}
 	if last < 0 {
 		last = 2 * (c.Self().Sizes[dims[k]] - 1)
 	}

@@ -86,3 +86,5 @@ func TestSignalInColumns(t *testing.T) {
 		assert.Equal(t, []int64{5, 1, 15}, got.(*tensor.Tensor).Strides, "windowed: %t", windowed)
 	}
 }
+
+func TestWrong(t *testing.T) { aten.Wrong(t, builtin.Table(), fft.Rules) }

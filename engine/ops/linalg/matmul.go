@@ -51,6 +51,9 @@ func tensordot(c *ops.Call) (any, error) {
 	if len(da) != len(db) {
 		return nil, c.Errorf("got %d and %d dims, want as many of both", len(da), len(db))
 	}
+	if len(da) > 0 && min(len(a.Sizes), len(b.Sizes)) == 0 {
+		return nil, c.Errorf("got %v and %v, want at least 1 dimension", a.Sizes, b.Sizes)
+	}
 	count := int64(1)
 	for i := range da {
 		sa, sb := a.Sizes[da[i]], b.Sizes[db[i]]

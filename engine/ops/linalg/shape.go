@@ -316,6 +316,9 @@ func lstsq(c *ops.Call) ([]tensor.Meta, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(b.Sizes) == 0 {
+		return nil, c.Errorf("got b without dimensions, want at least 1")
+	}
 	vector := vectorRHS(a, b)
 	sizes := with(batch, cols)
 	if !vector {

@@ -251,6 +251,9 @@ func convPadded(n int) func(*ops.Call) (any, error) {
 func convMode(c *ops.Call) (any, error) {
 	x, w := c.T("input"), c.T("weight")
 	n := len(w.Sizes) - 2
+	if n < 1 {
+		return nil, c.Errorf("got weight %v, want at least 3 dimensions", w.Sizes)
+	}
 	pad := make([]int64, n)
 	conv := func(x *tensor.Tensor) *tensor.Tensor {
 		return c.Do("aten::convolution", x, w, c.Arg("bias"), c.Arg("stride"), ops.IntList(pad...), c.Arg("dilation"),

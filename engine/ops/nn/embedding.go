@@ -96,6 +96,9 @@ func oneHot(c *ops.Call) (any, error) {
 // denseRows is the gradient of an embedding: a row a weight.
 func denseRows(c *ops.Call) ([]tensor.Meta, error) {
 	g := c.Self()
+	if len(g.Sizes) == 0 {
+		return nil, c.Errorf("got a gradient without dimensions, want at least 1")
+	}
 	return ops.One(ops.FreshLike(g, c.Int("num_weights"), g.Sizes[len(g.Sizes)-1]))
 }
 

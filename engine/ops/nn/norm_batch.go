@@ -82,6 +82,9 @@ func checkChannels(c *ops.Call, n int64, names ...string) error {
 // training, whose size cuDNN decides.
 func cudnnBatchNorm(c *ops.Call) ([]tensor.Meta, error) {
 	x := c.T("input")
+	if len(x.Sizes) < 2 {
+		return nil, c.Errorf("got input %v, want at least 2 dimensions", x.Sizes)
+	}
 	if err := checkChannels(c, x.Sizes[1], "weight", "bias", "running_mean", "running_var"); err != nil {
 		return nil, err
 	}

@@ -11,3 +11,5 @@ import (
 func TestSamples(t *testing.T) { aten.Samples(t, builtin.Table(), prim.Rules) }
 
 func TestRefused(t *testing.T) { aten.Refused(t, builtin.Table(), prim.Rules) }
+
+func TestWrong(t *testing.T) { aten.Wrong(t, builtin.Table(), prim.Rules) }

@@ -11,3 +11,5 @@ import (
 func TestSamples(t *testing.T) { aten.Samples(t, builtin.Table(), quant.Rules) }
 
 func TestFaults(t *testing.T) { aten.Faults(t, builtin.Table(), quant.Rules) }
+
+func TestWrong(t *testing.T) { aten.Wrong(t, builtin.Table(), quant.Rules) }

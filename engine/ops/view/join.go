@@ -413,8 +413,14 @@ func chunkCat(c *ops.Call) ([]tensor.Meta, error) {
 		return nil, err
 	}
 	n := c.Int("num_chunks")
+	if n < 1 {
+		return nil, c.Errorf("got num_chunks %d, want at least 1", n)
+	}
 	width := int64(0)
 	for _, t := range ts {
+		if len(t.Sizes) <= dim {
+			return nil, c.Errorf("got a tensor %v, want more than %d dimensions", t.Sizes, dim)
+		}
 		width += ops.DivCeil(t.Sizes[dim], n) * tensor.Numel(t.Sizes[dim+1:])
 	}
 	return ops.One(ops.FreshLike(ts[0], append(slices.Clone(ts[0].Sizes[:dim]), n, width)...))

@@ -107,6 +107,9 @@ func copiesTo(shape shaper) func(*ops.Call) bool {
 func viewDType(c *ops.Call) ([]tensor.Meta, error) {
 	self := c.Self()
 	d := c.DTypeOr("dtype", self.DType)
+	if !d.Valid() {
+		return nil, c.Errorf("got dtype %d, want one of PyTorch's", c.Int("dtype"))
+	}
 	m := self.Meta.Clone()
 	m.DType = d
 	from, to := self.DType.ItemSize(), d.ItemSize()
