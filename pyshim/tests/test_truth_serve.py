@@ -65,7 +65,8 @@ def test_a_token_of_a_cache_with_windows_has_no_size_in_the_log(found_binary):
 
 def test_a_log_of_a_later_release_has_its_card_and_the_batches_that_the_engine_chose(found_binary):
     log = next(r for r in ROWS if r.card == "rtx-4090" and r.model == "Qwen2.5-7B-Instruct")
-    assert log.name == "Qwen2.5-7B rtx-4090" and log.chosen == (2048, 256) and log.said("--max-model-len") == "2048"
+    assert log.warm and log.name == "Qwen2.5-7B rtx-4090 warm"
+    assert log.chosen == (2048, 256) and log.said("--max-model-len") == "2048"
     ours = found(log._replace(sizes={"loaded": 14.29, "activation": 0.5, "kv": 4.45}))
     ours["workers"][0]["graphs_in_budget"] = 0.55 * GIB
     guess = truth.estimate(log, CONFIGS[log.model])
@@ -75,6 +76,20 @@ def test_a_log_of_a_later_release_has_its_card_and_the_batches_that_the_engine_c
     lines = {line[0]: line[1:] for line in truth.compare(log, ours, guess)}
     assert lines["graphs, off KV"][:2] == ("0.53 GiB", "0.55 +0.02")
     assert lines["tokens"][2] == "82,939–103,082 holds"
+
+
+@pytest.mark.parametrize("warm, eager, starts", [(True, False, 2), (True, True, 1), (False, False, 1)])
+def test_a_row_of_a_warm_cache_is_started_twice_with_one_cache(warm, eager, starts, monkeypatch):
+    began = []
+
+    def run(command, stdout, env):
+        began.append(env["VLLM_CACHE_ROOT"])
+        Path(command[command.index("--json") + 1]).write_text("{}")
+        return truth.subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr(truth.subprocess, "run", run)
+    assert truth.serve(row("Qwen3-8B", warm=warm), {}, eager) == {}
+    assert len(began) == starts and len(set(began)) == 1
 
 
 def test_what_the_estimate_does_not_know_is_left_out(found_binary):

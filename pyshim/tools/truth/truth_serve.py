@@ -6,8 +6,9 @@ calculator give.
 The logs are testdata/serving/logs.csv: 0.95 of an H100 of 80 GB, 8,192 tokens batched, 1,024 sequences,
 but for a row's own arguments; and logs-later.csv, of later releases: each with its card, its source, the
 batch sizes that the engine chose there, and CUDA graphs as the engine estimated them and took them off the
-cache. A log has sizes in GiB, to two decimals. Those of the installed release of vLLM are started;
---logs starts none and prints the rest of the columns for all. Models are folders with config.json alone
+cache. One of a warm cache loaded what an earlier start had compiled: such a row is started twice. A log
+has sizes in GiB, to two decimals. Those of the installed release of vLLM are started; --logs starts none
+and prints the rest of the columns for all. Models are folders with config.json alone
 (testdata/serving/configs.json). --eager compiles nothing: seconds in the place of minutes, and the same
 figures where the sampler makes the peak of the profile run. What the driver takes outside PyTorch was
 read off the rows that have "read": there, that line is no prediction.
@@ -19,6 +20,7 @@ import argparse
 import csv
 import importlib.metadata
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -48,6 +50,7 @@ class Log(NamedTuple):
     planner: dict[str, float]  # of llm-d's planner, as published beside the log
     card: str = CARD
     chosen: tuple[int, int] | None = None  # tokens and sequences that the engine chose; else BATCHED, REQUESTS
+    warm: bool = False  # the engine loaded what an earlier start had compiled
 
     @property
     def name(self) -> str:
@@ -56,7 +59,7 @@ class Log(NamedTuple):
         pairs = zip(self.arguments[::2], self.arguments[1::2], strict=True)
         given = [w for pair in pairs if not (self.chosen and pair[0] in DEFAULTS) for w in pair]
         words = [word.removeprefix("--") for word in given]
-        on = [self.card] if self.card != CARD else []
+        on = [self.card] * (self.card != CARD) + ["warm"] * self.warm
         return " ".join([self.model.removesuffix("-Instruct"), *on, *ranks, *words])
 
     def said(self, option: str) -> str:
@@ -84,9 +87,8 @@ def logs() -> Iterator[Log]:
             sizes = {n: float(row[n]) for n in ("loaded", "kv", "estimated") if row[n]}
             chosen = int(row["batched"]), int(row["requests"])
             words = row["arguments"].split()
-            yield Log(
-                row["model"], row["release"], 1, 1, words, False, sizes, int(row["tokens"]), {}, row["card"], chosen
-            )
+            log = Log(row["model"], row["release"], 1, 1, words, False, sizes, int(row["tokens"]), {})
+            yield log._replace(card=row["card"], chosen=chosen, warm=row["cache"] == "warm")
 
 
 def folder(to: Path, config: dict[str, Any]) -> str:
@@ -106,11 +108,12 @@ def serve(log: Log, config: dict[str, Any], eager: bool) -> dict[str, Any]:
         words += ["--tensor-parallel-size", str(log.gpus), "--pipeline-parallel-size", str(log.stages)]
         command = ["vllm", "serve", folder(Path(at, "model"), config), *words, *(["--enforce-eager"] if eager else [])]
         options = ["--on", log.card, "--json", str(to)]
-        p = subprocess.run(
-            [sys.executable, "-m", "memshim", "serve", *options, "--", *command], stdout=subprocess.DEVNULL
-        )
-        if p.returncode:
-            raise SystemExit(f"truth serve: memshim serve ended with exit code {p.returncode}")
+        environ = os.environ | {"VLLM_CACHE_ROOT": str(Path(at, "cache"))}
+        for _ in range(2 if log.warm and not eager else 1):
+            start = [sys.executable, "-m", "memshim", "serve", *options, "--", *command]
+            p = subprocess.run(start, stdout=subprocess.DEVNULL, env=environ)
+            if p.returncode:
+                raise SystemExit(f"truth serve: memshim serve ended with exit code {p.returncode}")
         return json.loads(to.read_text())
 
 
