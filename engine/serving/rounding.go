@@ -18,16 +18,22 @@ const scales = 4
 // mostLayers is how many layers a model may have: more are not allocated one by one.
 const mostLayers = 4096
 
+// laterSplit is max_split_size_mb while vLLM loads a model, from 0.22 on: _scoped_allocator_max_split in
+// vllm/v1/worker/gpu_worker.py. A larger block has its whole segment.
+const laterSplit = 20 * units.MiB
+
 // rounding returns what the tensors that an engine makes of a model take of PyTorch's allocator beyond
 // the bytes of its weights, embeddings' padding and scales of attention among it: blocks are multiples
-// of 512 bytes, and a block that leaves no more than 1 MiB of a segment has all of it. nil where no rule
-// says which tensors there are.
-func rounding(m *modelfolder.Model, dtype string) *units.Bytes {
+// of 512 bytes, and a block that leaves no more than 1 MiB of a segment has all of it, as has one of more
+// than maxSplit bytes where that is not 0. nil where no rule says which tensors there are.
+func rounding(m *modelfolder.Model, dtype string, maxSplit units.Bytes) *units.Bytes {
 	w := &m.Weights
 	if w.Engine == nil {
 		return nil
 	}
-	cuda, err := allocator.New(allocator.Config{})
+	settings := allocator.DefaultSettings()
+	settings.MaxSplitSize = maxSplit
+	cuda, err := allocator.New(allocator.Config{Settings: settings})
 	if err != nil {
 		return nil
 	}

@@ -20,22 +20,24 @@ func TestRounding(t *testing.T) {
 		rotary  int64
 		layers  int64
 		want    units.Bytes
+		later   units.Bytes // of the releases that split no large block
 	}{
-		{"1 MiB is left of 76", []modelfolder.EngineTensor{{Elements: 75 * mib / 2}}, 0, 0, units.MiB},
-		{"1.5 MiB is left of 26", []modelfolder.EngineTensor{{Elements: 49 * mib / 4}}, 0, 0, 0},
-		{"to 512 bytes", []modelfolder.EngineTensor{{Elements: 3}}, 0, 0, 506},
-		{"in another dtype than the engine's", []modelfolder.EngineTensor{{Elements: 3, DType: "float32"}}, 0, 0, 500},
-		{"a table as well", []modelfolder.EngineTensor{{Elements: 256}}, 3, 0, 506},
-		{"four scales of each layer", []modelfolder.EngineTensor{{Elements: 256}}, 0, 2, 2 * 4 * 512},
+		{"1 MiB is left of 76", []modelfolder.EngineTensor{{Elements: 75 * mib / 2}}, 0, 0, units.MiB, units.MiB},
+		{"1.5 MiB is left of 26", []modelfolder.EngineTensor{{Elements: 49 * mib / 4}}, 0, 0, 0, 3 * units.MiB / 2},
+		{"to 512 bytes", []modelfolder.EngineTensor{{Elements: 3}}, 0, 0, 506, 506},
+		{"in another dtype than the engine's", []modelfolder.EngineTensor{{Elements: 3, DType: "float32"}}, 0, 0, 500, 500},
+		{"a table as well", []modelfolder.EngineTensor{{Elements: 256}}, 3, 0, 506, 506},
+		{"four scales of each layer", []modelfolder.EngineTensor{{Elements: 256}}, 0, 2, 2 * 4 * 512, 2 * 4 * 512},
 	} {
 		elements := map[string]int64{}
 		for _, tensor := range c.tensors {
 			elements[tensor.DType] += tensor.Elements
 		}
 		w := modelfolder.Weights{Elements: elements, Engine: c.tensors, Rotary: c.rotary}
-		got := rounding(&modelfolder.Model{Weights: w, Sizes: modelfolder.Sizes{Layers: c.layers}}, "bfloat16")
+		m := &modelfolder.Model{Weights: w, Sizes: modelfolder.Sizes{Layers: c.layers}}
+		got, later := rounding(m, "bfloat16", 0), rounding(m, "bfloat16", laterSplit)
 		require.NotNil(t, got, c.why)
-		assert.Equal(t, c.want, *got, c.why)
+		assert.Equal(t, []units.Bytes{c.want, c.later}, []units.Bytes{*got, *later}, c.why)
 	}
-	assert.Nil(t, rounding(&modelfolder.Model{}, "bfloat16"), "no rule says which tensors there are")
+	assert.Nil(t, rounding(&modelfolder.Model{}, "bfloat16", 0), "no rule says which tensors there are")
 }

@@ -58,9 +58,10 @@ type Estimate struct {
 	BatchedTokens int64               `json:"batched_tokens"`
 	Parameters    *int64              `json:"parameters"`
 	Weights       *units.Bytes        `json:"weights"`
-	RotaryTable   units.Bytes         `json:"rotary_table"` // of weights
-	Rounding      *units.Bytes        `json:"rounding"`     // of weights
-	Workspace     units.Bytes         `json:"workspace"`    // of weights: what an engine makes as it loads
+	RotaryTable   units.Bytes         `json:"rotary_table"`   // of weights
+	Rounding      *units.Bytes        `json:"rounding"`       // of weights
+	RoundingLater *units.Bytes        `json:"rounding_later"` // instead of it, of vLLM from 0.22 on
+	Workspace     units.Bytes         `json:"workspace"`      // of weights: what an engine makes as it loads
 	Quantization  string              `json:"quantization,omitempty"`
 	WeightsFrom   string              `json:"weights_from"`
 	KVPerToken    *units.Bytes        `json:"kv_per_token"`
@@ -114,8 +115,13 @@ func New(name string, m *modelfolder.Model, o Options) *Estimate {
 			}
 		}
 		weights := m.Weights.Bytes(e.DType).Add(e.RotaryTable).Add(e.Workspace)
-		if e.Rounding = rounding(m, e.DType); e.Rounding != nil {
+		e.Rounding, e.RoundingLater = rounding(m, e.DType, 0), rounding(m, e.DType, laterSplit)
+		if e.Rounding != nil {
 			weights = weights.Add(*e.Rounding)
+			if *e.RoundingLater > *e.Rounding {
+				e.notef("vLLM from 0.22 on splits no block of more than %v as it loads: its weights are %v larger",
+					laterSplit, *e.RoundingLater-*e.Rounding)
+			}
 		} else {
 			e.notef("what PyTorch's allocator rounds the weights up by is not counted: no rule says which tensors an engine makes")
 		}
