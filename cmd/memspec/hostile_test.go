@@ -184,14 +184,14 @@ func TestHostileFiles(t *testing.T) {
 	all := os.Getenv("MEMSPEC_HOSTILE") == "1"
 	a := newArchiver(t)
 	l := newLimited(t)
-	dir := t.TempDir()
 	for _, f := range slices.Concat(legal(a), costly(a), bulky(t), packed(a)) {
 		if f.slow && !all {
 			continue
 		}
 		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
 			require.NoError(t, os.WriteFile(filepath.Join(dir, f.name), f.data(), 0o600))
-			defer os.Remove(filepath.Join(dir, f.name))
 			r := l.run(t, dir, append(f.args[:len(f.args):len(f.args)], f.name)...)
 			t.Logf("%s: exit %d, %d MiB, %v: %.300s", f.name, r.code, r.memory>>20, r.cpu, r.out)
 			if f.holds {
