@@ -147,8 +147,8 @@ probe: $(VENV)/.stamp
 	MEMSPEC_PROBE_TESTS=1 $(GO) test ./cudameasure -run Probe
 
 # The shim's own tests, the wheel's with them, and cudameasure's run of the shim. They need torch and no GPU. What a test may skip for is listed in
-# pyshim/tests/conftest.py; anything else fails. Convolutions that cuDNN compiles a kernel for are asked about where the library or the code has
-# changed since they were (.cache/heard), and with MEMSPEC_ASK=1.
+# pyshim/tests/conftest.py; anything else fails. cuDNN is asked for all its committed answers where the library or the code has changed since it was
+# (.cache/heard), and with MEMSPEC_ASK=1; else for one of 31.
 # SHARD=1/3 runs a third of them.
 test-python: $(VENV)/.stamp $(HEADERS)/.stamp
 	PYTHON=$(VENV)/bin/python cudameasure/cudaprobe/build.sh --fetch
