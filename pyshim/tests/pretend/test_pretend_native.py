@@ -24,7 +24,7 @@ T4 = (
 )
 H100 = (
     "name=NVIDIA H100 80GB "
-    "HBM3;major=9;minor=0;kernels=90;sms=132;threads_per_sm=2048;blocks_per_sm=32;shared_optin=232448;"
+    "HBM3;multicast=1;major=9;minor=0;kernels=90;sms=132;threads_per_sm=2048;blocks_per_sm=32;shared_optin=232448;"
     "shared_per_sm=233472;shared_reserved=1024;memory=2147483648"
 )
 
@@ -78,6 +78,7 @@ def made(out, sanitizers):
             "races",
             "collected",
             "kernels",
+            "shareable",
         )
     ]
     units = [f for f in build.sources() if f.suffix == ".c"] + tests
@@ -130,6 +131,7 @@ def compiled(*command):
         "architectures",
         "image_forms",
         "registered_kernels",
+        "shareable",
     ],
 )
 def test_unit(unit, forking, name):
@@ -140,7 +142,7 @@ def test_unit(unit, forking, name):
     )
     # calls that nothing stands in for, and images for other cards, a line each
     refused = {"refusals": 2, "formulas": 2, "no_addresses": 1}
-    refused |= {"architectures": 1, "image_forms": 8, "registered_kernels": 2}
+    refused |= {"architectures": 1, "image_forms": 8, "registered_kernels": 2, "shareable": 3}
     assert len(p.stderr.splitlines()) == refused.get(name, 0), p.stderr
 
 
@@ -345,7 +347,9 @@ def test_every_function_has_its_public_prototype(major, crt):
     units = [f for f in build.sources() if f.suffix == ".c"]
     if major == 12:
         # what is used of these is the same in both
-        units = [f for f in units if f.name not in ("cublas.c", "cudnn.c", "cudnn_formula.c", "nccl.c")]
+        units = [
+            f for f in units if f.name not in ("cublas.c", "cudnn.c", "cudnn_formula.c", "nccl.c", "nccl_memory.c")
+        ]
     for unit in units:
         p = check_prototypes(unit, major, crt)
         assert p.returncode == 0, f"{unit.name}\n{p.stderr}"

@@ -144,13 +144,19 @@ for name, options in {
     STRATEGIES[f"fsdp2, {name}"] = functools.partial(fsdp2, **options)
 
 
-def tensor_parallel(rank, world, sequence=False, shards=1, compiled=False, clip=False):
+def tensor_parallel(rank, world, sequence=False, shards=1, compiled=False, clip=False, asynchronous=False):
     from torch.distributed.fsdp import fully_shard
     from torch.distributed.tensor import Shard
     from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, SequenceParallel, parallelize_module
 
     mesh = init_device_mesh("cuda", (shards, world // shards), mesh_dim_names=("dp", "tp"))
     model = blocks()
+    if asynchronous:  # parts of a product beside the messages for the next, in symmetric memory
+        from torch._inductor import config
+        from torch.distributed import _symmetric_memory
+
+        config._micro_pipeline_tp = True
+        _symmetric_memory.enable_symm_mem_for_group(mesh["tp"].get_group().group_name)
     for block in model:
         plan = {"up": ColwiseParallel(), "down": RowwiseParallel()}
         if sequence:
@@ -174,10 +180,34 @@ def tensor_parallel(rank, world, sequence=False, shards=1, compiled=False, clip=
 STRATEGIES["tensor parallel"] = tensor_parallel
 STRATEGIES["tensor and sequence parallel"] = functools.partial(tensor_parallel, sequence=True)
 STRATEGIES["tensor parallel, compiled"] = functools.partial(tensor_parallel, compiled=True)
+STRATEGIES["tensor parallel, compiled, asynchronous"] = functools.partial(
+    tensor_parallel, sequence=True, compiled=True, asynchronous=True
+)
 STRATEGIES["fsdp2 and tensor parallel"] = functools.partial(tensor_parallel, shards=2)
 STRATEGIES["fsdp2, tensor and sequence parallel, clipping"] = functools.partial(
     tensor_parallel, sequence=True, shards=2, clip=True
 )
+
+
+def symmetric(rank, world):
+    """Products beside messages, and sums, in symmetric memory."""
+    from torch.distributed import _symmetric_memory
+
+    dist.init_process_group("nccl", device_id=torch.device("cuda", torch.cuda.current_device()))
+    name = dist.group.WORLD.group_name
+    _symmetric_memory.enable_symm_mem_for_group(name)
+    a, b = (torch.randn(WIDTH, WIDTH, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+    for _ in range(2):
+        every, products = torch.ops.symm_mem.fused_all_gather_matmul(a, [b], 0, name)
+        part = torch.ops.symm_mem.fused_matmul_reduce_scatter(products[0], b, "sum", 0, name)
+        assert (every.shape[0], part.shape) == (world * WIDTH, a.shape)
+    shared = _symmetric_memory.empty(WIDTH, device="cuda")
+    handle = _symmetric_memory.rendezvous(shared, name)
+    handle.barrier()
+    torch.ops.symm_mem.one_shot_all_reduce(shared, "sum", name)
+
+
+STRATEGIES["symmetric memory"] = symmetric
 
 
 def loss_parallel(rank, world):

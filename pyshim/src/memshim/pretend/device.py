@@ -67,6 +67,12 @@ class Device:
         form, which the B200 alone has."""
         return "sxm" in self.name.split("-") or self.name == "b200"
 
+    @property
+    def multicast(self) -> bool:
+        """Whether its switch sends to all boards of a node at once: NVLink SHARP, from compute
+        capability 9.0 on."""
+        return self.nvlink and self.compute_capability[0] >= 9
+
     def with_memory(self, memory: int | str) -> Device:
         """The same card with another size of memory."""
         size = sizes.parse(memory)
@@ -92,6 +98,7 @@ class Device:
             "clock_khz": self.clock_khz,
             "memory_clock_khz": self.memory_clock_khz,
             "bus_bits": self.memory_bus_bits,
+            "multicast": int(self.multicast),
         }
         return ";".join(f"{k}={v}" for k, v in (values | {k: getattr(self, k) for k in LIMITS}).items())
 

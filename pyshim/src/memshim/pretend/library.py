@@ -61,6 +61,8 @@ class Library:
         self.split.argtypes, self.split.restype = [ctypes.c_int] * 4, None
         self.alone = lib.memspec_pretend_alone
         self.alone.argtypes, self.alone.restype = [ctypes.c_char_p, ctypes.c_int], None
+        self.multicast = lib.memspec_pretend_multicast
+        self.multicast.argtypes = [size]
         self.agreed = lib.memspec_pretend_agreed
         self.agreed.argtypes, self.agreed.restype = [ctypes.c_int], None
         self._communicator = lib.memspec_pretend_communicator

@@ -35,14 +35,18 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *, const void *), cu
 cudaError_t cudaMallocAsync(void **, size_t, cudaStream_t), cudaFreeAsync(void *, cudaStream_t), cudaMemPoolGetAttribute(cudaMemPool_t, int, void *);
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *, int), cudaDeviceGetAttribute(int *, int, int);
 const char *cudaGetErrorString(cudaError_t);
-CUresult cuMemCreate(CUmemGenericAllocationHandle *, size_t, const CUmemAllocationProp *, unsigned long long), cuMemRelease(CUmemGenericAllocationHandle);
-CUresult cuMemAddressReserve(CUdeviceptr *, size_t, size_t, CUdeviceptr, unsigned long long), cuMemAddressFree(CUdeviceptr, size_t);
-CUresult cuMemMap(CUdeviceptr, size_t, size_t, CUmemGenericAllocationHandle, unsigned long long), cuMemUnmap(CUdeviceptr, size_t);
 CUresult cuCtxGetCurrent(CUcontext *), cuCtxPushCurrent_v2(CUcontext), cuCtxPopCurrent_v2(CUcontext *), cuDevicePrimaryCtxRetain(CUcontext *, CUdevice);
 CUresult cuDevicePrimaryCtxGetState(CUdevice, unsigned *, int *), cuPointerGetAttribute(void *, int, CUdeviceptr);
+CUresult cuMemExportToShareableHandle(void *, CUmemGenericAllocationHandle, int, unsigned long long);
+CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *, void *, int), cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *, void *);
+CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *, CUmemGenericAllocationHandle), cuStreamWriteValue32_v2(CUstream, CUdeviceptr, uint32_t, unsigned);
+CUresult cuMulticastGetGranularity(size_t *, const CUmulticastObjectProp *, int), cuMulticastCreate(CUmemGenericAllocationHandle *, const CUmulticastObjectProp *);
+CUresult cuMulticastAddDevice(CUmemGenericAllocationHandle, CUdevice), cuMulticastUnbind(CUmemGenericAllocationHandle, CUdevice, size_t, size_t);
+CUresult cuMulticastBindMem(CUmemGenericAllocationHandle, size_t, CUmemGenericAllocationHandle, size_t, size_t, unsigned long long);
+CUresult cuMulticastBindAddr(CUmemGenericAllocationHandle, size_t, CUdeviceptr, size_t, unsigned long long);
 nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned, nvmlDevice_t *), nvmlDeviceGetMemoryInfo(nvmlDevice_t, nvmlMemory_t *), nvmlDeviceGetUUID(nvmlDevice_t, char *, unsigned);
 nvmlReturn_t nvmlDeviceGetHandleByUUID(const char *, nvmlDevice_t *), nvmlDeviceGetComputeRunningProcesses_v2(nvmlDevice_t, unsigned *, nvmlProcessInfo_v2_t *);
-CUresult cuMulticastCreate(void), cuMemSetAccess(CUdeviceptr, size_t, const CUmemAccessDesc *, size_t), cuMemFree_v2(CUdeviceptr), cuMemAllocManaged(CUdeviceptr *, size_t, unsigned);
+CUresult cuGreenCtxDestroy(void), cuMemSetAccess(CUdeviceptr, size_t, const CUmemAccessDesc *, size_t), cuMemFree_v2(CUdeviceptr), cuMemAllocManaged(CUdeviceptr *, size_t, unsigned);
 CUresult cuMemsetD32Async(CUdeviceptr, unsigned, size_t, CUstream), cuMemsetD8Async(CUdeviceptr, unsigned char, size_t, CUstream), cuMemAdvise(CUdeviceptr, size_t, int, CUdevice);
 CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr, CUdeviceptr, size_t, CUstream), cuMemPrefetchAsync(CUdeviceptr, size_t, CUdevice, CUstream);
 cudaError_t cudaMallocManaged(void **, size_t, unsigned), cudaMemPrefetchAsync(const void *, size_t, int, cudaStream_t), cudaMemAdvise(const void *, size_t, int, int);
@@ -58,6 +62,7 @@ ncclResult_t ncclReduce(const void *, void *, size_t, int, int, int, ncclComm_t,
 ncclResult_t ncclSend(const void *, size_t, int, int, ncclComm_t, cudaStream_t);
 ncclResult_t ncclRecv(void *, size_t, int, int, ncclComm_t, cudaStream_t);
 ncclResult_t ncclCommSplit(ncclComm_t, int, int, ncclComm_t *, void *), ncclCommCount(ncclComm_t, int *);
+ncclResult_t ncclMemAlloc(void **, size_t), ncclMemFree(void *), ncclCommWindowRegister(ncclComm_t, void *, size_t, void **, int), ncclCommWindowDeregister(ncclComm_t, void *);
 bool memspec_pretend_communicator(int, int *);
 void memspec_pretend_convolutions(long long (*)(int, int, int, int, const int64_t *));
 void memspec_pretend_values(int), memspec_pretend_split(int, int, int, int), memspec_pretend_chose(void *, size_t);
@@ -84,7 +89,7 @@ UNUSED static size_t free_now(void) {
 }
 
 
-/* misuse.c, ends.c, ranks.c, groups.c, kernels.c */
+/* misuse.c, ends.c, ranks.c, groups.c, kernels.c, shareable.c */
 void wrong_addresses(void), wrong_handles(void), wrong_sizes(void), spanning(void), managed(void), no_addresses(void), ends(void);
 void ranks(void), kept_groups(void), absent_counts(void), formulas(void), attributes(void), nodes(void), races(void), collected(void);
-void architectures(void), image_forms(void), registered_kernels(void);
+void architectures(void), image_forms(void), registered_kernels(void), shareable(void);

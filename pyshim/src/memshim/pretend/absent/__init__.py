@@ -42,10 +42,12 @@ def watch() -> None:
     import torch
 
     if torch.distributed.is_available():
-        from memshim.pretend.absent import agreement, groups, launchers, objects, store
+        from memshim.pretend.absent import agreement, groups, launchers, objects, store, symmetric
         from memshim.pretend.library import Library
 
-        Library().alone(rank.folder.encode(), int(is_first(rank)))
+        native = Library()
+        native.alone(rank.folder.encode(), int(is_first(rank)))
+        setattr(symmetric, "multicast", native.multicast)  # noqa: B010
         agreement.assume()
         store.answer(rank)
         groups.replace()

@@ -14,6 +14,8 @@ from urllib.parse import parse_qsl, urlparse
 
 import torch.distributed as dist
 
+from memshim.pretend.absent.symmetric import Symmetric
+
 if TYPE_CHECKING:
     from memshim.pretend.absent import Rank
 
@@ -65,6 +67,7 @@ class AbsentStore(_distributed.Store):  # type: ignore[misc]
         self.sums: dict[str, int] = {}
         self.others: dict[str, bytes] = {}
         self.queues: dict[str, list[bytes]] = {}
+        self.symmetric = Symmetric()
         for _, entries in self.journal.earlier():
             self.others = dict(entries) | self.others
         self.limit = timedelta(minutes=5)
@@ -75,6 +78,8 @@ class AbsentStore(_distributed.Store):  # type: ignore[misc]
             return self.values[key]
         if key in self.sums:
             return str(self.sums[key]).encode()
+        if (said := self.symmetric.answer(self.values, key)) is not None:
+            return said
         if key in self.others:
             return self.others[key]
         like = NUMBER.sub("#", key)  # another rank's key: this one's, which has another number in it
@@ -84,6 +89,7 @@ class AbsentStore(_distributed.Store):  # type: ignore[misc]
         data = value.encode() if isinstance(value, str) else bytes(value)
         self.values[key] = data
         self.journal.add((key, data))
+        self.symmetric.wrote(key, data)
 
     def get(self, key: str) -> bytes:
         return self.answer(key)
@@ -98,6 +104,7 @@ class AbsentStore(_distributed.Store):  # type: ignore[misc]
 
     def add(self, key: str, amount: int) -> int:
         self.sums[key] = self.sums.get(key, 0) + amount * self.world_size
+        self.symmetric.wrote(key, b"")
         return self.sums[key]
 
     def delete_key(self, key: str) -> bool:
@@ -179,9 +186,19 @@ class AbsentTCPStore(AbsentStore):
         self.host, self.port = host_name, port
 
 
+class AbsentFileStore(AbsentStore):
+    """The same with the arguments of torch.distributed.FileStore."""
+
+    ranks: Rank
+
+    def __init__(self, file_name: str, world_size: int = -1) -> None:
+        super().__init__(self.ranks)
+        self.path = file_name
+
+
 def answer(rank: Rank) -> None:
     """Put the store in the place of those at which ranks meet: env://, tcp:// and file://, and of
-    those that a program makes itself."""
+    those that a program or PyTorch makes itself."""
     store = AbsentStore(rank)
 
     def meet(url: str, own: int | None = -1, world_size: int | None = -1, **kwargs: Any) -> Iterator[Any]:
@@ -192,9 +209,13 @@ def answer(rank: Rank) -> None:
         ]
         yield store, *found
 
-    AbsentTCPStore.ranks = rank
+    AbsentTCPStore.ranks = AbsentFileStore.ranks = rank
     rendezvous = sys.modules["torch.distributed.rendezvous"]  # the package has a function of that name
     for module in (rendezvous, dist.distributed_c10d, dist):
         setattr(module, "rendezvous", meet)  # noqa: B010
     for module in (rendezvous, dist):
         setattr(module, "TCPStore", AbsentTCPStore)  # noqa: B010
+    from torch._C import _distributed_c10d as c
+
+    for module in (rendezvous, dist, c):
+        setattr(module, "FileStore", AbsentFileStore)  # noqa: B010

@@ -26,7 +26,7 @@ static bool set_number(struct gpu *g, const char *key, unsigned long long n) {
 	struct { const char *key; int *field; } small[] = {
 		{ "major", &g->major }, { "minor", &g->minor }, { "kernels", &g->kernels }, { "sms", &g->sms },
 		{ "threads_per_sm", &g->threads_per_sm }, { "blocks_per_sm", &g->blocks_per_sm }, { "registers_per_sm", &g->registers_per_sm },
-		{ "clock_khz", &g->clock_khz }, { "memory_clock_khz", &g->memory_clock_khz }, { "bus_bits", &g->bus_bits },
+		{ "clock_khz", &g->clock_khz }, { "memory_clock_khz", &g->memory_clock_khz }, { "bus_bits", &g->bus_bits }, { "multicast", &g->multicast },
 	};
 	struct { const char *key; size_t *field; } large[] = {
 		{ "shared_per_block", &g->shared_per_block }, { "shared_optin", &g->shared_optin }, { "shared_per_sm", &g->shared_per_sm },
@@ -164,6 +164,7 @@ int gpu_attribute(const struct gpu *g, int attribute) {
 	case DEVICE_GLOBAL_MEMORY_BUS_WIDTH: return g->bus_bits;
 	case DEVICE_PCI_BUS_ID: return gpu_index(g) + 1;
 	case DEVICE_CLUSTER_LAUNCH: return g->major >= 9;
+	case DEVICE_MULTICAST_SUPPORTED: return g->multicast;
 	case DEVICE_MAX_THREADS_PER_BLOCK:
 	case DEVICE_MAX_BLOCK_DIM_X:
 	case DEVICE_MAX_BLOCK_DIM_Y: return 1024;

@@ -5,12 +5,6 @@
 #include <string.h>
 
 /* Physical memory: taken at cuMemCreate, given back when it is released and mapped nowhere. Handles ascend, so the table is in their order. */
-struct physical {
-	unsigned long long handle;
-	size_t size, mappings;
-	int ordinal;
-	bool released;
-};
 static struct physical *memories;
 static size_t memory_count, memory_room;
 
@@ -25,10 +19,12 @@ static struct physical *of_handle(unsigned long long h) {
 	return low < memory_count && memories[low].handle == h ? &memories[low] : NULL;
 }
 static void give_unused(struct physical *m) {
-	if (!m->released || m->mappings) return;
-	struct gpu *g = gpu_at(m->ordinal);
-	g->used -= m->size;
-	figures_used(g, 0, m->size);
+	if (m->holders || m->mappings) return;
+	if (m->kind == OF_THIS_PROCESS) {
+		struct gpu *g = gpu_at(m->ordinal);
+		g->used -= m->size;
+		figures_used(g, 0, m->size);
+	}
 	memory_count--;
 	memmove(m, m + 1, (size_t)(memories + memory_count - m) * sizeof *m);
 }
@@ -42,35 +38,62 @@ API CUresult cuMemGetAllocationGranularity(size_t *size, const CUmemAllocationPr
 	return CUDA_SUCCESS;
 }
 
-API CUresult cuMemCreate(CUmemGenericAllocationHandle *h, size_t size, const CUmemAllocationProp *p, unsigned long long flags UNUSED) {
+unsigned long long physical_add(struct physical m) {
 	static unsigned long long last;
-	struct gpu *g = gpu_at(p->location.id);
-	if (!g || !size || !whole_pages(size)) return CUDA_ERROR_INVALID_VALUE;
-	if (size > g->memory || !memory_take(g, size)) return CUDA_ERROR_OUT_OF_MEMORY;
 	lock_memory();
 	if (memory_count == memory_room) {
 		size_t room = memory_room ? 2 * memory_room : 256;
 		struct physical *more = realloc(memories, room * sizeof *more);
-		if (!more) return unlock_memory(), memory_give(g, size), CUDA_ERROR_OUT_OF_MEMORY;
+		if (!more) return unlock_memory(), 0;
 		memories = more;
 		memory_room = room;
 	}
-	*h = ++last;
-	memories[memory_count++] = (struct physical){ .handle = last, .size = size, .ordinal = p->location.id };
+	m.handle = ++last;
+	m.holders = 1;
+	memories[memory_count++] = m;
 	unlock_memory();
-	return CUDA_SUCCESS;
+	return m.handle;
+}
+
+bool physical_find(unsigned long long handle, struct physical *out) {
+	lock_memory();
+	struct physical *m = of_handle(handle);
+	bool found = m && m->holders;
+	if (found) *out = *m;
+	unlock_memory();
+	return found;
+}
+
+API CUresult cuMemCreate(CUmemGenericAllocationHandle *h, size_t size, const CUmemAllocationProp *p, unsigned long long flags UNUSED) {
+	struct gpu *g = gpu_at(p->location.id);
+	if (!g || !size || !whole_pages(size)) return CUDA_ERROR_INVALID_VALUE;
+	if (size > g->memory || !memory_take(g, size)) return CUDA_ERROR_OUT_OF_MEMORY;
+	*h = physical_add((struct physical){ .size = size, .ordinal = p->location.id });
+	if (!*h) memory_give(g, size);
+	return *h ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 API CUresult cuMemRelease(CUmemGenericAllocationHandle h) {
 	lock_memory();
 	struct physical *m = of_handle(h);
-	bool there = m && !m->released;
+	bool there = m && m->holders;
 	if (there) {
-		m->released = true;
+		m->holders--;
 		give_unused(m);
 	}
 	unlock_memory();
 	return there ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+API CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *h, void *p) {
+	struct range r;
+	if (!h || !range_find(p, &r) || r.kind != MAPPED) return CUDA_ERROR_INVALID_VALUE;
+	lock_memory();
+	struct physical *m = of_handle(r.handle);
+	if (m) m->holders++;
+	unlock_memory();
+	*h = r.handle;
+	return m ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 /* Addresses that were reserved: few, one for each stream and pool of expandable segments. */
@@ -127,7 +150,7 @@ API CUresult cuMemMap(CUdeviceptr p, size_t size, size_t offset, CUmemGenericAll
 	CUresult e = CUDA_ERROR_INVALID_VALUE;
 	lock_memory();
 	struct physical *m = of_handle(h);
-	if (m && !m->released && size && size <= m->size && !offset && whole_pages(size) && whole_pages(p) && reservation_of(at, size) && !ranges_overlap(at, size)) {
+	if (m && m->holders && size && size <= m->size && !offset && whole_pages(size) && whole_pages(p) && reservation_of(at, size) && !ranges_overlap(at, size)) {
 		e = CUDA_ERROR_NOT_SUPPORTED;
 		if (address_back(at, size)) {
 			ranges_add((struct range){ at, size, MAPPED, m->ordinal, h });

@@ -18,6 +18,7 @@ struct gpu {
 	size_t shared_per_block, shared_optin, shared_per_sm, shared_reserved; /* shared memory */
 	size_t memory, context, l2;
 	int clock_khz, memory_clock_khz, bus_bits;
+	int multicast; /* 1: its switch sends to all boards at once (NVLink SHARP) */
 	/* what changes */
 	bool active;                     /* has a context */
 	size_t used;                     /* bytes of memory that are taken, the context's among them */
@@ -59,6 +60,28 @@ bool address_is_device(const void *p);
 cudaError_t device_malloc(void **p, size_t n, int ordinal);
 cudaError_t device_free(void *p);
 cudaError_t managed_malloc(void **p, size_t n, int ordinal);
+
+/* ---- driver_memory.c: physical memory ---- */
+
+/* What a handle of cuMemCreate stands for. Memory of another process, and what multicasts, is taken of no card here. */
+enum physical_kind { OF_THIS_PROCESS, OF_ANOTHER, MULTICASTS };
+struct physical {
+	unsigned long long handle;
+	size_t size, mappings;
+	int ordinal;
+	unsigned int holders; /* cuMemCreate's, and those of cuMemRetainAllocationHandle: each releases it once */
+	enum physical_kind kind;
+};
+unsigned long long physical_add(struct physical m); /* a handle of it, which one holds; 0 without memory of the host */
+bool physical_find(unsigned long long handle, struct physical *out);
+#ifndef PUBLIC_HEADERS
+CUresult cuMemCreate(CUmemGenericAllocationHandle *h, size_t size, const CUmemAllocationProp *p, unsigned long long flags);
+CUresult cuMemRelease(CUmemGenericAllocationHandle h);
+CUresult cuMemAddressReserve(CUdeviceptr *p, size_t size, size_t alignment, CUdeviceptr wanted, unsigned long long flags);
+CUresult cuMemAddressFree(CUdeviceptr p, size_t size);
+CUresult cuMemMap(CUdeviceptr p, size_t size, size_t offset, CUmemGenericAllocationHandle h, unsigned long long flags);
+CUresult cuMemUnmap(CUdeviceptr p, size_t size);
+#endif
 
 /* ---- ranges.c: who owns an address ---- */
 

@@ -18,9 +18,6 @@ CUDA(cudaLibraryGetGlobal) CUDA(cudaLibraryGetManaged) CUDA(cudaLibraryGetUnifie
 CUDA(cudaMallocPitch) CUDA(cudaMalloc3D) CUDA(cudaMallocArray) CUDA(cudaMemPoolCreate) CUDA(cudaDeviceReset)
 
 #define DRIVER(name) REFUSES(CUDA_DRIVER, name, CUDA_ERROR_NOT_SUPPORTED)
-DRIVER(cuMemExportToShareableHandle) DRIVER(cuMemImportFromShareableHandle) DRIVER(cuMemRetainAllocationHandle) DRIVER(cuMemGetAllocationPropertiesFromHandle)
-DRIVER(cuMulticastCreate) DRIVER(cuMulticastAddDevice) DRIVER(cuMulticastBindMem) DRIVER(cuMulticastUnbind) DRIVER(cuStreamWriteValue32_v2)
-DRIVER(cuStreamWriteValue32) /* so PyTorch before 2.9 looks it up */
 DRIVER(cuGreenCtxCreate) DRIVER(cuGreenCtxDestroy) DRIVER(cuGreenCtxStreamCreate) DRIVER(cuCtxFromGreenCtx) DRIVER(cuDeviceGetDevResource)
 DRIVER(cuDevSmResourceSplitByCount) DRIVER(cuDevResourceGenerateDesc) DRIVER(cuCtxCreate_v4) DRIVER(cuCtxDestroy_v2)
 DRIVER(cuTensorMapEncodeIm2col) DRIVER(cuStreamCreate) DRIVER(cuEventCreate)
@@ -47,7 +44,7 @@ DNN(cudnnGetConvolutionForwardAlgorithm_v7) DNN(cudnnGetConvolutionBackwardDataA
 DNN(cudnnGetConvolutionForwardWorkspaceSize) DNN(cudnnGetConvolutionBackwardDataWorkspaceSize) DNN(cudnnGetConvolutionBackwardFilterWorkspaceSize)
 
 #define COLLECTIVE(name) REFUSES(NCCL, name, 5) /* ncclInvalidUsage */
-COLLECTIVE(ncclMemAlloc) COLLECTIVE(ncclMemFree) COLLECTIVE(ncclCommWindowRegister) COLLECTIVE(ncclCommWindowDeregister) COLLECTIVE(ncclWinGetUserPtr)
+COLLECTIVE(ncclWinGetUserPtr)
 COLLECTIVE(ncclCommShrink) COLLECTIVE(ncclCommGrow) COLLECTIVE(ncclCommRevoke) COLLECTIVE(ncclCommSuspend) COLLECTIVE(ncclCommResume)
 COLLECTIVE(ncclCommMemStats) COLLECTIVE(ncclCommGetUniqueId) COLLECTIVE(ncclDevCommCreate) COLLECTIVE(ncclDevCommDestroy) COLLECTIVE(ncclGroupSimulateEnd)
 COLLECTIVE(ncclGetLsaMultimemDevicePointer) COLLECTIVE(ncclGetPeerDevicePointer) COLLECTIVE(ncclPutSignal) COLLECTIVE(ncclSignal) COLLECTIVE(ncclWaitSignal)

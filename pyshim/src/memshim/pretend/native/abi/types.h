@@ -142,6 +142,13 @@ typedef struct CUmemAccessDesc_st {
 	int flags;
 } CUmemAccessDesc;
 
+typedef int CUmemAllocationHandleType, CUmulticastGranularity_flags;
+typedef struct CUmulticastObjectProp_st {
+	unsigned int numDevices;
+	size_t size;
+	unsigned long long handleTypes, flags;
+} CUmulticastObjectProp;
+
 typedef struct CUtensorMap_st {
 	_Alignas(128) uint64_t opaque[16];
 } CUtensorMap;
