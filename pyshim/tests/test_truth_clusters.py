@@ -44,6 +44,25 @@ def test_a_row_of_an_earlier_release_takes_its_configurations(tmp_path, monkeypa
     assert Path(program[0]).exists() and clusters.folder("2024-12") == source
 
 
+def test_the_source_of_a_release_is_fetched_whole_or_not_at_all(tmp_path, monkeypatch):
+    repository = tmp_path / "repository"
+    git = ["git", "-c", "user.name=n", "-c", "user.email=e", "-C", str(repository)]
+    repository.mkdir()
+    (repository / "train.py").write_text("print()")
+    for words in (["init", "-q"], ["add", "train.py"], ["commit", "-q", "-m", "one"]):
+        subprocess.run([*git, *words], check=True)
+    revision = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
+    monkeypatch.setattr(clusters, "CACHE", tmp_path / "cache")
+    monkeypatch.setattr(clusters, "RELEASES", {"then": clusters.Release(revision, "")})
+    monkeypatch.setattr(clusters, "TORCHTITAN", str(tmp_path / "nothing"))
+    with pytest.raises(subprocess.CalledProcessError):
+        clusters.fetch("then")
+    assert list((tmp_path / "cache").iterdir()) == []
+    monkeypatch.setattr(clusters, "TORCHTITAN", repository.as_uri())
+    clusters.fetch("then")
+    assert [f.name for f in clusters.folder("then").iterdir()] == ["train.py"]
+
+
 TOOK = """
 import subprocess, sys
 from truth_frameworks import ended

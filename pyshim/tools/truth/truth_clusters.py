@@ -15,8 +15,10 @@ from __future__ import annotations
 import argparse
 import csv
 import shlex
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -94,12 +96,15 @@ def folder(release: str) -> Path:
 def fetch(release: str) -> None:
     """The source of a release, from its repository."""
     into = folder(release)
-    if not into.exists():
-        into.mkdir(parents=True)
-        git = ["git", "-C", str(into)]
+    if into.exists():
+        return
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=CACHE) as made:  # what a failed fetch leaves is no source
+        git = ["git", "-C", made]
         revision = RELEASES[release].revision
         for words in (["init"], ["fetch", "--depth", "1", TORCHTITAN, revision], ["checkout", "FETCH_HEAD"]):
             subprocess.run([*git, *words, "--quiet"], check=True)
+        shutil.copytree(made, into, ignore=shutil.ignore_patterns(".git"))
 
 
 def error(row: Row, reserved: int) -> float:
