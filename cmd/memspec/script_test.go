@@ -67,15 +67,19 @@ func TestScript(t *testing.T) {
 }
 
 // cmdExits runs a command and wants an exact exit code: exits 3 memspec estimate … It runs memspec in
-// this process, without the script's standard input; env memspec … is a process.
+// this process, without the script's standard input; exits -process 3 memspec … starts one.
 func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
+	started := len(args) > 0 && args[0] == "-process"
+	if started {
+		args = args[1:]
+	}
 	if neg || len(args) < 2 {
-		ts.Fatalf("usage: exits CODE COMMAND ARG…")
+		ts.Fatalf("usage: exits [-process] CODE COMMAND ARG…")
 	}
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
 	got := 0
-	if args[1] == "memspec" {
+	if args[1] == "memspec" && !started {
 		got, err = runInside(ts, args[2:]), nil
 	} else {
 		err = ts.Exec(args[1], args[2:]...)
