@@ -34,6 +34,7 @@ where sizes are missing): memspec check judges, memspec fit searches.`,
 	basis := cli.JudgeFlag(cmd)
 	q := cli.NewQuery(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		recorder := cli.Recorder(cmd, args)
 		dim, values, err := sweptDim(f)
 		if err != nil {
 			return err
@@ -42,6 +43,7 @@ where sizes are missing): memspec check judges, memspec fit searches.`,
 		if err != nil {
 			return err
 		}
+		s.Recorder = recorder
 		if err := out.Open(len(values)); err != nil {
 			return err
 		}

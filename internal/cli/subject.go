@@ -6,10 +6,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/memspec/memspec/engine/exec"
 	"github.com/memspec/memspec/engine/layout"
@@ -26,11 +26,13 @@ type Subject struct {
 	flags *RunFlags
 	own   []spec.Dim // given dims of an artifact
 	again bool       // a case of memspec.yaml
+
+	Recorder string // the command that records what is missing
 }
 
 // NewSubject reads the arguments: --dim B is open, --dim B=8 is given.
 func NewSubject(cmd *cobra.Command, f *RunFlags, args []string, basis *Choice) (*Subject, error) {
-	s := &Subject{flags: f}
+	s := &Subject{flags: f, Recorder: Recorder(cmd, args)}
 	var given []string
 	for _, d := range f.Dims {
 		if name := strings.TrimSpace(d); !strings.Contains(d, "=") && name != "" {
@@ -181,36 +183,45 @@ func (s *Subject) Unsearchable(err error) error {
 	return err
 }
 
-// unrecorded says which recording a search would need, and how it comes to be: a source is recorded
-// at the values and on the devices that memspec.yaml lists, and is not run here.
+// unrecorded says which recording a search would need, and the command that makes all that it needs:
+// nothing is run here.
 func (s *Subject) unrecorded(missing *origin.Uncaptured) error {
-	file := s.Base.Pos.File
-	command := "python -m memshim capture " + layout.ShellQuote(file)
+	at := ""
 	if on := missing.Case.Platform.Device.Name; on != s.Base.Platform.Device.Name {
-		return &Exit{Code: ExitUnsure,
-			Err: fmt.Errorf("got no recording of %s on %s (%s): a source is recorded on the devices of memspec.yaml; "+
-				"give the case device: [%s, %s], then %s", s.Base.Name, on, missing.Path,
-				s.Base.Platform.Device.Name, on, command)}
+		at = " on " + on
 	}
 	for i, d := range missing.Case.Dims {
-		own := s.Base.Dims[i].Value
-		if d.Value == own {
-			continue
+		if d.Value != s.Base.Dims[i].Value {
+			at += fmt.Sprintf(" at %s=%d", d.Name, d.Value)
 		}
-		list := []int64{own, d.Value}
-		slices.Sort(list)
-		return &Exit{Code: ExitUnsure, Err: fmt.Errorf("got no recording of %s at %s=%d (%s): a source is recorded at the values that memspec.yaml lists; "+
-			"write dims: {%s: %s}, with every value that is asked for, then %s", s.Base.Name, d.Name, d.Value,
-			missing.Path, d.Name, listText(list), command)}
 	}
-	return missing
+	if at == "" {
+		return missing
+	}
+	return &Exit{Code: ExitUnsure, Err: fmt.Errorf("got no recording of %s%s (%s): %s makes those that it needs",
+		s.Base.Name, at, missing.Path, s.Recorder)}
 }
 
-// listText is "[1, 4]".
-func listText(values []int64) string {
-	parts := make([]string, len(values))
-	for i, v := range values {
-		parts[i] = strconv.FormatInt(v, 10)
+// Recorder is the command of memshim that does what a command does and records what it lacks.
+func Recorder(cmd *cobra.Command, args []string) string {
+	words := []string{"python", "-m", "memshim", cmd.Name()}
+	for _, a := range args {
+		words = append(words, layout.ShellQuote(a))
 	}
-	return "[" + strings.Join(parts, ", ") + "]"
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		values := []string{f.Value.String()}
+		if several, ok := f.Value.(pflag.SliceValue); ok {
+			values = several.GetSlice()
+		}
+		for _, v := range values {
+			switch {
+			case f.Hidden:
+			case f.NoOptDefVal != "":
+				words = append(words, "--"+f.Name+"="+layout.ShellQuote(v))
+			default:
+				words = append(words, "--"+f.Name, layout.ShellQuote(v))
+			}
+		}
+	})
+	return strings.Join(words, " ")
 }

@@ -27,7 +27,6 @@ func TestTexts(t *testing.T) {
 	assert.Equal(t, "a; b; c", OneLine("a \r\n b\n\nc"))
 	assert.Equal(t, strings.Repeat("é", 200), Shorten(strings.Repeat("é", 200)))
 	assert.Equal(t, strings.Repeat("é", 200)+"…", Shorten(strings.Repeat("é", 201)))
-	assert.Equal(t, "[1, 4]", listText([]int64{1, 4}))
 	assert.Equal(t, "a.yaml:3", LineOf(verdict.Pos{File: "a.yaml", Line: 3, Col: 4}))
 	var counts [verdict.Error + 1]int
 	counts[verdict.Pass], counts[verdict.Fail], counts[verdict.Error] = 3, 1, 2
