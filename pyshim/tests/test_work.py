@@ -55,3 +55,8 @@ def test_an_iteration_is_run_once_and_its_operators_in_the_backward_count():
 
     assert work.count(iterate) == {"operators": 0, "copied": 0, "collectives": 0, "communicated": 0}  # on the host
     assert ran == [1]
+
+
+def test_compiled_code_runs_compiled_while_operators_are_counted():
+    compiled = torch.compile(lambda x: x.sin() + 1, fullgraph=True, backend="eager")
+    assert work.count(lambda: compiled(torch.ones(2)))["operators"] == 0, "on the host none counts"

@@ -17,12 +17,17 @@ ALLOCATING = ("empty", "new_empty")  # these run no kernel
 
 def count(iterate: Callable[[], Any]) -> dict[str, int]:
     """Run an iteration and count its operators on the device, views and empty tensors left out. A
-    fused or foreach operator counts once."""
+    fused or foreach operator counts once, and kernels of compiled code do not count."""
     from torch.utils._python_dispatch import TorchDispatchMode
 
     found = {"operators": 0, "copied": 0, "collectives": 0, "communicated": 0}
 
     class Counting(TorchDispatchMode):
+        @classmethod
+        def ignore_compile_internals(cls) -> bool:
+            """Compiled code runs compiled; else PyTorch refuses it where fullgraph=True."""
+            return True
+
         def __torch_dispatch__(
             self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
         ) -> Any:

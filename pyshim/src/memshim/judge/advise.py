@@ -5,7 +5,8 @@
 
 A change is lines of memspec.yaml (remedies.py). The case is recorded with these lines in it, by the
 server that forks a process for each run, and memspec check judges it. The peaks are those of the
-run itself: PyTorch's own statistics. Over several GPUs the first rank runs (sharded.py), and its
+run itself: PyTorch's own statistics. A source runs once, on its card with more memory, so that what
+it takes is known where it does not fit. Over several GPUs the first rank runs (sharded.py), and its
 peaks are compared with the case's budgets and its card.
 """
 
@@ -24,12 +25,14 @@ from memshim import binary, progress
 from memshim.allocator import recording
 from memshim.case import capture, memspec_yaml, process, program_case
 from memshim.case.errors import TIMEOUT, USAGE, MeasureError
+from memshim.case.step import OWN_ITERATION
 from memshim.judge import advise_report, remedies, search, sharded
 from memshim.judge.remedies import Remedy
 from memshim.printed import say
 
 RUNS = 12
 TOGETHER = 3  # runs that are left for changes together
+BESIDE = 2  # of them those that larger cards and several GPUs leave, too
 CARDS = 3  # larger ones that are tried
 MORE = ("device", "many GPUs")  # kinds of changes that want other hardware: no other stands beside them
 KEPT, BROKEN, UNDECIDED = "yes", "no", "undecided"
@@ -89,6 +92,7 @@ class Trials:
     def __init__(self, spec: str, name: str, command: list[str], runner: process.Runner):
         self._spec, self._name, self._command, self._runner = spec, name, command, runner
         self.count = 0
+        self._own = False  # the case does its own iteration
 
     def case(self, lines: list[str]) -> dict[str, Any]:
         """The case with further lines, as memspec cases states it."""
@@ -107,14 +111,25 @@ class Trials:
             if one.gpus > 1:
                 return self._sharded(tried, one, case)
         if not capture.fresh(path, case) or not case["program"] and _lacks(path):
-            self._runner.capture(case | {"alloc_conf": "", "memory_fraction": 0}, path, "pretend", TIMEOUT)
+            self._record(case | {"alloc_conf": "", "memory_fraction": 0}, path)
         contents = recording.read(program_case.files(path)[0])
         judged = memspec_yaml.ask("check", *memspec_yaml.selected(self._spec, [self._name]), *_set(lines))["cases"][0]
         if judged["report"] is None:
             raise Unusable(judged["error"])
-        if not case["program"] and (case["alloc_conf"] or case["memory_fraction"]):
+        if not case["program"] and (
+            case["alloc_conf"] or case["memory_fraction"] or _emptied(contents.header, judged["report"], case)
+        ):
             contents = contents._replace(header=self._as_set(case))
         return _trial(tried, contents, judged, case)
+
+    def _record(self, case: dict[str, Any], path: str) -> None:
+        """Record it to its end. One iteration of the user's own runs on the card itself: it may end
+        otherwise where there is more memory."""
+        room = None if case["program"] or self._own else process.pretended(case, "pretend", process.ROOM)
+        self._runner.capture(case, path, "pretend", TIMEOUT, room)
+        if room and recording.header(path)["built"] == OWN_ITERATION:
+            self._own = True
+            self._runner.capture(case, path, "pretend", TIMEOUT)
 
     def _sharded(self, tried: tuple[Remedy, ...], over: Remedy, case: dict[str, Any]) -> Trial:
         """The run of one rank of several."""
@@ -142,6 +157,14 @@ class Trials:
 
 def _set(lines: list[str]) -> list[str]:
     return [word for line in lines for word in ("--set", line)]
+
+
+def _emptied(header: dict[str, Any], report: dict[str, Any], case: dict[str, Any]) -> bool:
+    """Whether a run took more than the card holds, and memspec's replay fits it, as PyTorch does that
+    empties its cache: the run on the card itself shows it."""
+    room = (case["device"]["memory"] or 0) - (case["device"]["context"] or 0)
+    reserved = max(p["reserved"] or 0 for p in header["phases"])
+    return not header["oom"] and not report.get("oom") and 0 < room < reserved
 
 
 def _lacks(path: str) -> bool:
@@ -231,13 +254,15 @@ def advise(trials: Trials, runs: int = RUNS, least: dict[str, int] | None = None
         for remedy in singles[:first]:
             attempt(remedy)
         for further in (larger, many):  # each until one keeps all
-            for one in further[: runs - trials.count]:
+            for one in further[: max(0, runs - BESIDE - trials.count)]:
                 if attempt(one).kept == KEPT:
                     break
         done = [t for t in tried if not t.why]
         together = []
         if base.kept != KEPT and not any(t.kept == KEPT for t in done if t.remedies[0].kind not in MORE):
-            together = _greedy(attempt, base, done, runs - trials.count)
+            together = _greedy(attempt, base, done, runs - trials.count - bool(many))
+        if base.kept != KEPT and many and not any(t.kept == KEPT for t in tried):
+            together += _over_gpus(attempt, base, done, together, many, runs - trials.count)
         for remedy in singles[first:][: max(0, runs - trials.count)]:
             done += [t for t in (attempt(remedy),) if not t.why]
     return Advice(case, base, done, together, [t for t in tried if t.why], trials.count, _absent(case))
@@ -271,6 +296,31 @@ def _greedy(attempt: Any, base: Trial, done: list[Trial], runs: int) -> list[Tri
                 best = got
             else:
                 runs -= 1
+    return out
+
+
+def _over_gpus(
+    attempt: Any, base: Trial, done: list[Trial], together: list[Trial], many: list[Remedy], runs: int
+) -> list[Trial]:
+    """Over the most GPUs, with what saves most beside it and runs there, and over fewer as long as all is
+    kept."""
+    singles = sorted((t for t in done if t.load < base.load and t.remedies[0].kind not in MORE), key=lambda t: t.load)
+    sets = [[r for r in t.remedies if r.beside(many[0])] for t in (*together[-1:], *singles)]
+    out: list[Trial] = []
+    last = runs
+    for beside in filter(None, sets):
+        for over in reversed(many):
+            if last == 0:
+                return out
+            got = attempt(*beside, over)
+            last -= 1
+            if got.why:
+                break
+            out.append(got)
+            if got.kept != KEPT:
+                return out
+        if out:
+            return out
     return out
 
 

@@ -71,10 +71,9 @@ def text(a: Advice) -> str:
         cells = [c.rjust(w) if 0 < i < 5 else c.ljust(w) for i, (c, w) in enumerate(zip(row, widths))]
         out.append("  " + "  ".join(cells).rstrip())
     out.append(f"  {a.runs} changes were run on a pretend GPU. What to write:")
-    for t in order:
-        if len(t.remedies) == 1:
-            out += [f"    {t.what}", *(f"      memspec.yaml  {line}" for line in t.lines)]
-            out += [f"      program       {code}" for code in t.remedies[0].code.splitlines()]
+    for r in dict.fromkeys(r for t in order for r in t.remedies):
+        out += [f"    {r.what}", *(f"      memspec.yaml  {line}" for line in r.lines)]
+        out += [f"      program       {code}" for code in r.code.splitlines()]
     out.append("  The recordings of these runs stay in .memspec/; memspec prune removes those of no case.")
     return "\n".join([*out, *_failures(a)])
 

@@ -82,7 +82,7 @@ def of_many_gpus(case: dict[str, Any], base: Contents) -> list[Remedy]:
     out = []
     for n in GPUS:
         lines = "\n".join([*code, "fully_shard(model)", f"torchrun --nproc-per-node {n} train.py"])
-        out.append(Remedy("many GPUs", f"FSDP2 over {n} GPUs", (), lines, (), n, modules))
+        out.append(Remedy("many GPUs", f"FSDP2 over {n} GPUs", (), lines, ("optimizer in backward",), n, modules))
     return out
 
 
