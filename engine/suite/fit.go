@@ -123,6 +123,9 @@ func (s *search) fits(value int64) bool {
 }
 
 func (s *search) run(value int64) (*Limit, error) {
+	if s.models.Bracket != nil {
+		s.models.Bracket(s.bracket())
+	}
 	r, err := s.models.resultAt(s.ctx, s.at, value)
 	if err != nil {
 		return nil, err

@@ -2,9 +2,11 @@ package suite
 
 import (
 	"cmp"
+	"fmt"
 	"math/big"
 	"math/bits"
 	"slices"
+	"strings"
 
 	"github.com/memspec/memspec/engine/allocator"
 	"github.com/memspec/memspec/engine/report"
@@ -86,6 +88,30 @@ func (s *search) untried(values []int64, first, last int64) []int64 {
 		}
 	}
 	return values
+}
+
+// bracket is the largest value that fits and the next larger one that does not, by the dims of their
+// cases; "" while nothing fits.
+func (s *search) bracket() string {
+	fits, breaks := s.above(0, EndValue)
+	dims := func(value int64) string {
+		c, err := s.at(value)
+		if err != nil {
+			return ""
+		}
+		var parts []string
+		for _, d := range c.Dims {
+			parts = append(parts, fmt.Sprintf("%s=%d", d.Name, d.Value))
+		}
+		return strings.Join(parts, " ")
+	}
+	switch {
+	case fits == 0:
+		return ""
+	case breaks > EndValue:
+		return dims(fits) + " fits"
+	}
+	return fmt.Sprintf("%s fits, %s does not", dims(fits), dims(breaks))
 }
 
 // lacking adds to values those that have to be run, in this order, so that together with what the

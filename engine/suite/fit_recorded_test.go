@@ -2,6 +2,7 @@ package suite_test
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -65,6 +66,8 @@ func TestLargestOfRecordedCases(t *testing.T) {
 			models := suite.New(nil)
 			var wanted []spec.Case
 			models.Unrecorded = func(c *spec.Case, _ string) { wanted = append(wanted, *c) }
+			bracket := ""
+			models.Bracket = func(text string) { bracket = text }
 			at := func(n int64) (spec.Case, error) { return cases[0].With(spec.Dim{Name: "N", Value: n}) }
 			for runs := 0; runs < 100; {
 				wanted = nil
@@ -74,6 +77,7 @@ func TestLargestOfRecordedCases(t *testing.T) {
 					assert.Equal(t, c.largest, found.Largest)
 					assert.Equal(t, c.holes, found.Holes)
 					if 0 < c.largest && c.largest < most {
+						assert.Equal(t, fmt.Sprintf("N=%d fits, N=%d does not", c.largest, c.largest+1), bracket)
 						require.NotNil(t, found.Next)
 						assert.Equal(t, c.largest+1, found.Next.Value)
 					}

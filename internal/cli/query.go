@@ -27,6 +27,7 @@ type Query struct {
 	mu         sync.Mutex
 	calls      *WorkspaceJSON
 	unrecorded []unrecordedJSON
+	bracket    string // of a search
 }
 
 // missingJSON is what --missing writes.
@@ -39,6 +40,8 @@ type unrecordedJSON struct {
 	spec.CaseJSON
 	Stale string `json:"stale,omitempty"` // why the recording that is there does not count
 	Whole bool   `json:"whole,omitempty"` // it ends where memory ran out: more of the run is wanted
+
+	Bracket string `json:"bracket,omitempty"` // of a search: what fits and what does not, as far as is known
 }
 
 // AnswersFlag adds --answers.
@@ -78,7 +81,12 @@ func (q *Query) Models() (*suite.Models, error) {
 		ms.Unrecorded = func(c *spec.Case, stale string) {
 			q.mu.Lock()
 			defer q.mu.Unlock()
-			q.unrecorded = append(q.unrecorded, unrecordedJSON{c.JSON(), stale, stale == suite.CutShort})
+			q.unrecorded = append(q.unrecorded, unrecordedJSON{c.JSON(), stale, stale == suite.CutShort, q.bracket})
+		}
+		ms.Bracket = func(text string) {
+			q.mu.Lock()
+			defer q.mu.Unlock()
+			q.bracket = text
 		}
 	}
 	return ms, nil

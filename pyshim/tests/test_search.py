@@ -61,6 +61,14 @@ def test_a_case_is_recorded_under_the_allocators_defaults_by_the_command_of_the_
     assert made.asked == [("a", "pretend", command, ""), ("b", "pretend", command, "")]
 
 
+def test_what_is_recorded_is_shown_with_what_fits_so_far(monkeypatch):
+    of, _ = recorder(monkeypatch)
+    shown = []
+    monkeypatch.setattr(search.progress.Progress, "start", lambda self, name: shown.append(name))
+    of.record([case("a"), case("b") | {"bracket": "B=2 fits, B=9 does not"}])
+    assert shown == ["recording net, B=4", "recording net, B=4, B=2 fits, B=9 does not"]
+
+
 def test_a_recording_that_is_wanted_again_ends_the_search(monkeypatch):
     of, made = recorder(monkeypatch)
     of.record([case("a")])

@@ -77,7 +77,8 @@ class Recorder:
             def one(case: dict[str, Any]) -> None:
                 runner = free.get()
                 try:
-                    bar.start(f"recording {_named(case)}")
+                    known = f", {case['bracket']}" if case.get("bracket") else ""
+                    bar.start(f"recording {_named(case)}{known}")
                     self._record(case, runner)
                 finally:
                     free.put(runner)
