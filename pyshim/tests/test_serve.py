@@ -124,18 +124,58 @@ def test_what_the_folder_lacks_is_made_up(files, load_format, made_up, loads, mo
     a = Object(model=str(model), load_format=load_format, tokenizer=None, skip_tokenizer_init=False, max_num_seqs=None)
     watch.Watch({"folder": str(tmp_path), "charged": [0, 0, 0]}).make_up(a)
     said = json.loads((tmp_path / watch.ARGUMENTS).read_text())
+    assert said.pop("asked") == {}
     assert said == {"model": str(model), "made_up": made_up, "defaults": ["max_num_seqs"], "gpus": 1}
     assert (a.load_format, a.skip_tokenizer_init) == (loads, "tokenizer" in made_up)
 
 
-def test_gptq_without_headers_is_refused_as_the_engine_would_not_quantize(model, tmp_path):
-    quantized = {"quant_method": "gptq", "bits": 4}
-    (model / "config.json").write_text(json.dumps({"quantization_config": quantized}))
+TINY = {
+    "model_type": "qwen3_moe",
+    "hidden_size": 64,
+    "intermediate_size": 64,
+    "moe_intermediate_size": 32,
+    "num_hidden_layers": 2,
+    "mlp_only_layers": [0],
+    "num_attention_heads": 2,
+    "num_key_value_heads": 1,
+    "head_dim": 32,
+    "num_experts": 4,
+    "vocab_size": 128,
+}
+ATTENTION = [f"self_attn.{name}_proj" for name in "qkvo"]
+
+
+def test_the_layers_that_gptq_quantizes_are_given_to_the_engine(model, tmp_path):
+    """Without weights it has no safetensors headers to read them from. Routers are none of them."""
+    method = {"quant_method": "gptq", "bits": 4}
+    (model / "config.json").write_text(json.dumps(TINY | {"quantization_config": method}))
+    a = Object(model=str(model), load_format="auto", tokenizer=None, max_num_seqs=1, hf_overrides={"x": 1})
+    watch.Watch({"folder": str(tmp_path), "charged": [0, 0, 0]}).make_up(a)
+    dense = [f"mlp.{name}_proj" for name in ("gate", "up", "down")]
+    layers = [*ATTENTION, *dense, "mlp.experts"]
+    assert a.hf_overrides == {"x": 1, "quantization_config": {**method, model_folder.GPTQ_LAYERS: [layers]}}
+    made_up = json.loads((tmp_path / watch.ARGUMENTS).read_text())["made_up"]
+    assert made_up == ["quantized layers", "tokenizer", "weights"]
+
+
+@pytest.mark.parametrize("named", ["config", "command", "weights"])
+def test_layers_that_are_named_already_are_left(named, model, tmp_path):
+    method = {"quant_method": "gptq", "bits": 4}
+    if named == "config":
+        method[model_folder.GPTQ_LAYERS] = [["self_attn.q_proj"]]
+    if named == "weights":
+        (model / "model.safetensors").write_text("x")
+    (model / "config.json").write_text(json.dumps(TINY | {"quantization_config": method}))
+    overrides = {"quantization_config": {}} if named == "command" else {}
+    a = Object(model=str(model), load_format="auto", tokenizer=None, max_num_seqs=1, hf_overrides=overrides)
+    watch.Watch({"folder": str(tmp_path), "charged": [0, 0, 0]}).make_up(a)
+    assert a.hf_overrides is overrides
+
+
+def test_gptq_of_a_model_that_transformers_does_not_know_is_refused(model):
+    (model / "config.json").write_text(json.dumps({"quantization_config": {"quant_method": "gptq", "bits": 4}}))
     with pytest.raises(model_folder.Unclear, match="got quantization gptq without weights, want safetensors files or"):
-        model_folder.check_weights(model)
-    quantized[model_folder.GPTQ_LAYERS] = [["self_attn.q_proj"]]
-    (model / "config.json").write_text(json.dumps({"quantization_config": quantized}))
-    model_folder.check_weights(model)
+        model_folder.quantized(model)
 
 
 class Layer:

@@ -1,9 +1,11 @@
 """What a model's folder has. Where it has only config.json, an engine can start nevertheless: weights
-are made up (its dummy load format), and the tokenizer is left out."""
+are made up (its dummy load format), the tokenizer is left out, and what an engine would read from
+safetensors headers is given to it with the config."""
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,9 @@ WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".gguf")
 TOKENIZERS = ("tokenizer.json", "tokenizer.model", "tokenizer_config.json", "vocab.json", "tekken.json")
 # Engines learn from the safetensors headers, or from this field, which layers are quantized.
 GPTQ, GPTQ_LAYERS = ("gptq", "gptq_marlin"), "modules_in_block_to_quantize"
+ROUTERS = ("gate", "router", "shared_expert_gate")  # linear layers that no method quantizes
+EXPERTS = ".experts"
+QUANTIZATION = "quantization_config"  # a field of config.json
 
 
 class Unclear(ValueError):
@@ -26,15 +31,49 @@ def has_tokenizer(folder: Path) -> bool:
     return any((folder / name).exists() for name in TOKENIZERS)
 
 
-def check_weights(folder: Path) -> None:
-    """Unclear where the weights that an engine makes up are not those of the model."""
+def quantized(folder: Path) -> dict[str, Any] | None:
+    """quantization_config of a folder without weights, with the layers that GPTQ quantizes where it does
+    not name them; None where nothing is to be made up. Unclear where no model says which layers."""
     config = _json(folder / "config.json")
-    method = config.get("quantization_config") or {}
-    if method.get("quant_method") in GPTQ and not method.get(GPTQ_LAYERS):
+    method = config.get(QUANTIZATION) or {}
+    if method.get("quant_method") not in GPTQ or method.get(GPTQ_LAYERS):
+        return None
+    try:
+        layers = block_layers(folder)
+    except Exception as e:
+        layers, why = [], f" ({type(e).__name__})"
+    else:
+        why = ""
+    if not layers:
         raise Unclear(
             f"{folder / 'config.json'}: got quantization {method['quant_method']} without weights, want safetensors "
-            f"files or {GPTQ_LAYERS}: without them the engine leaves every layer unquantized"
+            f"files or {GPTQ_LAYERS}: transformers makes no model of it that says which layers are quantized{why}"
         )
+    return {**method, GPTQ_LAYERS: [layers]}
+
+
+def block_layers(folder: Path) -> list[str]:
+    """The linear layers of each block of a model, as transformers builds it on no device; experts by what
+    has them. GPTQ quantizes all of them."""
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    config = AutoConfig.from_pretrained(folder)
+    if hasattr(config, QUANTIZATION):
+        del config.quantization_config
+    with torch.device("meta"):
+        model = AutoModelForCausalLM.from_config(config)
+    found = []
+    for name, module in model.named_modules():
+        inside = re.match(r".*?\.\d+\.(.+)", name)
+        if not inside:
+            continue
+        layer = inside[1]
+        if EXPERTS in f".{layer}":
+            found.append(layer[: f".{layer}".index(EXPERTS) + len(EXPERTS) - 1])
+        elif isinstance(module, torch.nn.Linear) and layer.rpartition(".")[2] not in ROUTERS:
+            found.append(layer)
+    return list(dict.fromkeys(found))
 
 
 def _json(file: Path) -> dict[str, Any]:

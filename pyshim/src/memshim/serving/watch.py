@@ -217,13 +217,24 @@ class Watch:
                 arguments.skip_tokenizer_init = True
                 made_up.append("tokenizer")
             if arguments.load_format == "dummy" and not model_folder.has_weights(folder):
-                model_folder.check_weights(folder)
+                made_up += self.quantize(arguments, folder)
         if arguments.load_format == "dummy":
             made_up.append("weights")
         defaults = [n for n in ("max_num_seqs", "max_num_batched_tokens") if getattr(arguments, n, 0) is None]
         gpus = math.prod(int(getattr(arguments, name, 1) or 1) for name in PARALLEL)
         said = {"model": model, "made_up": sorted(made_up), "defaults": defaults, "gpus": gpus}
         self.write(ARGUMENTS, said | {"asked": larger.asked(arguments)})
+
+    def quantize(self, arguments: Any, folder: Path) -> list[str]:
+        """Give the engine what it would read from safetensors headers; what that is, for the report."""
+        given = getattr(arguments, "hf_overrides", None) or {}
+        if callable(given) or model_folder.QUANTIZATION in given:
+            return []
+        method = model_folder.quantized(folder)
+        if method is None:
+            return []
+        arguments.hf_overrides = {**given, model_folder.QUANTIZATION: method}
+        return ["quantized layers"]
 
     def take(self, size: int) -> bool:
         """Take bytes of the worker's card."""
