@@ -56,13 +56,14 @@ def block_layers(folder: Path) -> list[str]:
     """The linear layers of each block of a model, as transformers builds it on no device; experts by what
     has them. GPTQ quantizes all of them."""
     import torch
-    from transformers import AutoConfig, AutoModelForCausalLM
+    import transformers
 
-    config = AutoConfig.from_pretrained(folder)
+    models: Any = transformers.AutoModelForCausalLM
+    config = transformers.AutoConfig.from_pretrained(folder)
     if hasattr(config, QUANTIZATION):
         del config.quantization_config
     with torch.device("meta"):
-        model = AutoModelForCausalLM.from_config(config)
+        model = models.from_config(config)
     found = []
     for name, module in model.named_modules():
         inside = re.match(r".*?\.\d+\.(.+)", name)
