@@ -61,7 +61,7 @@ func (s *search) largest(most int64) (*Fitted, error) {
 		low, high = high, high*2
 	}
 	if high > most {
-		if low < most && s.fits(most) {
+		if s.fits(most) {
 			low = most
 		}
 		high = most + 1

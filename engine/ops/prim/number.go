@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"math"
+	"slices"
 
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/schema"
@@ -416,17 +417,10 @@ func extremeNum(sign int) func(*ops.Call) (any, error) {
 	}
 }
 
+// compareLists orders lists by their first items that differ, then by length.
 func compareLists(a, b *ops.List) int {
-	for i := 0; i < len(a.Items) && i < len(b.Items); i++ {
-		if o, eq, _ := compareValues(a.Items[i], b.Items[i]); !eq {
-			return o
-		}
-	}
-	switch {
-	case len(a.Items) < len(b.Items):
-		return -1
-	case len(a.Items) > len(b.Items):
-		return 1
-	}
-	return 0
+	return slices.CompareFunc(a.Items, b.Items, func(x, y any) int {
+		order, _, _ := compareValues(x, y)
+		return order
+	})
 }
