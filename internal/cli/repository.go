@@ -8,12 +8,18 @@ import (
 	"github.com/memspec/memspec/engine/format"
 )
 
+// repositories are the paths that were found, by working directory.
+var repositories sync.Map
+
 // RepositoryPaths are the paths of the repository that the working directory lies in, else of the
 // working directory itself.
-var RepositoryPaths = sync.OnceValue(func() format.Paths {
+func RepositoryPaths() format.Paths {
 	dir, err := os.Getwd()
 	if err != nil {
 		return format.Paths{}
+	}
+	if found, ok := repositories.Load(dir); ok {
+		return found.(format.Paths)
 	}
 	root := dir
 	for at := dir; ; at = filepath.Dir(at) {
@@ -29,8 +35,10 @@ var RepositoryPaths = sync.OnceValue(func() format.Paths {
 	if err != nil {
 		return format.Paths{}
 	}
-	return format.Paths{Root: filepath.ToSlash(root), Dir: filepath.ToSlash(below), Exists: func(below string) bool {
+	paths := format.Paths{Root: filepath.ToSlash(root), Dir: filepath.ToSlash(below), Exists: func(below string) bool {
 		info, err := os.Stat(filepath.Join(root, filepath.FromSlash(below)))
 		return err == nil && info.Mode().IsRegular()
 	}}
-})
+	repositories.Store(dir, paths)
+	return paths
+}
