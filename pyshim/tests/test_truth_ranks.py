@@ -49,8 +49,14 @@ def never():
         (
             ran(A, B, FREE_A),
             ran(A, B, FREE_B),
-            never,
+            lambda: [ran(A, B)],
             f"rank 0 differs from event 2 of 3 on (3 alone): {FREE_A} is {FREE_B}; the same peaks",
+        ),
+        (
+            ran(A, B, FREE_A),
+            ran(A, B),
+            iter([[ran(A, B)]]).__next__,
+            "equal: 3 events, as in one of several runs of real processes",
         ),
         (
             ran(A, B, FREE_A),
@@ -67,6 +73,7 @@ def never():
         "as one of several",
         "real processes agree",
         "another free",
+        "held at the end",
         "another peak",
     ],
 )
