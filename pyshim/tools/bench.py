@@ -257,7 +257,7 @@ def large() -> list[tuple[str, str]]:
     return out
 
 
-# Llama 3's 8B: on one of 8 ranks (FSDP2) and in one process. 10,000 collectives of a rank.
+# Llama 3's 8B: on a rank of 8 (FSDP2), with FSDP2 in a world of one, and without it. 10,000 collectives of a rank.
 RANKS = """
 import json, os, sys, time
 sys.path.insert(0, sys.argv[1])
@@ -303,22 +303,32 @@ print(json.dumps(out))
 """
 
 
+OF_ONE = {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500"}
+
+
 def ranks() -> list[tuple[str, str]]:
-    """A rank of 8, beside the same model, of a quarter of the layers, in one process; and what
-    10,000 collectives cost."""
+    """A rank of 8, of a quarter of the layers of the model, beside the same program in a world of one,
+    which is one process without another rank, and the same model without FSDP2; and what 10,000
+    collectives cost."""
     scenes = str(Path(__file__).parents[1] / "tests" / "pretend" / "scenes")
-    found = {}
-    for kind in ("rank", "one process"):
-        with tempfile.TemporaryDirectory(prefix="memshim-bench-") as folder:
-            more = Wanted(8, 8).variables(0, "bench", Path(folder)) if kind == "rank" else {}
-            environ = os.environ | pretend.environment("h100-sxm-80gb") | more
-            found[kind] = [json.loads(spent([sys.executable, "-c", RANKS, scenes, "8"], environ)[1]) for _ in range(2)]
+    found: dict[str, list[dict[str, float]]] = {"a rank of 8": [], "a world of one": [], "without FSDP2": []}
+    for _ in range(2):
+        for kind, of in found.items():
+            with tempfile.TemporaryDirectory(prefix="memshim-bench-") as folder:
+                more = {
+                    "a rank of 8": Wanted(8, 8).variables(0, "bench", Path(folder)),
+                    "a world of one": OF_ONE,
+                    "without FSDP2": {},
+                }[kind]
+                environ = os.environ | pretend.environment("h100-sxm-80gb") | {"OMP_NUM_THREADS": "1"} | more
+                of.append(json.loads(spent([sys.executable, "-c", RANKS, scenes, "8"], environ)[1]))
     least = {kind: {k: min(f[k] for f in of) for k in of[0]} for kind, of in found.items()}
-    rank, one = least["rank"], least["one process"]
+    rank, one, without = least.values()
     return [
         (
             f"8 layers of 8B, {what}",
-            f"{one[k]:.2f} s in one process, {rank[k]:.2f} s on a rank of 8 ({rank[k] / one[k]:.2f} times)",
+            f"{rank[k]:.2f} s on a rank of 8; {one[k]:.2f} s in a world of one ({rank[k] / one[k]:.2f} times), "
+            f"{without[k]:.2f} s without FSDP2 ({rank[k] / without[k]:.2f} times)",
         )
         for k, what in (("begun", "built, and a first step"), ("step", "a training step"))
     ] + [("10,000 collectives of a rank", f"{rank['collectives']:.2f} s of the processor")]
