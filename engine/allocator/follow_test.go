@@ -62,6 +62,7 @@ func TestPagesAtRecordedPlaces(t *testing.T) {
 		{"and mapped again", []int{0, 1, 2, 11, 1}, true, 0, 3},
 		{"all gone", []int{0, 10}, true, none, 0},
 		{"and there again", []int{0, 10, 0}, true, 0, 1},
+		{"below a range is another", []int{1, 0}, true, 0, 1},
 	} {
 		settings := DefaultSettings()
 		settings.Expandable = true

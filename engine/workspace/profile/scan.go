@@ -43,20 +43,13 @@ func (r *reader) giveUp() {
 // twice, is not for this reader.
 func (r *reader) object(keys []string, member func(key int)) {
 	seen := uint32(0)
-	next := 0 // keys mostly come in order
 	r.s.Object(func(key string) {
-		k := -1
-		if next < len(keys) && keys[next] == key {
-			k = next
-		} else {
-			k = slices.Index(keys, key)
-		}
+		k := slices.Index(keys, key)
 		if k < 0 || seen&(1<<k) != 0 {
 			r.giveUp()
 			return
 		}
 		seen |= 1 << k
-		next = k + 1
 		member(k)
 	})
 }
