@@ -53,6 +53,8 @@ func (r *rounds) does(s ast.Stmt, here bool) bool {
 		return r.does(s.Init, here) && r.asks(s.Cond) && r.does(s.Body, here) && r.does(s.Else, here)
 	case *ast.SwitchStmt:
 		return r.does(s.Init, false) && r.asks(s.Tag) && r.does(s.Body, false)
+	case *ast.TypeSwitchStmt:
+		return r.does(s.Init, false) && r.asks(switched(s)) && r.does(s.Body, false)
 	case *ast.CaseClause:
 		return !slices.ContainsFunc(s.List, func(x ast.Expr) bool { return !r.asks(x) }) && r.block(s.Body, false)
 	case *ast.ForStmt:
@@ -74,6 +76,14 @@ func (r *rounds) does(s ast.Stmt, here bool) bool {
 		return !strings.Contains(r.text(s), "=")
 	}
 	return false
+}
+
+// switched is what a type switch asks the type of.
+func switched(s *ast.TypeSwitchStmt) ast.Expr {
+	if a, ok := s.Assign.(*ast.AssignStmt); ok {
+		return a.Rhs[0]
+	}
+	return s.Assign.(*ast.ExprStmt).X
 }
 
 // answer takes a return of constants, the same in every round.
