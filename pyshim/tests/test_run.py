@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -276,6 +277,7 @@ def test_the_ends_of_what_values_decide(tmp_path):
     found = json.loads((tmp_path / "out.json").read_text())
     assert p.returncode == 0 and (found["values"], found["quality"]) == ("balanced", "estimate") and "ends" not in found
     assert "  estimate         values that no kernel computed may decide, read at branch.py:4 (<module>)" in p.stderr
+    assert "branch.py on a pretend Tesla T4: fits, as an estimate: total " in p.stderr
     p = run("--on", "t4", "--json", "out.json", "--check-values", "--", "branch.py", cwd=tmp_path)
     found = json.loads((tmp_path / "out.json").read_text())
     assert (
@@ -283,6 +285,7 @@ def test_the_ends_of_what_values_decide(tmp_path):
         and found["quality"] == "bound"
         and "  bound            values that no kernel computed decide" in p.stderr
     )
+    assert "branch.py on a pretend Tesla T4: fits: total " in p.stderr
     peaks = {e["values"]: e["peaks"][0]["allocated"] for e in found["ends"]}
     assert (
         list(peaks) == ["least", "most", "skewed"]
@@ -291,6 +294,14 @@ def test_the_ends_of_what_values_decide(tmp_path):
     p = run("--on", "t4", "--memory", "1GiB", "--values", "most", "--json", "out.json", "--", "branch.py", cwd=tmp_path)
     found = json.loads((tmp_path / "out.json").read_text())
     assert found["values"] == "most" and found["processes"][0]["devices"][0]["allocated"] == peaks["most"]
+
+
+def test_ends_of_which_one_does_not_fit(tmp_path):
+    """The first line does not call that a fit."""
+    (tmp_path / "branch.py").write_text(BRANCH)
+    p = run("--on", "t4", "--memory", "512MiB", "--check-values", "--", "branch.py", cwd=tmp_path)
+    assert p.returncode == 3 and "branch.py on a pretend Tesla T4: undecided: total " in p.stderr
+    assert re.search(r"^  values most +does not fit$", p.stderr, re.MULTILINE)
 
 
 def test_programs_that_report_nothing(tmp_path):

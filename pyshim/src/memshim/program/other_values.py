@@ -170,6 +170,14 @@ def text(found: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def fits(found: Mapping[str, Any]) -> str:
+    """What a report says of a program whose total its device has: where it read values that no kernel
+    computed, that holds for the values that the reads were given."""
+    if found.get("ends") and found["fits"] is None:
+        return "undecided"
+    return "fits, as an estimate" if found.get("quality") == "estimate" and lines(found) else "fits"
+
+
 def verdict(found: Mapping[str, Any]) -> bool | None:
     """Whether the program fits with all values that were tried; None where the ends disagree, or
     are not known."""

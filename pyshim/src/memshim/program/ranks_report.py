@@ -24,7 +24,7 @@ def text(found: dict[str, Any]) -> str:
         out.append(f"  not run          {len(d['ranks'])} ranks that differ ({d['why']}), the first: {d['ranks'][0]}")
     for p in worst["processes"]:
         for d in p["devices"]:
-            out += device_lines(f"{name}, rank {worst['rank']}", p, d, bool(worst["exit"]))
+            out += device_lines(f"{name}, rank {worst['rank']}", p, d, bool(worst["exit"]), other_values.fits(worst))
         out += host_lines(p) + notes(p) if p["devices"] else []
     if worst["phases"]:
         missed = [phase for phase in phases.ALL if phase not in worst["phases"]]

@@ -52,11 +52,12 @@ def text(found: dict[str, Any], name: str) -> str:
         if any(p["ended"] == NO_REPORT for p in found["processes"]):
             took = f"what {name} took of the pretend GPU is unknown"
         return "\n".join([f"memshim: {took}", *_failed(found, name), *_missing(found)])
-    out = []
+    out, fits = [], other_values.fits(found)
     for p in used:
         who = name if len(used) == 1 else f"{name}, process {p['pid']} ({' '.join(p['arguments'][:2])})"
         for d in p["devices"]:
-            out += device_lines(who, p, d, any(q["failed"] or q["out_of_memory"] for q in found["processes"]))
+            failed = any(q["failed"] or q["out_of_memory"] for q in found["processes"])
+            out += device_lines(who, p, d, failed, fits)
         out += host_lines(p) + notes(p)
     out += other_values.text(found)
     return "\n".join(out + _files(found) + _failed(found, name) + _missing(found))
@@ -112,14 +113,15 @@ def _missing(found: dict[str, Any]) -> list[str]:
     return [f"memshim: {said}" for said in dict.fromkeys(p["missing"] for p in found["processes"]) if said]
 
 
-def device_lines(who: str, process: dict[str, Any], d: dict[str, Any], failed: bool) -> list[str]:
+def device_lines(who: str, process: dict[str, Any], d: dict[str, Any], failed: bool, fit: str) -> list[str]:
+    """fit: what is said where the total is no more than the device has, by other_values.fits."""
     at = d["name"] + (f" {d['index']}" if d["index"] or len(process["devices"]) > 1 else "")
     if process["out_of_memory"] and d["ooms"]:
         verdict = f"does not fit: {_two_sentences(process['out_of_memory'])}"
     else:
         verdict = f"total {_total(d)} of {sizes.show(d['memory'])}"
         fits = (
-            f"fits{_uncounted(process)}: "
+            f"{fit}{_uncounted(process)}: "
             if d["total_range"]["high"] <= d["memory"]
             else "may not fit, as what "
             f"{'the driver and NCCL take' if d.get('nccl') else 'the driver takes'} is not known: "
