@@ -304,6 +304,16 @@ def test_ends_of_which_one_does_not_fit(tmp_path):
     assert re.search(r"^  values most +does not fit$", p.stderr, re.MULTILINE)
 
 
+def test_a_package_that_is_missing_before_torch_is_imported():
+    p = run("--on", "t4", "--", "-c", "import no_such_package.part")
+    assert p.returncode == 1
+    lines = p.stderr.splitlines()
+    assert "ModuleNotFoundError: No module named 'no_such_package'" in lines
+    assert f"memshim: got no package no_such_package, want it installed for {sys.executable}" in lines
+    p = run("--on", "t4", "--", "-c", "import json.no_such_part")
+    assert p.returncode == 1 and "got no package" not in p.stderr
+
+
 def test_programs_that_report_nothing(tmp_path):
     """No torch, ended in the middle, a module, code, a command that is no Python: the exit code is
     theirs."""

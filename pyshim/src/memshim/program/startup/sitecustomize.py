@@ -48,8 +48,21 @@ def _keep_interrupt() -> None:
             pass
 
 
+def _name_missing() -> None:
+    """A line for the package that ended the program, where torch was not imported yet: afterwards the
+    report names it."""
+    error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
+    if "torch" in sys.modules or not isinstance(error, ModuleNotFoundError) or hasattr(sys, "ps1"):
+        return
+    package = (error.name or "").partition(".")[0]
+    if package and importlib.util.find_spec(package) is None:
+        said = f"memshim: got no package {package}, want it installed for {sys.executable}"
+        print(said, file=sys.stderr, flush=True)
+
+
 if os.environ.get(_WANTED):
     atexit.register(_keep_interrupt)
+    atexit.register(_name_missing)
     _observe()
     if json.loads(os.environ[_WANTED])["record"]:  # what it reads from the start on, which the recording holds
         _found()
