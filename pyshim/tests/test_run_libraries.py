@@ -281,11 +281,13 @@ EXTENSION = """
 #include <torch/library.h>
 at::Tensor widened(const at::Tensor& x) { return at::empty({x.size(0), 4 * x.size(1)}, x.options()); }
 TORCH_LIBRARY(compiled, m) { m.def("widened(Tensor x) -> Tensor"); }
+at::Tensor other(const at::Tensor& x) { return at::empty({1}, x.options()); }
+TORCH_LIBRARY_IMPL(compiled, CompositeExplicitAutograd, m) { m.impl("widened", other); }
 TORCH_LIBRARY_IMPL(compiled, CUDA, m) { m.impl("widened", widened); }
 """
 USES = """
 import torch
-torch.ops.load_library("widened.so")
+LOAD("./widened.so")
 x = torch.zeros(1024, 1024, device="cuda")
 y = torch.ops.compiled.widened(x)
 print(y.device, tuple(y.shape))
@@ -318,7 +320,9 @@ def test_a_compiled_extension(tmp_path):
         cwd=tmp_path,
         check=True,
     )
-    said, found, _ = run(tmp_path, USES)
-    assert said == "cuda:0 (1024, 4096)\n"
+    # a Python extension's library registers its kernels as it is loaded, and nobody calls load_library
+    for load in ("torch.ops.load_library", "__import__('ctypes').CDLL"):
+        said, found, _ = run(tmp_path, USES.replace("LOAD", load))
+        assert said == "cuda:0 (1024, 4096)\n", "CUDA's kernel, not the composite one"
     (device,) = found["processes"][0]["devices"]
     assert device["allocated"] == 20 * MIB and {r["line"]: r["mem"] for r in device["lines"]["rows"]}[5] == 16 * MIB

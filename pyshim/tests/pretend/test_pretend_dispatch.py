@@ -1,6 +1,8 @@
 """What an operator on a pretend GPU costs beside PyTorch's own dispatch: as few ways through Python as can
 be, one thread for what is computed, and each stack walked once."""
 
+import json
+
 import pretended
 
 
@@ -99,5 +101,156 @@ assert one[0] is one[1] or sys.version_info < (3, 11)
 lines.running = lambda: "layers.0"
 named = [lines.stack()[0] for _ in range(2)]
 assert all(s.startswith(f"{lines.MODULE}:0:layers.0\\n") for s in named)
+print("ok")
+""")
+
+
+# Allocations, what was read, and values, of a program with and without gradients: printed as one line.
+PROGRAM = """
+import json, sys, torch
+from torch import nn
+from torch.nn import functional as F
+from memshim.pretend import report, values
+hook = values.installed()
+if sys.argv[1] == "closed":
+    hook.gate.close()
+torch.cuda.memory._record_memory_history(stacks="python")
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.n, self.a, self.b = nn.LayerNorm(256), nn.Linear(256, 1024), nn.Linear(1024, 256)
+        self.norm, self.out = nn.BatchNorm1d(64), nn.Linear(256, 256, bias=False)
+    def forward(self, x):
+        q = self.out(self.n(x)).view(8, 64, 4, 64).transpose(1, 2)
+        x = x + F.scaled_dot_product_attention(q, q, q).transpose(1, 2).reshape(x.shape)
+        return self.norm(x + self.b(F.dropout(F.gelu(self.a(x)), 0.1, self.training)))
+net = nn.Sequential(nn.Embedding(4000, 256), Block(), Block(), nn.Linear(256, 4000)).cuda()
+optimizer = torch.optim.AdamW(net.parameters(), foreach=True)
+ids = (torch.arange(512) * 7 % 4000).view(8, 64).cuda()
+seen = []
+for step in range(3):
+    with torch.autocast("cuda", torch.bfloat16, enabled=step == 2, cache_enabled=False):
+        loss = F.cross_entropy(net(ids).flatten(0, 1), ids.flatten())
+    loss.backward()
+    seen.append(float(nn.utils.clip_grad_norm_(net.parameters(), 1.0)))
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=step != 1)
+    seen.append(loss.item())
+net.eval()
+with torch.no_grad():
+    out = net(ids)
+    seen += [out.argmax(-1).flatten()[:3].tolist(), bool(out.isfinite().all()), (out[0, 0] > 0).sum().item()]
+mask = torch.tril(torch.ones(64, 64, device="cuda"))
+known = torch.arange(6, dtype=torch.float32, device="cuda").view(2, 3)
+w = torch.ones(3, 2, device="cuda", requires_grad=True)
+(known @ w).sum().backward()
+big = torch.zeros(1 << 21, device="cuda")
+big += torch.randn(1 << 21, device="cuda")
+counts = [big.add_(1)[:2].tolist(), known.add_(big[:6].view(2, 3)).tolist(), (known * 2).tolist()]
+seen += [mask.sum().item(), w.grad.tolist(), counts, net[1].norm.num_batches_tracked.item(), ids.sum().item()]
+events = [
+    (e["action"], e["size"], [(f["filename"], f["line"]) for f in e.get("frames", ()) if "memshim" not in f["filename"]
+                              and not f["filename"].endswith("_ops.py")])
+    for e in torch.cuda.memory._snapshot()["device_traces"][0]
+]
+said = report().as_json()
+reads, pid = said.pop("reads"), said.pop("pid")
+print(json.dumps([seen, reads, events, said], default=str))
+"""
+
+
+def test_what_passes_by_python_changes_nothing():
+    """The same allocations from the same lines, the same values and reads as where all operators come to Python."""
+    found = [pretended.run(PROGRAM, way) for way in ("open", "closed")]
+    assert [p.returncode for p in found] == [0, 0], found[0].stderr + found[1].stderr
+    seen, wanted = (json.loads(p.stdout) for p in found)
+    assert seen[0] == wanted[0] and seen[0][-5:-3] == [2080.0, [[3.0, 3.0], [5.0, 5.0], [7.0, 7.0]]]
+    assert seen[1] == wanted[1] and seen[1]
+    assert len(seen[2]) > 500 and seen[2] == wanted[2]
+    assert seen[3] == wanted[3]
+
+
+def test_a_training_step_hardly_comes_to_python():
+    ok("""
+import torch
+from torch import nn
+from memshim.pretend import values
+hook = values.installed()
+assert hook.gate.opened, "this PyTorch's operators are not read in C"
+called = []
+net = nn.Sequential(nn.Linear(512, 2048), nn.GELU(), nn.LayerNorm(2048), nn.Linear(2048, 512)).cuda()
+optimizer = torch.optim.AdamW(net.parameters())
+x = torch.randn(512, 512, device="cuda")
+def step():
+    net(x).square().sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+step(), step()
+for operator in hook.operators.values():
+    def counted(*a, operator=operator, kernel=operator.kernel):
+        called.append(operator.name)
+        return kernel(*a)
+    operator.kernel = counted
+step()
+assert len(called) < 4, called
+known = torch.ones(2, 2, device="cuda")
+assert (known @ known).tolist() == [[2, 2], [2, 2]] and "aten::mm" in called, "what is known comes to Python"
+print("ok")
+""")
+
+
+def test_an_error_in_an_operator_that_passes_by():
+    """It leaves the thread as it was, and is the error that PyTorch raises."""
+    ok(
+        """
+import torch
+from memshim.pretend import values
+operators = vars(values.installed())["library"].operators
+a = torch.randn(4096, 4096, device="cuda")
+a @ a, a * a, a.relu()
+for wrong, kind in ((lambda: a @ a[:3], RuntimeError), (lambda: a * a[:3], RuntimeError),
+                    (lambda: torch.cat([a] * 200), torch.OutOfMemoryError)):
+    try:
+        wrong()
+        raise SystemExit("no error")
+    except kind:
+        pass
+    assert operators().value == 0
+assert (torch.arange(3, device="cuda") * 2).tolist() == [0, 2, 4]
+print("ok")
+""",
+        memory="4GiB",
+    )
+
+
+def test_a_read_in_an_operator_that_passes_by_is_noted():
+    ok("""
+import torch
+from memshim.pretend import report, values
+gate = values.installed().gate
+a = torch.randn(2048, 2048, device="cuda")
+a @ a
+pointer, = (at for at, name in gate.names.items() if name == "aten::mm")
+gate._noted(pointer, 4)
+read, = report().as_json()["reads"]
+assert (read["op"], read["bytes"]) == ("aten::mm", 4), read
+print("ok")
+""")
+
+
+def test_a_gate_that_reads_otherwise_stays_closed():
+    """All operators come to Python then."""
+    ok("""
+import torch
+from memshim.pretend import values
+from memshim.pretend.values import gate
+hook = values.installed()
+hook.gate.close()
+span, gate.span = gate.span, lambda t: span(t) + 1
+hook.gate.open()
+assert not hook.gate.opened
+gate.span = span
+hook.gate.open()
+assert hook.gate.opened
 print("ok")
 """)

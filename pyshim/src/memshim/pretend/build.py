@@ -17,7 +17,8 @@ PREBUILT = Path(__file__).resolve().parent / "lib"
 LIBRARY, NVML = "libcuda.so.1", "libnvidia-ml.so.1"  # the names under which everybody loads the driver and NVML
 LINKED = "libcuda.so"  # under which Triton before 3.3 (PyTorch 2.6) links with it, in TRITON_LIBCUDA_PATH
 
-FLAGS = ["-std=gnu11", "-D_GNU_SOURCE", "-O2", "-fPIC", "-fvisibility=hidden", "-pthread"]
+# exceptions of C++ pass through native/gate.c
+FLAGS = ["-std=gnu11", "-D_GNU_SOURCE", "-O2", "-fPIC", "-fvisibility=hidden", "-fexceptions", "-pthread"]
 WARNINGS = """
     -Wall -Wextra -Wpedantic -Werror -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes -Wpointer-arith
     -Wcast-align -Wformat=2 -Wundef -Wvla -Wwrite-strings -Wnull-dereference

@@ -143,6 +143,24 @@ class Library:
         return found
 
 
+def gate_functions() -> ctypes.CDLL:
+    """The functions of native/gate.c."""
+    lib = Library()._lib
+    lib.memspec_pretend_gate_current.restype = ctypes.c_void_p
+    lib.memspec_pretend_gate_probed.argtypes = [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p]
+    lib.memspec_pretend_gate_probed.restype = ctypes.c_uint64
+    lib.memspec_pretend_gate_registered.restype = ctypes.c_uint64
+    lib.memspec_pretend_gate_ready.restype = lib.memspec_pretend_gate_open.restype = ctypes.c_bool
+    lib.memspec_pretend_gate_open.argtypes = [
+        ctypes.c_uint16,
+        ctypes.c_uint16,
+        ctypes.c_uint64,
+        ctypes.c_int64,
+        ctypes.c_void_p,
+    ]
+    return lib
+
+
 def hear(events: Iterable[str], act: Callable[[str, tuple[Any, ...]], None]) -> None:
     """Call act with Python's audit events of these names, and perhaps with others: where the library is
     not loaded it is a hook as Python has them, which is called for each id()."""

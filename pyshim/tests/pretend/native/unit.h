@@ -67,11 +67,6 @@ bool memspec_pretend_communicator(int, int *);
 void memspec_pretend_convolutions(long long (*)(int, int, int, int, const int64_t *));
 void memspec_pretend_values(int), memspec_pretend_split(int, int, int, int), memspec_pretend_chose(void *, size_t);
 int memspec_pretend_chosen(const void *, size_t);
-struct reads {
-	unsigned long long count, bytes;
-};
-struct reads *memspec_pretend_reads(void);
-int *memspec_pretend_operators(void);
 void memspec_pretend_answer(uint64_t), memspec_pretend_track(int, size_t), memspec_pretend_wrote(void *, size_t, int), memspec_pretend_unknown(const void *, size_t);
 void memspec_pretend_zero(void *, size_t);
 int memspec_pretend_answers_end(void), memspec_pretend_known(const void *, size_t), memspec_pretend_untouched(const void *, size_t);

@@ -94,9 +94,6 @@ static bool touches(const struct span_set *s, const char *from, const char *to) 
 /* ---- reads of what is not known ---- */
 
 enum { MOST_ANSWERS = 16 };
-struct reads {
-	unsigned long long count, bytes; /* of unknown bytes by this thread, without those that were answered; the size of the last */
-};
 static __thread struct reads reads;
 static __thread struct {
 	uint64_t bits[MOST_ANSWERS];

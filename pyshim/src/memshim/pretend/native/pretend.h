@@ -128,6 +128,13 @@ enum value { UNKNOWN, KNOWN, CHOSEN }; /* as ../values/memory.py has them */
 enum value bytes_value(const void *p, size_t n); /* of all of them */
 void bytes_after_launch(const void *function);            /* a kernel ran outside every operator: what it wrote is not known */
 bool code_is_pytorchs(const void *function);              /* whether it lies in libtorch_cuda.so */
+struct reads {
+	unsigned long long count, bytes; /* of unknown bytes by this thread, without those that were answered; the size of the last */
+};
+struct reads *memspec_pretend_reads(void);
+int *memspec_pretend_operators(void);                 /* of this thread; bytes.c says what it means */
+int memspec_pretend_known(const void *p, size_t n);   /* 1: all of it; 0: some; -1: none */
+int memspec_pretend_chosen(const void *p, size_t n);
 
 /* ---- images.c: which cards kernels are for ---- */
 

@@ -6,8 +6,9 @@ Every operator passes a kernel of ours on its way to CUDA's: registered for a di
 PyTorch's that stands directly above the backends and that nobody uses (CustomRNGKeyId). It lets
 CUDA's kernel run (which allocates as ever) and then computes small results once more on the CPU,
 over the same bytes. What gives fresh memory and is never known (gradients of layers, convolutions,
-memory itself) passes by without Python; numbers of a pass that is trained are not computed from
-what is not known, nor what gave zeros of zeros before: they read as zero as they are. A
+memory itself) passes by without a kernel of ours; numbers of a pass that is trained are not computed
+from what is not known, nor what gave zeros of zeros before: they read as zero as they are. An
+operator for which nothing is to be done passes by in C (gate.py): most of a training step. A
 TorchDispatchMode would do the same, but PyTorch takes other ways while one is active (it
 accumulates out of place: isTensorSubclassLike), which moves allocations; this moves none, and tests
 compare the streams of events with each other.

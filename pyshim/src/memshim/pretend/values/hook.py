@@ -3,8 +3,12 @@ of that one."""
 
 from __future__ import annotations
 
+import ctypes
+import functools
+import importlib.machinery
 import random
 import threading
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -17,6 +21,7 @@ from memshim.pretend.value_reads import ROUTING, Reads, within
 from memshim.pretend.values import choices, kinds, modes, threads, unsigned
 from memshim.pretend.values.arguments import PLAIN
 from memshim.pretend.values.attention import Unplanned
+from memshim.pretend.values.gate import Gate
 from memshim.pretend.values.keys import BELOW, KEY, KEY_NAME, OWN, OnCPU
 from memshim.pretend.values.memory import CHOSEN, Memory, host
 from memshim.pretend.values.operators import Operator
@@ -41,6 +46,7 @@ class Values:
         self.state = State()
         self.unplanned = Unplanned()
         self.operators: dict[Any, Operator] = {}
+        self.gate = Gate(self.reads.note)
         self.libraries: dict[str, Any] = {}
         self.direct: set[str] = set()
         self.chosen_mode = modes.BALANCED
@@ -145,13 +151,15 @@ class Values:
 
     def install(self) -> None:
         self.fallback = C._dispatch_library("IMPL", "_", KEY_NAME, __file__, 0)
-        self.fallback.fallback(KEY_NAME, self.call, True)
+        with self.gate.wrapping():
+            self.fallback.fallback(KEY_NAME, self.call, True)
         self.register()
         self.follow_registrations()
         exclude_while_tracing(OWN)
         After("torch._inductor.fx_passes.joint_graph", partial(follow_folding, KEY))
         self.library.track(1, 0)
         threads.include(KEY)
+        self.gate.open()
         unsigned.follow()
 
     def register(self) -> None:
@@ -163,14 +171,16 @@ class Values:
         passed_by = {
             name for name in (f"aten::{n}" for n in (*kinds.PASSED_BY, *kinds.COMPOSED)) if C._dispatch_has_kernel(name)
         }
-        self.take(composite & own | kinds.LEAVES | passed_by, passed_by)
+        with self.gate.wrapping():
+            self.take(composite & own | kinds.LEAVES | passed_by, passed_by)
 
     def register_one(self, name: str) -> None:
         """As register for one operator, which has a kernel more: libraries add hundreds while they
         are imported."""
         has = C._dispatch_has_kernel_for_dispatch_key
         if all(any(has(name, key) for key in keys) for keys in (kinds.COMPOSITES, kinds.BACKENDS)):
-            self.take({name}, set())
+            with self.gate.wrapping():
+                self.take({name}, set())
 
     def take(self, names: set[str], passed_by: set[str]) -> None:
         for name in sorted(names - self.direct):
@@ -203,11 +213,28 @@ class Values:
 
         torch.library.Library.impl = impl_and_follow  # type: ignore[assignment, method-assign]
         torch.ops.load_library = load_and_follow  # type: ignore[method-assign]
+        # an extension registers its kernels as its library is loaded: import, or ctypes
+        loader: Any = importlib.machinery.ExtensionFileLoader
+        loader.create_module = self.followed(loader.create_module)
+        ctypes.CDLL.__init__ = self.followed(ctypes.CDLL.__init__)  # type: ignore[method-assign]
+
+    def followed(self, load: Callable[..., Any]) -> Callable[..., Any]:
+        """A function that loads a library: kernels that this registers count."""
+
+        @functools.wraps(load)
+        def load_and_look(*args: Any, **kwargs: Any) -> Any:
+            before = self.gate.registered()
+            out = load(*args, **kwargs)
+            if self.gate.registered() != before:
+                self.register()
+            return out
+
+        return load_and_look
 
     def call(self, keyset: C.DispatchKeySet, op: torch._ops.OpOverload, *args: Any, **kwargs: Any) -> Any:
         known = self.operators.get(op)
         if known is None:
-            known = self.operators[op] = Operator(op, self)
+            known = self.operators[op] = self.gate.learn(Operator(op, self))
         try:
             return known.kernel(keyset & BELOW, args, kwargs)
         except BaseException as e:
@@ -220,7 +247,7 @@ class Values:
             namespace, _, rest = name.partition("::")
             base, _, overload = rest.partition(".")
             op = getattr(getattr(getattr(torch.ops, namespace), base), overload or "default")
-            known = self.operators[name] = Operator(op, self)
+            known = self.operators[name] = self.gate.learn(Operator(op, self))
         try:
             return known.kernel(keyset & BELOW, args, kwargs)
         except BaseException as e:

@@ -121,6 +121,7 @@ class Operator(Reading):
             self.alone = self.alone or base.startswith(kinds.LAYERS) and not base.startswith("linalg_")
         else:
             self.kernel = self.counter if self.over_itself else self.default
+        self.own_kernel = self.kernel
         if self.name in choices.OF and own:
             self.kernel = partial(self.choosing, self.kernel)
         if self.name in PLANNED:
