@@ -202,7 +202,7 @@ def at_peak(region: Region, every_frame: bool = False, since: int = 0) -> Peak:
     changes = replay(region)
     m = moment(region, changes, since=since)
     counted_peak = region.peaks().get("allocated", 0) if region.where == "cuda" and not since else 0
-    churn = sum(e.size for e in region.events if e.action == "alloc")
+    churn = sum(e.size for e in region.events if e.action == "alloc") + getattr(region, "skipped", 0)
     return _account(region, m, max(m.total, counted_peak), every_frame)._replace(
         churn=churn, oom=_last_oom(region, changes, m, every_frame), lost=region.lost
     )

@@ -56,16 +56,23 @@ def without_inductor() -> Iterator[None]:
             del torch._inductor
 
 
+@contextlib.contextmanager
+def symbolized() -> Iterator[None]:
+    """C++ frames are named without another program, and without inductor."""
+    asked = os.environ.get(SYMBOLIZE)
+    os.environ[SYMBOLIZE] = asked or "dladdr"
+    try:
+        with without_inductor():
+            yield
+    finally:
+        if asked is None:
+            del os.environ[SYMBOLIZE]
+
+
 def allocator_snapshot() -> dict[str, Any]:
     """PyTorch's own, whose C++ frames are named without another program."""
     import torch
 
-    asked = os.environ.get(SYMBOLIZE)
-    os.environ[SYMBOLIZE] = asked or "dladdr"
-    try:
-        with uncollected(), without_inductor():  # it makes a dict an entry, and none of them is garbage
-            snapshot: dict[str, Any] = torch.cuda.memory._snapshot()
-            return snapshot
-    finally:
-        if asked is None:
-            del os.environ[SYMBOLIZE]
+    with uncollected(), symbolized():  # it makes a dict an entry, and none of them is garbage
+        snapshot: dict[str, Any] = torch.cuda.memory._snapshot()
+        return snapshot

@@ -17,6 +17,7 @@ import inspect
 import threading
 from typing import TYPE_CHECKING, Any
 
+from memshim.allocator import steady
 from memshim.allocator.blocks import Settings
 from memshim.allocator.events import MAX_EVENTS, Event, read_entries
 from memshim.allocator.pytorch_snapshot import allocator_snapshot, uncollected
@@ -50,6 +51,8 @@ class CUDARegion:
         self.at_end: dict[int, dict[str, Any]] = {}  # at the last mark: the snapshot's blocks in use by address
         self.settings = Settings()
         self.allocated_before = 0
+        self.skipped = 0  # bytes that were asked for in what mark_or_skip left out
+        self.state: steady.State | None = None  # when it last looked
         self._most: dict[str, int] = {}
         self._from, self._ended = 0, False  # the number of the first event that is ours
 
@@ -74,6 +77,11 @@ class CUDARegion:
         """How many events there are so far."""
         recorder.read(self)
         return len(self.events)
+
+    def mark_or_skip(self) -> int:
+        """As mark; what happened since the last call is left out where it raised no peak and what is held is
+        what was held then, so that who holds what at the peak is the same without it."""
+        return recorder.mark_or_skip(self)
 
     def peaks(self) -> dict[str, int]:
         """The most since the beginning, by metric."""
@@ -263,6 +271,20 @@ class Recorder:
                 region.events = self._events[region.device][region._from - self._first[region.device] :]
                 return snapshot
             return None
+
+    def mark_or_skip(self, region: CUDARegion) -> int:
+        with self._lock:
+            alone = not self._theirs and [r for r in self.regions if r.keeps_events] == [region]
+            if not alone or not steady.supported():
+                return region.mark()
+            found = steady.state(region.device, region.peaks(), self.real_stats(region.device))
+            if found.is_like(region.state) and region.state:
+                self._record(clear=True)
+                region.skipped += found.requested - region.state.requested
+            else:
+                self.read(region)
+            region.state = found
+            return len(region.events)
 
     def _drain(self, keep: bool = True) -> dict[str, Any]:
         """Move what is new in the allocator's history into ours, unless nobody needs it; the

@@ -185,11 +185,15 @@ class Device:
         if self.recorded:
             self.recorded.stepped(self.whole, peaks)
         self.part.restart_peaks()
-        if self.whole.keeps_events and len(self.iterations) % EVERY == 0 and self.whole.mark() > MOST_EVENTS:
+        if self.whole.keeps_events and len(self.iterations) % EVERY == 0 and self._events() > MOST_EVENTS:
             if self.recorded:
                 self.recorded.owners.end()
             self.whole.keep_events(False)
             self.whole.lost = f"source lines are known for the first {len(self.iterations)} iterations"
+
+    def _events(self) -> int:
+        """How many are kept so far. A recording has those of every iteration."""
+        return self.whole.mark() if self.recorded else self.whole.mark_or_skip()
 
     def report(self, top: int | None) -> dict[str, Any] | None:
         """What it came to; None where nothing was taken of it."""

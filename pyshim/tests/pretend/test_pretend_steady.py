@@ -1,0 +1,51 @@
+"""Iterations that are like those before are left out of what is read: who holds the peak is the same."""
+
+import json
+
+import pretended
+
+TRAINS = """
+import json, sys, torch
+from memshim.allocator import steady
+from memshim.allocator.recorder import CUDARegion
+from memshim.look.trace import trace
+if sys.argv[1] == "all":
+    steady.supported = lambda: False
+region, kept = CUDARegion(0).open(), []
+net = torch.nn.Sequential(torch.nn.Linear(256, 1024), torch.nn.GELU(), torch.nn.Linear(1024, 256)).cuda()
+optimizer = torch.optim.AdamW(net.parameters())
+held = None
+for i in range(48):
+    x = torch.randn(2048 if i == 29 else 512, 256, device="cuda")
+    net(x).square().mean().backward()
+    optimizer.step()
+    if i == 38:
+        held = torch.empty(1 << 20, device="cuda")  # no peak, but it is held
+    if i == 41:
+        try:
+            torch.empty(1 << 50, device="cuda")
+        except torch.OutOfMemoryError:
+            pass
+    if i % 4 == 3:
+        kept.append(region.mark_or_skip())
+    optimizer.zero_grad()
+x = torch.randn(4096, 256, device="cuda")
+net(x).sum().backward()
+region.close()
+print(json.dumps([trace.of(region, top=0).as_json(), kept, region.skipped, steady.supported()]))
+"""
+
+
+def test_who_holds_the_peak_is_the_same():
+    found = [pretended.run(TRAINS, which) for which in ("all", "like")]
+    assert [p.returncode for p in found] == [0, 0], found[0].stderr + found[1].stderr
+    (wanted, every, none, _), (table, kept, skipped, supported) = (json.loads(p.stdout) for p in found)
+    assert table == wanted and table["out_of_memory"] and any(r["line"] == 17 for r in table["rows"])
+    assert none == 0 and len(every) == len(set(every)), "each iteration has events"
+    if not supported:  # PyTorch before it could show what is held alone
+        assert kept == every
+        return
+    grew = [i for i, (before, now) in enumerate(zip(kept, kept[1:]), 1) if now > before]
+    assert skipped > 0 and kept[-1] < every[-1] / 2 + every[0]
+    assert {7, 9, 10} <= set(grew), "a larger batch, a tensor that is held, memory that ran out"
+    assert len(grew) < len(kept) / 2 + 1
