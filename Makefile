@@ -255,7 +255,7 @@ truth-clusters: .venv-clusters-$(RELEASE)/.stamp
 # Models whose largest batch is searched, in a separate environment.
 FIT := .venv-fit
 truth-fit: $(FIT)/.stamp
-	PYTHONPATH=pyshim/tools $(FIT)/bin/python -m truth fit $(PROGRAMS)
+	PYTHONPATH=pyshim/tools DS_BUILD_OPS=0 $(FIT)/bin/python -m truth fit $(PROGRAMS)
 
 # Programs of bitsandbytes, peft, trl, torchao, liger and transformers' Trainer, in a separate environment.
 FINETUNE := .venv-finetune

@@ -73,6 +73,8 @@ def test_what_is_wrong_with_an_answer(fits, holes, wanted, why):
     [
         ("lightning", 321, 321, True),
         ("lightning", 320, 321, False),
+        ("deepspeed", 321, 321, True),
+        ("deepspeed", 322, 321, False),
         ("accelerate-emptied", 318, 321, True),  # of 1,024, 921, … 354, 318, 286
         ("accelerate-emptied", 318, 354, False),
         ("accelerate-emptied", 286, 321, False),
