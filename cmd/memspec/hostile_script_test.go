@@ -66,7 +66,11 @@ func (a *archiver) around(record string) func(data []byte) []byte {
 func (a *archiver) packed(changed map[string][]byte, method uint16) []byte {
 	var out bytes.Buffer
 	z := zip.NewWriter(&out)
-	z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestSpeed) })
+	fast, _ := flate.NewWriter(nil, flate.BestSpeed) // one for all records, which are written one after the other
+	z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) {
+		fast.Reset(w)
+		return fast, nil
+	})
 	for _, name := range a.order {
 		data, ok := changed[name]
 		if !ok {
