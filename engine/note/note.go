@@ -133,7 +133,7 @@ var kinds = [...]Kind{
 	{ID: DriverUnlogged, Effect: OpenTokens, Meaning: "what the driver takes beside an engine is read off public logs of another card; nobody knows how far tokens and requests of KV cache are from it",
 		Text: "outside of PyTorch the driver is taken to take {subject}", Subject: "the bytes and their source"},
 	{ID: FixedLengths, Effect: OpenReserved, Meaning: "a size that differs between the iterations of a real run was the same in all of the recorded run; other sizes may reserve more",
-		Text: "{subject} was the same in every iteration, and differs in a real run, which may reserve more: give lengths:", Subject: "the dim"},
+		Text: "{subject} was the same in every iteration, and differs in a real run, which may reserve more (state lengths:)", Subject: "the dim"},
 	{ID: GradientMissing, Effect: Exact, Meaning: "after a training step some parameters that require a gradient had none; the step did not use them",
 		Text: "{subject}", Subject: "how many parameters of how many bytes, and in which modules"},
 	{ID: IndexAssumed, Effect: Exact, Meaning: "a position depends on tensor data; it does not matter to memory",
