@@ -20,9 +20,10 @@ import (
 
 // notRaced are functions of tests that start goroutines and that make race leaves out, with the reason.
 var notRaced = map[string]string{
-	"inParallel":   "runs models that share no more than those of TestInvariants do, for minutes with the detector",
-	"within":       "waits for a call that shares nothing, to see that it does not wait for ever",
-	"startBrowser": "reads what a browser prints, where one is asked for",
+	"inParallel":       "runs models that share no more than those of TestInvariants do, for minutes with the detector",
+	"within":           "waits for a call that shares nothing, to see that it does not wait for ever",
+	"startBrowser":     "reads what a browser prints, where one is asked for",
+	"TestHostileFiles": "runs commands in processes, which share nothing",
 }
 
 // What starts goroutines is tested with the race detector: make race names packages, and of the two
