@@ -56,8 +56,10 @@ def _name_missing() -> None:
         return
     package = (error.name or "").partition(".")[0]
     if package and importlib.util.find_spec(package) is None:
+        from memshim.printed import say
+
         said = f"memshim: got no package {package}, want it installed for {sys.executable}"
-        print(said, file=sys.stderr, flush=True)
+        say(said, file=sys.stderr, flush=True)
 
 
 if os.environ.get(_WANTED):
