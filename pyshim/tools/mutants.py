@@ -44,6 +44,7 @@ TESTS = {
     "private.py": "test_private.py",
     "pretend/native/cudnn.c": "pretend/test_pretend_convolutions.py pretend/test_pretend_features.py",
     "pretend/native/cudnn_formula.c": "pretend/test_pretend_convolutions.py",
+    "pretend/native/gate.c": "pretend/test_pretend_dispatch.py",
     "pretend/native/stacks.c": "pretend/test_pretend_dispatch.py pretend/test_pretend_native.py",
     "pretend/native/nccl.c": "pretend/test_pretend_communicators.py",
     "pretend/native": "pretend/test_pretend_native.py pretend/test_pretend_device.py",
