@@ -6,6 +6,7 @@ import sys
 
 import pretended
 import pytest
+from test_advise import NET
 
 from memshim.case import process
 from memshim.judge import advise
@@ -84,23 +85,6 @@ models:
     loss: mean
     device: t4
     budget: {allocated: 1MiB}
-"""
-NET = """
-import torch
-class Block(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.up, self.down = torch.nn.Linear(64, 4096), torch.nn.Linear(4096, 64)
-    def forward(self, x):
-        return x + self.down(torch.nn.functional.gelu(self.up(x)))
-class Net(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.layers = torch.nn.ModuleList(Block() for _ in range(3))
-    def forward(self, x):
-        for layer in self.layers:
-            x = layer(x)
-        return x
 """
 BY_HAND = """
 import functools, torch, torch.utils.checkpoint, torch.distributed as dist, net
