@@ -17,6 +17,20 @@ import (
 type calls struct {
 	called map[int]bool     // by the mutant's number
 	tests  map[int][]string // nil where tests were not run one by one
+	whole  time.Duration    // how long all tests took, and each where they were run one by one
+	each   map[string]time.Duration
+}
+
+// long is about how long the tests of a mutant take.
+func (c *calls) long(m *mutation) time.Duration {
+	if c.tests == nil {
+		return c.whole
+	}
+	var sum time.Duration
+	for _, name := range c.tests[m.number] {
+		sum += c.each[name]
+	}
+	return sum
 }
 
 // pattern is what -test.run takes for the tests of a mutant; false where no test calls its function.
@@ -40,7 +54,7 @@ func (r *runner) watch(ctx context.Context, b *bench) error {
 		return fmt.Errorf("%w\n%s", whole.err, whole.text)
 	}
 	b.limit = r.least + timesAsLong*whole.time
-	b.calls = calls{called: map[int]bool{}}
+	b.calls = calls{called: map[int]bool{}, whole: whole.time, each: map[string]time.Duration{}}
 	for _, n := range numbers {
 		b.calls.called[n] = true
 	}
@@ -57,6 +71,7 @@ func (r *runner) watch(ctx context.Context, b *bench) error {
 		if alone.err != nil { // it needs what another test left
 			return ctx.Err()
 		}
+		b.calls.each[name] = alone.time
 		for _, n := range numbers {
 			by[n] = append(by[n], name)
 		}

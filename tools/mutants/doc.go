@@ -1,6 +1,6 @@
-// Mutants puts small bugs into the engine, one at a time, and runs the tests of the package that
-// each is in. What no test notices lacks a test. `make mutants` builds and runs it from the root of
-// the repository.
+// Mutants puts small bugs into the code, one at a time, and runs the tests of the package that each
+// is in, then of the packages that import that one. What no test notices lacks a test. `make mutants`
+// builds and runs it from the root of the repository.
 //
 //	bin/mutants -n 300 -seed 1 -pkg ./engine/...,./cudameasure/...
 //	bin/mutants -match 'engine/units/.*RoundUp' -n 0      every mutant of one function; -list prints them and runs nothing
@@ -18,10 +18,16 @@
 // overlay, so that the tree is never touched, and a mutant that hangs or takes all memory ends at a
 // limit of processor time and of address space.
 //
-// Killed are those that a test of the mutant's own package fails on, or of the package that tests it
-// (testedBy), and those that no longer come to an end. equivalent.txt names survivors that change
-// nothing one could see, each with its reason; a line there that fits no mutant, or one that a test
-// kills, is an error.
+// Killed are those that a test fails on, and those that no longer come to an end. The tests of a
+// mutant's own package come first. What they do not notice is tried by the tests of every package
+// that has it in its test binary, commands' scripts with the processes that they start among them:
+// only tests that call the mutated function run, the quickest package first, and no package begins
+// once they have taken 90 seconds of processor time. Such a test must fail a second time, and pass
+// without the mutant. Both figures are printed: how many live after their own package's tests, and
+// after all; -own stops after the first.
+//
+// equivalent.txt names survivors that change nothing one could see, each with its reason; they count
+// as living. A line there that fits no mutant, or one that a test kills, is an error.
 //
 // Exit code: 0 enough mutants died (-min), 1 too few, 2 something else is wrong.
 package main

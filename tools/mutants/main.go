@@ -23,6 +23,7 @@ type options struct {
 	least      float64
 	list       bool
 	verbose    bool
+	own        bool
 }
 
 func main() {
@@ -53,6 +54,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	f.Float64Var(&o.least, "min", 0, "percent that must die")
 	f.BoolVar(&o.list, "list", false, "print the sample and test nothing")
 	f.BoolVar(&o.verbose, "v", false, "print what became of each mutant, as it goes")
+	f.BoolVar(&o.own, "own", false, "try mutants by the tests of their own package only")
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}
@@ -103,17 +105,23 @@ func (o *options) run(ctx context.Context, stdout, stderr io.Writer) (bool, erro
 	return total.share() >= o.least, known.refuted(results)
 }
 
-// test runs the sample, package by package.
+// test runs the sample, package by package, and then what lives by the tests of other packages.
 func (o *options) test(ctx context.Context, sources []*source, sample []*mutation, known *equivalents, stderr io.Writer) ([]outcome, error) {
 	r, err := newRunner(o.root)
 	if err != nil {
 		return nil, err
 	}
 	defer r.close()
-	var out []outcome
+	out := make([]outcome, 0, len(sample)) // elements do not move
+	var living []*outcome
 	byPackage := map[*source][]*mutation{}
 	for _, m := range sample {
 		byPackage[m.pkg] = append(byPackage[m.pkg], m)
+	}
+	say := func(n int, res *outcome) {
+		if o.verbose || res.status == survived && !res.listed {
+			fmt.Fprintf(stderr, "%d/%d %s %s %s  %s\n", n, len(sample), res.status, res.where, res.by, res.id())
+		}
 	}
 	for _, s := range sources {
 		if len(byPackage[s]) == 0 {
@@ -122,15 +130,21 @@ func (o *options) test(ctx context.Context, sources []*source, sample []*mutatio
 		err := r.run(ctx, s, byPackage[s], func(res outcome) {
 			res.listed = known.line[res.id()] > 0
 			out = append(out, res)
-			if o.verbose || res.status == survived && !res.listed {
-				fmt.Fprintf(stderr, "%d/%d %s %s  %s\n", len(out), len(sample), res.status, res.by, res.id())
+			if res.status == survived {
+				living = append(living, &out[len(out)-1])
 			}
+			say(len(out), &res)
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	return out, nil
+	if o.own || len(living) == 0 {
+		return out, nil
+	}
+	fmt.Fprintf(stderr, "%d live after their own package's tests; those of the packages that import it are next\n", len(living))
+	n := 0
+	return out, r.elsewhere(ctx, living, func(res *outcome) { n++; say(n, res) }, func(err error) { fmt.Fprintln(stderr, "left out:", err) })
 }
 
 // refuted says which lines name a mutant that a test notices.

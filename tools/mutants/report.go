@@ -8,10 +8,13 @@ import (
 	"text/tabwriter"
 )
 
-// A tally counts what became of mutants. Equivalent ones are in no other count.
-type tally struct{ killed, hung, survived, equivalent, broken int }
+// A tally counts what became of mutants. Those that other packages' tests noticed, and equivalent ones, are in no other count.
+type tally struct{ killed, hung, elsewhere, survived, equivalent, broken, partly int }
 
 func (t *tally) add(o *outcome) {
+	if o.partly {
+		t.partly++
+	}
 	switch {
 	case o.status == broken:
 		t.broken++
@@ -19,6 +22,8 @@ func (t *tally) add(o *outcome) {
 		t.equivalent++
 	case o.status == survived:
 		t.survived++
+	case o.where != "":
+		t.elsewhere++
 	case o.status == hung:
 		t.hung++
 	default:
@@ -26,13 +31,17 @@ func (t *tally) add(o *outcome) {
 	}
 }
 
+// tried are those that compiled, live those that no test noticed: a reason in equivalent.txt kills none.
+func (t *tally) tried() int { return t.killed + t.hung + t.elsewhere + t.live() }
+func (t *tally) live() int  { return t.survived + t.equivalent }
+
 // share is the part of the mutants that died, in percent; 100 of none.
 func (t *tally) share() float64 {
-	n := t.killed + t.hung + t.survived
+	n := t.tried()
 	if n == 0 {
 		return 100
 	}
-	return 100 * float64(t.killed+t.hung) / float64(n)
+	return 100 * float64(n-t.live()) / float64(n)
 }
 
 // write prints the table by package and every survivor with what it changes.
@@ -52,15 +61,21 @@ func write(w io.Writer, results []outcome) tally {
 	}
 	slices.Sort(names)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "killed\ttimed out\tsurvived\tequivalent\tdid not compile\tdied\t  package\t")
+	fmt.Fprintln(t, "killed\ttimed out\telsewhere\tsurvived\tequivalent\tdid not compile\tdied\t  package\t")
 	row := func(name string, n *tally) {
-		fmt.Fprintf(t, "%d\t%d\t%d\t%d\t%d\t%.1f %%\t  %s\t\n", n.killed, n.hung, n.survived, n.equivalent, n.broken, n.share(), name)
+		fmt.Fprintf(t, "%d\t%d\t%d\t%d\t%d\t%d\t%.1f %%\t  %s\t\n", n.killed, n.hung, n.elsewhere, n.survived, n.equivalent, n.broken, n.share(), name)
 	}
 	for _, name := range names {
 		row(name, byPackage[name])
 	}
 	row("all", &total)
 	t.Flush()
+	own := total.elsewhere + total.live()
+	fmt.Fprintf(w, "%d of %d live after their own package's tests, %d after all", own, total.tried(), total.live())
+	if total.partly > 0 {
+		fmt.Fprintf(w, "; %d of them would have taken more time", total.partly)
+	}
+	fmt.Fprintln(w)
 	for _, o := range survivors(results) {
 		fmt.Fprintf(w, "\nsurvived %s:%d (%s)\n%s\t%s\n", o.path, o.line, o.operator, o.diff(), o.id())
 	}

@@ -33,6 +33,9 @@ type outcome struct {
 	status status
 	by     string // the first test that failed
 	listed bool   // in equivalent.txt
+	alone  bool   // it cannot be compiled with others
+	where  string // the package whose tests noticed it, where that is another one than its own
+	partly bool   // tests of other packages were left out, because the others had taken so long: see mostElsewhere
 }
 
 // A runner compiles and tests mutants, one at a time.
@@ -41,11 +44,10 @@ type runner struct {
 	dir  string // a separate folder for overlays, binaries and what tests leave behind
 	env  []string
 
-	testedBy map[string]string // see testedBy
-
 	built    int           // test binaries so far
 	least    time.Duration // of processor time for the tests of a mutant
 	oneByOne time.Duration // see oneByOneTime
+	most     time.Duration // see mostElsewhere
 }
 
 func newRunner(root string) (*runner, error) {
@@ -53,7 +55,7 @@ func newRunner(root string) (*runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &runner{root: root, dir: dir, testedBy: testedBy, least: leastTime, oneByOne: oneByOneTime}
+	r := &runner{root: root, dir: dir, least: leastTime, oneByOne: oneByOneTime, most: mostElsewhere}
 	for _, e := range os.Environ() { // a test must not rewrite golden files to suit a mutant
 		if !strings.HasPrefix(e, "MEMSPEC_") && !strings.HasPrefix(e, "TMPDIR=") {
 			r.env = append(r.env, e)
@@ -75,42 +77,32 @@ const (
 	addresses   = 6 << 20
 )
 
-// testedBy names packages that the tests of another one try too: a folder from the root, to the folder with
-// those tests.
-var testedBy = map[string]string{
-	"internal/cli": "cmd/memspec", // what commands have in common, tried by the commands
-}
-
-// A bench is a package with tests that a mutant is tried by.
+// A bench is a package with tests that mutants are tried by.
 type bench struct {
 	path, dir string
-	many      string        // the binary with all mutants that can stand together
-	limit     time.Duration // of processor time, for a mutant
-	calls     calls         // of the binary's mutants
+	deps      map[string]bool // packages in its test binary
+	many      string          // the binary with all mutants that can stand together
+	limit     time.Duration   // of processor time, for a mutant
+	calls     calls           // of the binary's mutants
 }
 
-// benches are the packages whose tests try the mutants of a package, its own first.
-func (r *runner) benches(s *source) (out []*bench) {
-	if s.tests {
-		out = append(out, &bench{path: s.path, dir: s.dir})
-	}
-	if by, ok := r.testedBy[s.rel]; ok {
-		path := strings.TrimSuffix(s.path, s.rel) + by
-		out = append(out, &bench{path: path, dir: filepath.Join(r.root, filepath.FromSlash(by))})
-	}
-	return out
+// A change is a package with some files other than they are, and mutants in them up to that number.
+type change struct {
+	s     *source
+	files map[int][]byte
+	many  int
 }
 
-// run tests mutants of one package, and says what became of each as it goes.
+// run tests mutants of one package by its own tests, and says what became of each as it goes.
 func (r *runner) run(ctx context.Context, s *source, ms []*mutation, report func(outcome)) error {
-	benches := r.benches(s)
-	files, in := together(s, ms)
-	for _, b := range benches {
+	files, in := together(s, ms, 1)
+	b := &bench{path: s.path, dir: s.dir}
+	if s.tests {
 		var err error
-		b.many, err = r.build(ctx, s, b, files, len(in))
+		b.many, err = r.build(ctx, b, change{s, files, len(in)})
 		if err != nil && ctx.Err() == nil { // what cannot stand together may stand alone
 			in = nil
-			b.many, err = r.build(ctx, s, b, nil, 0)
+			b.many, err = r.build(ctx, b, change{s, nil, 0})
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.rel, err)
@@ -121,28 +113,40 @@ func (r *runner) run(ctx context.Context, s *source, ms []*mutation, report func
 		}
 	}
 	for _, m := range ms {
-		o := outcome{mutation: m, status: survived}
-		for _, b := range benches {
-			if o.status != survived {
-				break
-			}
-			if slices.Contains(in, m) {
-				if tests, some := b.calls.pattern(m); some {
-					o.judge(r.test(ctx, b, b.many, trial{mutant: m.name(), tests: tests}, b.limit))
-				}
-			} else if one, err := r.build(ctx, s, b, map[int][]byte{m.file: m.mutated()}, 0); err != nil {
-				o.status = broken
-			} else {
-				o.judge(r.test(ctx, b, one, trial{}, b.limit))
-				os.Remove(one)
-			}
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
+		o := outcome{mutation: m, status: survived, alone: !slices.Contains(in, m)}
+		if s.tests {
+			r.try(ctx, b, &o)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 		report(o)
 	}
 	return nil
+}
+
+// try runs those tests of a package that call a mutant's function, and returns how long they took; of a mutant that is
+// compiled alone, all of them, with what it takes to compile it.
+func (r *runner) try(ctx context.Context, b *bench, o *outcome) time.Duration {
+	binary, t := b.many, trial{mutant: o.name()}
+	if o.alone {
+		begin := time.Now()
+		one, err := r.build(ctx, b, change{o.pkg, map[int][]byte{o.file: o.mutated()}, 0})
+		if err != nil {
+			o.status = broken
+			return time.Since(begin)
+		}
+		defer os.Remove(one)
+		o.judge(r.test(ctx, b, one, trial{}, b.limit))
+		return time.Since(begin)
+	}
+	var some bool
+	if t.tests, some = b.calls.pattern(o.mutation); !some {
+		return 0
+	}
+	result := r.test(ctx, b, binary, t, b.limit)
+	o.judge(result)
+	return result.time
 }
 
 func (o *outcome) judge(t tested) {
@@ -156,20 +160,23 @@ func (o *outcome) judge(t tested) {
 	}
 }
 
-// build compiles the tests of a bench with some files of s other than they are, and so many mutants in them, and returns the binary's path.
-func (r *runner) build(ctx context.Context, s *source, b *bench, files map[int][]byte, many int) (string, error) {
+// build compiles the tests of a bench with changes, and returns the binary's path.
+func (r *runner) build(ctx context.Context, b *bench, changes ...change) (string, error) {
 	replace := map[string]string{}
 	put := func(path string, text []byte) error {
 		to := filepath.Join(r.dir, fmt.Sprintf("%d.go", len(replace)))
 		replace[path] = to
 		return os.WriteFile(to, text, 0o644)
 	}
-	err := put(filepath.Join(s.dir, helpFile), []byte(helpText(s.name)))
-	if many > 0 {
-		err = errors.Join(err, put(filepath.Join(s.dir, switchFile), []byte(switchText(s.name, many))))
-	}
-	for file, text := range files {
-		err = errors.Join(err, put(s.files[file].path, text))
+	var err error
+	for _, c := range changes {
+		err = errors.Join(err, put(filepath.Join(c.s.dir, helpFile), []byte(helpText(c.s.name))))
+		if c.many > 0 {
+			err = errors.Join(err, put(filepath.Join(c.s.dir, switchFile), []byte(switchText(c.s.name, c.many))))
+		}
+		for file, text := range c.files {
+			err = errors.Join(err, put(c.s.files[file].path, text))
+		}
 	}
 	if err != nil {
 		return "", err

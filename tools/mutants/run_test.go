@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// module writes a module with a package whose tests see some bugs, one without tests, and one that
-// serves tests and has no mutants. The tests of s are those of u.
+// module writes a module with a package whose tests see some bugs, two without tests, and one that
+// serves tests and has no mutants. The tests of u go through s; v has some that fail with no regard to the mutant.
 func module(t *testing.T) string {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -60,9 +62,10 @@ func TestAll(t *testing.T) {
 		"p/twice_test.go": "package p\n\nimport \"testing\"\n\nfunc TestTwice(t *testing.T) {\n\tif Twice(2) != 4 {\n\t\tt.Error()\n\t}\n}\n",
 		"r/r.go":          "package r\n\nimport \"testing\"\n\nfunc Log(t *testing.T, n int) { t.Log(n + 1) }\n",
 		"q/q.go":          "package q\n\nvar Limit = 7.5\n",
-		"s/s.go":          "package s\n\nfunc Half(n int) int { return n / 2 }\n\nfunc Third(n int) int { return n / 3 }\n\nfunc Fourth(n int) int { return n / 4 }\n",
+		"s/s.go": "package s\n\nvar Whole = 1\n\nfunc Half(n int) int { return n / 2 }\n\nfunc Third(n int) int { return n / 3 }\n\n" +
+			"func Fourth(n int) int { return n / 4 }\n\nfunc Fifth(n int) int { return n / 5 }\n\nfunc Sixth(n int) int { return n / 6 }\n",
 		"u/u_test.go": "package u\n\nimport (\n\t\"testing\"\n\n\t\"example/s\"\n)\n\n" +
-			"var half int\n\nfunc TestHalf(t *testing.T) {\n\tif half = s.Half(4); half != 2 {\n\t\tt.Error()\n\t}\n}\n\n" +
+			"var half int\n\nfunc TestHalf(t *testing.T) {\n\tif half = s.Half(4); half != 2*s.Whole {\n\t\tt.Error()\n\t}\n}\n\n" +
 			"func TestMore(t *testing.T) {\n\tif half+s.Fourth(4) != 3 {\n\t\tt.Error()\n\t}\n}\n",
 	} {
 		path := filepath.Join(dir, name)
@@ -86,16 +89,15 @@ func runModule(t *testing.T, oneByOne time.Duration) {
 	sources, err := load(root, []string{"./..."})
 	require.NoError(t, err)
 	require.Len(t, sources, 3)
-	r, err := newRunner(root)
-	require.NoError(t, err)
-	defer r.close()
-	r.testedBy = map[string]string{"s": "u"}
-	r.least = 900 * time.Millisecond // ulimit counts whole seconds, and the tests of these take hundredths: one for the mutant that hangs
-	r.oneByOne = oneByOne
 	var all []*mutation
 	for _, s := range sources {
 		all = append(all, s.mutations()...)
 	}
+	r, err := newRunner(root)
+	require.NoError(t, err)
+	defer r.close()
+	r.least = 900 * time.Millisecond // ulimit counts whole seconds, and the tests of these take hundredths: one for the mutant that hangs
+	r.oneByOne = oneByOne
 	want := map[string]status{
 		"p/p.go Twice: n * 2 => n / 2":                 killed,
 		"p/p.go Unseen: n * 3 => n / 3":                survived,
@@ -106,12 +108,16 @@ func runModule(t *testing.T, oneByOne time.Duration) {
 		"p/p.go first: list[0] => list[1]":             killed,
 		"p/p.go unnamed: return 5 => return 6":         survived, // it does not name its parameter: compiled alone
 		"q/q.go Limit: 7.5 => (7.5 + 1)":               survived, // there are no tests
-		"s/s.go Half: n / 2 => n * 2":                  killed,   // by the tests of u
-		"s/s.go Half: n / 2 => n / 3":                  killed,
-		"s/s.go Fourth: n / 4 => n * 4":                killed, // by a test that needs what another left
+		"s/s.go Half: n / 2 => n * 2":                  survived, // there are no tests
+		"s/s.go Half: n / 2 => n / 3":                  survived,
+		"s/s.go Whole: 1 => 2":                         survived,
+		"s/s.go Fourth: n / 4 => n * 4":                survived,
 		"s/s.go Third: n / 3 => n * 3":                 survived,
+		"s/s.go Fifth: n / 5 => n * 5":                 survived,
+		"s/s.go Sixth: n / 6 => n * 6":                 survived,
 	}
 	got, by := map[string]status{}, map[string]string{}
+	var living []*outcome
 	for _, s := range sources {
 		var ms []*mutation
 		for _, m := range all {
@@ -119,7 +125,12 @@ func runModule(t *testing.T, oneByOne time.Duration) {
 				ms = append(ms, m)
 			}
 		}
-		require.NoError(t, r.run(t.Context(), s, ms, func(o outcome) { got[o.id()], by[o.id()] = o.status, o.by }))
+		require.NoError(t, r.run(t.Context(), s, ms, func(o outcome) {
+			got[o.id()], by[o.id()] = o.status, o.by
+			if o.status == survived {
+				living = append(living, &o)
+			}
+		}))
 	}
 	assert.Equal(t, want, got)
 	assert.Equal(t, "TestTwice", by["p/p.go Twice: n * 2 => n / 2"])
@@ -133,6 +144,65 @@ func runModule(t *testing.T, oneByOne time.Duration) {
 
 	require.NoError(t, os.WriteFile(filepath.Join(root, "p/p_test.go"), []byte("package p\n\nimport \"testing\"\n\nfunc TestFails(t *testing.T) { t.Error() }\n"), 0o644))
 	require.ErrorContains(t, r.run(t.Context(), sources[0], all[:1], nil), "p: its tests fail without a mutant")
+
+	where := map[string]string{}
+	for _, id := range slices.Collect(maps.Keys(want)) {
+		if want[id] != survived {
+			delete(want, id)
+		}
+	}
+	for _, id := range []string{"Half: n / 2 => n * 2", "Half: n / 2 => n / 3", "Whole: 1 => 2", "Fourth: n / 4 => n * 4"} { // the last by a test that needs what another left
+		want["s/s.go "+id], where["s/s.go "+id] = killed, "example/u"
+	}
+	got = map[string]status{}
+	require.NoError(t, r.elsewhere(t.Context(), living, func(o *outcome) {
+		got[o.id()] = o.status
+		assert.Equal(t, where[o.id()], o.where, o.id())
+		assert.False(t, o.partly, o.id())
+	}, func(err error) { t.Error(err) }))
+	assert.Equal(t, want, got)
+}
+
+// Once a mutant has taken its time, the tests of further packages are left out.
+func TestElsewhereIsBounded(t *testing.T) {
+	m := parsed(t, "package p\nfunc f(n int) int { return n * 3 }\n").mutations()[0]
+	m.number = 1
+	r := runner{most: -1}
+	o := &outcome{mutation: m, status: survived}
+	b := &bench{path: "q", deps: map[string]bool{m.pkg.path: true}, calls: calls{called: map[int]bool{1: true}}}
+	r.byOthers(t.Context(), []*bench{b}, o)
+	assert.Equal(t, survived, o.status)
+	assert.True(t, o.partly)
+	assert.False(t, (&bench{path: m.pkg.path, deps: b.deps}).tries(o), "its own package has tried it")
+	assert.False(t, (&bench{path: "r"}).tries(o), "it is not in the binary")
+}
+
+// A bench whose tests fail without a mutant kills none, and is named.
+func TestElsewhereLeavesOutWhatFails(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds tests")
+	}
+	root := module(t)
+	require.NoError(t, os.WriteFile(filepath.Join(root, "u/u_test.go"), []byte("package u\n\nimport (\n\t\"testing\"\n\n\t\"example/s\"\n)\n\n"+
+		"func TestFails(t *testing.T) { t.Error(s.Half(2)) }\n"), 0o644))
+	sources, err := load(root, []string{"./s"})
+	require.NoError(t, err)
+	r, err := newRunner(root)
+	require.NoError(t, err)
+	defer r.close()
+	o := &outcome{mutation: sources[0].mutations()[0], status: survived}
+	var failed []string
+	require.NoError(t, r.elsewhere(t.Context(), []*outcome{o}, func(*outcome) {}, func(err error) { failed = append(failed, err.Error()) }))
+	require.Len(t, failed, 1)
+	assert.Contains(t, failed[0], "example/u: ")
+	assert.Equal(t, survived, o.status)
+}
+
+func TestHowLongTestsTake(t *testing.T) {
+	c := &calls{whole: time.Minute, tests: map[int][]string{1: {"TestA", "TestB"}}, each: map[string]time.Duration{"TestA": 1, "TestB": 2, "TestC": 4}}
+	assert.EqualValues(t, 3, c.long(&mutation{number: 1}))
+	c.tests = nil
+	assert.Equal(t, time.Minute, c.long(&mutation{number: 1}))
 }
 
 func TestTestsOfAMutant(t *testing.T) {
@@ -167,15 +237,17 @@ func TestReport(t *testing.T) {
 	ms := parsed(t, "package p\nfunc f(n int) int { return n * 3 }\n").mutations()
 	results := []outcome{
 		{mutation: ms[1], status: survived}, {mutation: ms[0], status: killed}, {mutation: ms[0], status: killed}, {mutation: ms[0], status: hung},
-		{mutation: ms[0], status: broken}, {mutation: ms[0], status: survived, listed: true},
+		{mutation: ms[0], status: broken}, {mutation: ms[0], status: survived, listed: true, partly: true},
+		{mutation: ms[0], status: killed, where: "q"},
 	}
 	var b bytes.Buffer
 	total := write(&b, results)
-	assert.Equal(t, tally{killed: 2, hung: 1, survived: 1, equivalent: 1, broken: 1}, total)
-	assert.InDelta(t, 75, total.share(), 1e-9)
-	assert.Equal(t, `  killed  timed out  survived  equivalent  did not compile    died    package
-       2          1         1           1                1  75.0 %          p
-       2          1         1           1                1  75.0 %        all
+	assert.Equal(t, tally{killed: 2, hung: 1, elsewhere: 1, survived: 1, equivalent: 1, broken: 1, partly: 1}, total)
+	assert.InDelta(t, 100*4/6.0, total.share(), 1e-9)
+	assert.Equal(t, `  killed  timed out  elsewhere  survived  equivalent  did not compile    died    package
+       2          1          1         1           1                1  66.7 %          p
+       2          1          1         1           1                1  66.7 %        all
+3 of 6 live after their own package's tests, 2 after all; 1 of them would have taken more time
 
 survived p/p.go:2 (arithmetic)
 	-func f(n int) int { return n * 3 }

@@ -14,8 +14,8 @@ import (
 // compiled alone: values of variables, init, functions that do not name all their parameters.
 
 // together returns the files of a package with the mutants of its functions in them, by file, and
-// says which mutants those are.
-func together(s *source, ms []*mutation) (map[int][]byte, []*mutation) {
+// says which mutants those are. They are numbered from first on.
+func together(s *source, ms []*mutation, first int) (map[int][]byte, []*mutation) {
 	type edit struct {
 		at   int
 		text string
@@ -23,7 +23,7 @@ func together(s *source, ms []*mutation) (map[int][]byte, []*mutation) {
 	edits, copies := map[int][]edit{}, map[int]string{}
 	var in []*mutation
 	for _, m := range ms {
-		m.number = len(in) + 1
+		m.number = first + len(in)
 		call, ok := m.call()
 		if !ok {
 			continue
