@@ -71,6 +71,9 @@ func serving(s *recording.Served) *report.Serving {
 		Memory: w.KVMemory, Budget: w.Requested, Total: w.Total,
 		Utilization: k.Utilization, Outside: w.Outside, Graphs: w.Graphs, GraphsOfDriver: w.OfDriver, GraphsInBudget: w.InBudget, MaxModelLen: k.MaxModelLen,
 		MaxNumSeqs: k.MaxNumSeqs, MaxBatchedTokens: k.MaxBatchedTokens, DType: dtype}
+	if k.Replicas > 1 {
+		out.KV.Replicas, out.KV.TokensInAll = k.Replicas, k.TokensInAll
+	}
 	if d.Logged || w.Outside == nil {
 		least := s.WithDriver(d.Most - d.Bytes)
 		whole := least.Requests()

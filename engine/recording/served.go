@@ -74,6 +74,8 @@ type ServedCache struct {
 	Blocks           int64       `json:"blocks"`
 	BlockSize        int64       `json:"block_size"`
 	Tokens           int64       `json:"tokens"`
+	Replicas         int64       `json:"replicas"`      // engines, each with such a cache; 0 in older recordings
+	TokensInAll      int64       `json:"tokens_in_all"` // of all replicas
 	Concurrency      float64     `json:"concurrency"`
 	MaxModelLen      int64       `json:"max_model_len"`
 	Bytes            units.Bytes `json:"kv_cache"` // of its tensors on one GPU
@@ -176,7 +178,7 @@ func (w *ServedWorker) check() error {
 
 func (c *ServedCache) check() error {
 	for _, n := range []int64{
-		c.Blocks, c.BlockSize, c.Tokens, c.MaxModelLen, int64(c.Bytes), c.MaxNumSeqs, c.MaxBatchedTokens,
+		c.Blocks, c.BlockSize, c.Tokens, c.Replicas, c.TokensInAll, c.MaxModelLen, int64(c.Bytes), c.MaxNumSeqs, c.MaxBatchedTokens,
 	} {
 		if !isFigure(n) {
 			return fmt.Errorf("kv: got the number %d, want %s", n, wantFigure)

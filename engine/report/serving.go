@@ -14,8 +14,8 @@ import (
 const (
 	Loaded      Metric = "loaded"      // what loading leaves in PyTorch's allocator, of the GPU that has the most
 	Activation  Metric = "activation"  // the peak of the engine's profile run over that, of the GPU that has the most
-	KVTokens    Metric = "kv_tokens"   // tokens that the KV cache holds
-	Concurrency Metric = "concurrency" // whole requests of the longest length that the KV cache holds
+	KVTokens    Metric = "kv_tokens"   // tokens that the KV cache of one replica holds
+	Concurrency Metric = "concurrency" // whole requests of the longest length that it holds
 )
 
 // ServingMetrics are the metrics of an engine that serves a model, in the order they are printed.
@@ -86,10 +86,13 @@ type Serving struct {
 	Defaults    []string    `json:"defaults"` // what the engine chose, as the command does not say it
 }
 
-// KVCache is an engine's KV cache, on the GPU that has the least for it.
+// KVCache is an engine's KV cache, on the GPU that has the least for it. Of several replicas the
+// figures are those of one.
 type KVCache struct {
-	Tokens           int64        `json:"tokens"`
-	Requests         int64        `json:"concurrency"` // whole ones of MaxModelLen
+	Tokens           int64        `json:"tokens"`                  // of the replica that has the fewest
+	Replicas         int64        `json:"replicas,omitempty"`      // engines with such a cache each, where several
+	TokensInAll      int64        `json:"tokens_in_all,omitempty"` // of all replicas
+	Requests         int64        `json:"concurrency"`             // whole ones of MaxModelLen
 	Blocks           int64        `json:"blocks"`
 	BlockSize        int64        `json:"block_size"`
 	Memory           units.Bytes  `json:"memory"`
@@ -148,7 +151,7 @@ func (s *Serving) headline() string {
 		return "does not fit: " + s.Unfit
 	}
 	parts := []string{
-		KVTokens.Exact(units.Bytes(s.KV.Tokens)) + " of KV cache",
+		KVTokens.Exact(units.Bytes(s.KV.Tokens)) + " of KV cache" + s.KV.each(),
 		Concurrency.Exact(units.Bytes(s.KV.Requests)) + " of " + grouped(s.KV.MaxModelLen),
 	}
 	if s.Loaded != nil {
@@ -192,6 +195,10 @@ func WriteServed(p *layout.Printer, s *Serving) {
 	}
 	p.Item("may use", "%s: %s of %s", k.Budget, strconv.FormatFloat(k.Utilization, 'g', -1, 64), k.Total)
 	p.Item("KV cache", "%s: %s blocks of %d tokens, %s", k.Memory, grouped(k.Blocks), k.BlockSize, k.DType)
+	if k.Replicas > 1 {
+		p.Item("replicas", "%d: %s in all; the other figures are of one", k.Replicas,
+			KVTokens.Exact(units.Bytes(k.TokensInAll)))
+	}
 	if size, where := k.graphs(); size > 0 {
 		part := "without the driver's part"
 		if k.GraphsOfDriver > 0 {
@@ -206,6 +213,14 @@ func WriteServed(p *layout.Printer, s *Serving) {
 	if len(s.MadeUp) > 0 {
 		p.Item("made up", "%s", strings.Join(s.MadeUp, ", "))
 	}
+}
+
+// each says of several replicas that a figure is of one of them.
+func (k *KVCache) each() string {
+	if k.Replicas < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" in each of %d replicas", k.Replicas)
 }
 
 // graphs returns what CUDA graphs take, and where that counts.

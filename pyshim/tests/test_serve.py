@@ -125,7 +125,7 @@ def test_what_the_folder_lacks_is_made_up(files, load_format, made_up, loads, mo
     watch.Watch({"folder": str(tmp_path), "charged": [0, 0, 0]}).make_up(a)
     said = json.loads((tmp_path / watch.ARGUMENTS).read_text())
     assert said.pop("asked") == {}
-    assert said == {"model": str(model), "made_up": made_up, "defaults": ["max_num_seqs"], "gpus": 1}
+    assert said == {"model": str(model), "made_up": made_up, "defaults": ["max_num_seqs"], "gpus": 1, "replicas": 1}
     assert (a.load_format, a.skip_tokenizer_init) == (loads, "tokenizer" in made_up)
 
 

@@ -51,6 +51,12 @@ def figures(
     }
 
 
+def replicated(engines: list[dict[str, Any]]) -> dict[str, Any]:
+    """The figures of the replica that has the fewest tokens, with those of all."""
+    least = min(engines, key=lambda e: int(e["tokens"]))
+    return {**least, "replicas": len(engines), "tokens_in_all": sum(int(e["tokens"]) for e in engines)}
+
+
 def text(found: dict[str, Any]) -> str:
     """The table of an engine that started, of the worker that has the least for its KV cache."""
     kv, worker = found["kv"], min(found["workers"], key=lambda w: int(w["kv_memory"]))
@@ -58,6 +64,8 @@ def text(found: dict[str, Any]) -> str:
     on = device["driver_name"] if device["count"] == 1 else f"{device['driver_name']}, {device['count']} of them"
     share = f"{kv['gpu_memory_utilization']:g}"
     driver = found["driver"]
+    replicas = kv.get("replicas", 1)
+    each = f" in each of {replicas} replicas" if replicas > 1 else ""
     rows = [
         ("budget", worker["requested"], f"{share} of {show(worker['total'])}"),
         ("loaded", worker["loaded"], "weights, and what loading leaves"),
@@ -73,10 +81,13 @@ def text(found: dict[str, Any]) -> str:
         rows.append(("CUDA graphs", *_graphs(kv, worker, device["driver_name"])))
     lines = [
         f"memshim: vLLM {found['engine']['release']}, {found['model']} on a pretend {on}: "
-        f"{kv['tokens']:,} tokens of KV cache (estimate)"
+        f"{kv['tokens']:,} tokens of KV cache{each} (estimate)"
     ]
     lines += [f"  {name:<16} {_size(size):>10}  {note}" for name, size, note in rows]
     lines.append(f"  {'concurrency':<16} {kv['concurrency']:>10.2f}  requests of max_model_len {kv['max_model_len']:,}")
+    if replicas > 1:
+        in_all = f"{kv['tokens_in_all']:,} tokens in all; the other rows are of one"
+        lines.append(f"  {'replicas':<16} {replicas:>10}  {in_all}")
     lines.append(f"  {'next limit':<16} {_next(kv)}")
     if found.get("generated"):
         lines += _generated(found)

@@ -227,12 +227,21 @@ def asks(folder: Path) -> int:
     return int(_json(file)["gpus"]) if file.exists() else 0
 
 
+def engines(folder: Path) -> list[dict[str, Any]]:
+    """The figures of each replica, the least tokens first; none until all are there."""
+    file = folder / watch.ARGUMENTS
+    found = list(folder.glob(watch.ENGINES))
+    if not file.exists() or len(found) < int(_json(file)["replicas"]):
+        return []
+    return sorted(map(_json, found), key=lambda e: int(e["tokens"]))
+
+
 def run(command: list[str], environ: dict[str, str], folder: Path, count: int, fixed: bool) -> int:
     """Run the engine until its figures are there or it ended, or, unless the number of GPUs is fixed,
     asks for another one; its exit code, less than 0 for a signal."""
 
     def done() -> bool:
-        return (folder / watch.ENGINE).exists() or not fixed and asks(folder) not in (0, count)
+        return bool(engines(folder)) or not fixed and asks(folder) not in (0, count)
 
     with (folder / LOG).open("wb") as log:
         pid, statuses = launch.run(command, environ, output=log, until=done)
@@ -251,10 +260,10 @@ def left(folder: Path, code: int, version: str, asked: Wanted, cards: list[Devic
     arguments = _json(folder / watch.ARGUMENTS) if (folder / watch.ARGUMENTS).exists() else {}
     if unbuilt(workers):
         arguments["made_up"] = sorted([*arguments["made_up"], "kernels"])
-    made, file = folder / watch.MADE, folder / watch.ENGINE
-    engine = _json(file) if file.exists() else None
+    made, replicas = folder / watch.MADE, engines(folder)
+    engine = report.replicated(replicas) if replicas else None
     tensor = engine["tensor_parallel_size"] if engine else None
-    taken = driver_memory.of(version, cards[0].driver, len(workers) or 1, tensor)
+    taken = driver_memory.of(version, cards[0].driver, len(workers) // (len(replicas) or 1) or 1, tensor)
     if engine and engine["captured"] and (graphs := report.graphs_in_budget(workers)):
         experts = engine["captured"]["experts"]
         taken = driver_memory.together(taken, driver_memory.graphs(graphs, experts, cards[0].driver))

@@ -4,8 +4,8 @@ recorded, so is what the engine's processes read.
 
 Started by startup/sitecustomize.py, where the environment asks for it. The engine's classes are
 wrapped as they are imported; what they compute is the engine's. A process leaves files in the
-command's folder: arguments.json, worker.RANK.json, engine.json, generated.json, error.PID.json,
-reads.PID.json, made.json.
+command's folder: arguments.json, worker.RANK.PID.json, engine.PID.json of each replica, generated.json,
+error.PID.json, reads.PID.json, made.json.
 """
 
 from __future__ import annotations
@@ -38,10 +38,11 @@ from memshim.serving.graph_memory import Charges
 # and of a recording its file, the script that makes the engine ("" for none), the folder that paths start
 # from, the command and depends: (command.py).
 WANTED = "MEMSPEC_SERVE"
-ARGUMENTS, ENGINE, WORKERS, ERRORS = "arguments.json", "engine.json", "worker.*.json", "error.*.json"
+ARGUMENTS, ENGINES, WORKERS, ERRORS = "arguments.json", "engine.*.json", "worker.*.json", "error.*.json"
 READS, MADE, GENERATED = "reads.*.json", "made.json", "generated.json"
 PARALLEL = ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size")  # GPUs, as they multiply
 CACHES = "vllm.v1.core.kv_cache_utils"
+LAST_REPLICA = 600.0  # seconds that a replica with a KV cache waits for the others
 GENERATION = "generation"  # a stage
 UNBUILT = "unbuilt"  # of a worker's figures: whether functions that do nothing stood for kernels
 QUANTIZED = "_already_called_process_weights_after_loading"  # of a layer, by the engine
@@ -99,6 +100,14 @@ def measured(worker: Any) -> tuple[int, int, int]:
             in_kv,
         )
     return activation, int(read(worker, "non_torch_memory")), in_kv
+
+
+def replicas(arguments: Any) -> int:
+    """How many engines a command starts, each with its own KV cache."""
+    if getattr(arguments, "data_parallel_rank", None) is not None:
+        return 1  # this one of them
+    local = getattr(arguments, "data_parallel_size_local", None)
+    return int(local or getattr(arguments, "data_parallel_size", 1) or 1)
 
 
 class Watch:
@@ -223,6 +232,7 @@ class Watch:
         defaults = [n for n in ("max_num_seqs", "max_num_batched_tokens") if getattr(arguments, n, 0) is None]
         gpus = math.prod(int(getattr(arguments, name, 1) or 1) for name in PARALLEL)
         said = {"model": model, "made_up": sorted(made_up), "defaults": defaults, "gpus": gpus}
+        said["replicas"] = replicas(arguments)
         self.write(ARGUMENTS, said | {"asked": larger.asked(arguments)})
 
     def quantize(self, arguments: Any, folder: Path) -> list[str]:
@@ -283,7 +293,7 @@ class Watch:
             "in_use": total - free,
             UNBUILT: bool(unbuilt.used),
         }
-        self.write(WORKERS.replace("*", str(figures["rank"])), figures)
+        self.write(WORKERS.replace("*", f"{figures['rank']}.{os.getpid()}"), figures)
         self.keep_reads()
 
     def watch_graphs(self, worker: Any) -> None:
@@ -325,10 +335,18 @@ class Watch:
         if self.tokens:
             self.generate(core, figures)
         self.make()
-        self.write(ENGINE, figures)
+        self.write(ENGINES.replace("*", str(os.getpid())), figures)
+        self.others()
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(0)
+
+    def others(self) -> None:
+        """Wait for the other replicas' figures: the engine ends all of them where one ends."""
+        file, until = self.folder / ARGUMENTS, time.monotonic() + LAST_REPLICA
+        wanted = json.loads(file.read_bytes())["replicas"] if file.exists() else 1
+        while file.exists() and len(list(self.folder.glob(ENGINES))) < wanted and time.monotonic() < until:
+            time.sleep(0.05)
 
     def generate(self, core: Any, figures: dict[str, Any]) -> None:
         """Generate tokens, and write down what that took."""
