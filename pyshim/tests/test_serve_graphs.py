@@ -67,6 +67,31 @@ def test_a_log_of_another_release_and_card_has_what_would_be_charged():
     assert charged == pytest.approx(0.52 * GIB, rel=0.035)
 
 
+@pytest.mark.parametrize(
+    "pieces, whole, estimated, took",
+    [
+        (51, 35, 0.28, 0.38),  # vLLM 0.24.0, Qwen2.5-0.5B on an RTX 4090 (testdata/serving/logs-later.csv)
+        (19, 11, 0.14, 0.11),  # github.com/aivrar/vllm-windows-build/issues/4
+        (51, 51, 0.84, 0.91),  # vLLM 0.19, H100 (llm-d-planner's accuracy/README.md)
+    ],
+)
+def test_an_engines_estimate_of_its_graphs_is_a_step_of_the_driver_for_each_off(pieces, whole, estimated, took):
+    assert abs(estimated - took) * GIB <= driver_memory.STEP * (pieces + whole - 2) + 0.01 * GIB
+
+
+@pytest.mark.parametrize("layers, estimated", [(24, 0.28), (28, 0.53), (36, 0.52)])
+def test_the_range_of_what_is_estimated_holds_logs(layers, estimated):
+    """Qwen2.5-0.5B and 7B under vLLM 0.24.0 on an RTX 4090, Qwen3-8B under 0.21.0 on an RTX A5000. The first two
+    are out of the range of what graphs take."""
+    charges = Charges(lambda size: True, lambda size: None)
+    charges.set(driver_memory.graph_layer(False), layers)
+    graphs = driver_memory.graphs(51 * (layers + 1) * charges.piece + 35 * charges.full, False, "NVIDIA H100")
+    taken = driver_memory.sampled(graphs, 51)
+    assert taken.least <= estimated * GIB <= taken.most and taken.bytes == graphs.bytes
+    assert (graphs.least <= estimated * GIB <= graphs.most) == (layers == 36)
+    assert driver_memory.sampled(graphs, 1)[1:3] == graphs[1:3]
+
+
 def test_what_was_charged_for_a_graph_is_free_once_it_is_gone():
     took, gave = [], []
     charges = Charges(lambda size: not took.append(size), gave.append)

@@ -62,6 +62,17 @@ def graphs(charged: int, experts: bool, card: str) -> Taken:
     return Taken(charged, charged * least // each, charged * most // each, source, logged)
 
 
+STEP = 2 * MIB  # by which a driver's free memory falls, in every log
+
+
+def sampled(graphs: Taken, sizes: int) -> Taken:
+    """What an engine estimates of its graphs: it captures two of a kind and takes the second for each further
+    batch size (vLLM's issue 45178). A driver gives memory in steps, so that the second is up to a step off."""
+    off = 2 * STEP * max(sizes - 1, 0)  # of pieces, and of whole graphs
+    source = f"{graphs.source}, and 2 MiB for each graph, as the engine measures one of a kind for all"
+    return graphs._replace(least=max(graphs.least - off, 0), most=graphs.most + off, source=source)
+
+
 def together(modules: Taken, graphs: Taken) -> Taken:
     """Both, where an engine takes its CUDA graphs off its KV cache as well."""
     return Taken(

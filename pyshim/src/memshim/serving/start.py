@@ -265,8 +265,9 @@ def left(folder: Path, code: int, version: str, asked: Wanted, cards: list[Devic
     tensor = engine["tensor_parallel_size"] if engine else None
     taken = driver_memory.of(version, cards[0].driver, len(workers) // (len(replicas) or 1) or 1, tensor)
     if engine and engine["captured"] and (graphs := report.graphs_in_budget(workers)):
-        experts = engine["captured"]["experts"]
-        taken = driver_memory.together(taken, driver_memory.graphs(graphs, experts, cards[0].driver))
+        captured = engine["captured"]
+        estimated = driver_memory.graphs(graphs, captured["experts"], cards[0].driver)
+        taken = driver_memory.together(taken, driver_memory.sampled(estimated, captured["sizes"]))
     found = report.figures(
         version,
         importlib.metadata.version("torch"),
