@@ -230,28 +230,21 @@ func absNum(c *ops.Call) (any, error) {
 	return math.Abs(ops.AsFloat(c.Args[0])), nil
 }
 
-// rounded is f of a number as the schema's return type.
-func rounded(c *ops.Call, f func(float64) float64) (any, error) {
-	v := c.Args[0]
-	n, ok := isInt(v)
-	if c.Schema.Returns[0].Type.Kind == schema.Int || c.Schema.Returns[0].Type.Kind == schema.Number && ok {
-		if ok {
-			return n, nil
-		}
-		x := f(ops.AsFloat(v))
-		if math.IsNaN(x) || math.Abs(x) >= 1<<63 {
-			return nil, c.Errorf("got %v, want a number that fits an int", x)
-		}
-		return int64(x), nil
+// whole is f of a number as an int, by way of a float as in PyTorch.
+func whole(c *ops.Call, f func(float64) float64) (any, error) {
+	x := f(ops.AsFloat(c.Args[0]))
+	if math.IsNaN(x) || x < -1<<63 || x >= 1<<63 {
+		return nil, c.Errorf("got %v, want a number that fits an int", x)
 	}
-	return f(ops.AsFloat(v)), nil
+	return int64(x), nil
 }
 
-func ceilNum(c *ops.Call) (any, error) { return rounded(c, math.Ceil) }
+func ceilNum(c *ops.Call) (any, error) { return whole(c, math.Ceil) }
 
-func floorNum(c *ops.Call) (any, error) { return rounded(c, math.Floor) }
+func floorNum(c *ops.Call) (any, error) { return whole(c, math.Floor) }
 
-func roundNum(c *ops.Call) (any, error) { return rounded(c, math.RoundToEven) }
+// roundNum is a float, whatever it is given.
+func roundNum(c *ops.Call) (any, error) { return math.RoundToEven(ops.AsFloat(c.Args[0])), nil }
 
 // floatIs says whether f holds for a float.
 func floatIs(f func(float64) bool) func(*ops.Call) (any, error) {
