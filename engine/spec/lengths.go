@@ -76,7 +76,9 @@ func (d *document) bindLengths(c *Case, s settings) {
 		d.errorf(first.key, "got lengths: without inputs:, want inputs that name %s", first.name)
 		return
 	}
+	lengths := map[string][]int64{}
 	for _, l := range all {
+		lengths[l.name] = l.values
 		if len(l.values) != len(first.values) {
 			d.errorf(l.key, "got %d sizes of %s, want %d, as %s has: one for each iteration", len(l.values), l.name, len(first.values), first.name)
 			return
@@ -95,14 +97,11 @@ func (d *document) bindLengths(c *Case, s settings) {
 		}
 		t.Iterations = len(first.values)
 	}
-	c.Lengths = map[string][]int64{}
-	for _, l := range all {
-		c.Lengths[l.name] = l.values
-	}
+	c.Lengths = lengths
 	for i := range first.values {
 		at := Case{Dims: slices.Clone(c.Dims)}
-		for k := range at.Dims {
-			if values, ok := c.Lengths[at.Dims[k].Name]; ok {
+		for k, dim := range c.Dims {
+			if values, ok := lengths[dim.Name]; ok {
 				at.Dims[k].Value = values[i]
 			}
 		}

