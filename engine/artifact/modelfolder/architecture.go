@@ -27,6 +27,7 @@ type architecture struct {
 	derived     map[string]*expression // of fields that are null or left out; nil where no rule is known
 	changed     map[string]*expression // of fields that the class changes; the field's own name is what JSON has
 	fixed       map[string]any         // fields of which only this value was compared
+	flat        string                 // the nested config whose fields stand beside it, where JSON has none
 	items       map[string]itemRule    // of lists that are null or left out
 	words       map[string][]string    // of lists of words, those that rules were found with
 	rotary      bool                   // whether positions are rotary embeddings by default
@@ -116,6 +117,8 @@ func (a *architecture) add(columns []string) (err error) {
 		s := jsonscan.New([]byte(columns[2]))
 		a.fixed[name] = s.Value()
 		return s.Err()
+	case "flat":
+		a.flat = name
 	case "items":
 		var rule itemRule
 		if rule.count, err = compileSome(columns[2]); err == nil {

@@ -19,7 +19,15 @@ type config struct {
 	changes map[string]bool // fields whose change is being computed
 }
 
+// newConfig returns a config of JSON. Where the architecture's class takes a nested config's fields
+// from those beside it, JSON gets the nested one.
 func newConfig(json object, of *architecture) *config {
+	if _, ok := json[of.flat]; of.flat != "" && !ok {
+		nested := maps.Clone(json)
+		delete(nested, "model_type")
+		json = maps.Clone(json)
+		json[of.flat] = nested
+	}
 	return &config{json: json, of: of, changes: map[string]bool{}}
 }
 

@@ -151,11 +151,18 @@ func describe(json object, headers map[string]Tensor) (*Model, error) {
 		if v, ok := c.given(name); ok && !equal(v, rules.fixed[name]) {
 			m.unknownf("%s %v: the rules of %s were compared with %v alone", name, v, modelType, rules.fixed[name])
 		}
+		if of, nested := strings.CutSuffix(name, ".model_type"); nested && c.plain(of) == nil {
+			m.unknownf("%s: got none; what %s takes then is not in its rules", of, modelType)
+		}
 	}
 	if err := m.readWeights(c, headers); err != nil {
 		return nil, err
 	}
 	m.readCache(c)
+	if field := encoderField(json); field != "" {
+		m.unknownf("the rest: an engine runs the encoder of %s in its profile run, with the largest input that it takes; "+
+			"--language-model-only leaves it out", field)
+	}
 	return m, nil
 }
 

@@ -110,12 +110,47 @@ func (m *Model) countWeights(c *config, method *method) error {
 	m.Weights.Stored = m.Weights.Bytes(m.DType)
 	m.readRotary(c)
 	m.notef("weights are counted from config.json by the rules of transformers %s; the folder has no safetensors files", RulesOf)
+	if n := c.encoderParameters(); n > 0 {
+		item, _ := ItemSize(cmp.Or(m.DType, "bfloat16"))
+		m.notef("of the weights %v are of the encoder, and of what joins it to the text", item.Mul(n))
+	} else if field := encoderField(c.json); field != "" {
+		m.unknownf("weights: the rules of %s leave out the encoder of %s, and the folder has no safetensors files", m.Type, field)
+		m.Weights.Known = false
+	}
 	if method == nil {
 		m.Weights.Engine, _ = c.engineTensors()
 	} else {
 		m.notef("weights that %s quantises are by formula: scales and zeros beside them in the method's usual form", method.name)
 	}
 	return nil
+}
+
+// encoderField returns the field of a config that describes an encoder; "" for none.
+func encoderField(json object) string {
+	for _, field := range []string{"vision_config", "audio_config"} {
+		if of, ok := json[field].(object); ok && len(of) > 0 {
+			return field
+		}
+	}
+	return ""
+}
+
+// encoderParameters returns how many parameters a model of text and images has beside those of the
+// text; 0 where there are none, or the architecture's names do not set them apart.
+func (c *config) encoderParameters() (n int64) {
+	text := 0
+	err := c.each(c.of.tensors, func(t tensor) error {
+		if strings.Contains(t.rule.name, "language_model.") {
+			text++
+		} else if !strings.HasPrefix(t.rule.name, "lm_head.") {
+			n += t.elements * t.n
+		}
+		return nil
+	})
+	if err != nil || text == 0 {
+		return 0
+	}
+	return n
 }
 
 // elements counts by dtype what the rules make of a config; "" is the model's own dtype.

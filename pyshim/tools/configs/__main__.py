@@ -21,7 +21,7 @@ warnings.filterwarnings("ignore")
 import caches
 import torch
 from learn import sub_expressions
-from probes import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, Built, build, config_class, defaults, small, undeclared, variable
+from probes import MODELS, Built, build, config_class, defaults, small, undeclared, variable
 from rules import Rules, learn
 
 
@@ -42,7 +42,7 @@ def reason(e: Exception) -> str:
 
 def found(model_type: str) -> dict[str, Any]:
     cls = config_class(model_type)
-    out: dict[str, Any] = {"class": MODEL_FOR_CAUSAL_LM_MAPPING_NAMES[model_type], "aliases": dict(cls.attribute_map)}
+    out: dict[str, Any] = {"class": MODELS[model_type], "aliases": dict(cls.attribute_map)}
     sizes: frozenset[str] = frozenset()
     try:
         out["defaults"] = {k: v for k, v in (defaults(cls) | undeclared(model_type)).items() if not isinstance(v, dict)}
@@ -65,7 +65,7 @@ def found(model_type: str) -> dict[str, Any]:
 def main(folder: Path, names: list[str]) -> None:
     torch.set_num_threads(1)
     folder.mkdir(exist_ok=True)
-    for name in names or list(MODEL_FOR_CAUSAL_LM_MAPPING_NAMES):
+    for name in names or list(MODELS):
         path = folder / f"{name}.json"
         try:
             with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY), "w") as f:

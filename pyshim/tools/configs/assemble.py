@@ -14,8 +14,23 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import torch
 import transformers
-from probes import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, build, config_class, mixed, nested, renames, small, with_types
+from probes import (
+    MODELS,
+    NESTED,
+    build,
+    config_class,
+    mixed,
+    model_class,
+    nested,
+    renames,
+    small,
+    sub_classes,
+    text_from_flat,
+    with_types,
+)
+from transformers.initialization import no_init_weights
 
 PACKAGE = Path(__file__).parents[3] / "engine" / "artifact" / "modelfolder"
 SHOWN = 3  # configs of each architecture that the test has, the class's defaults apart
@@ -107,7 +122,19 @@ def lines_of(name: str, d: dict[str, Any]) -> list[list[str]]:
     for field in parameters.get("fixed", []):
         if isinstance(d["defaults"].get(field), int):
             out.append(["fixed", field, json.dumps(d["defaults"][field])])
+    if name in NESTED:
+        out += [["fixed", f"{at}.model_type", json.dumps(cls.model_type)] for at, cls in parts(config_class(name))]
+        if text_from_flat(name):
+            out.append(["flat", "text_config"])
     return out + rows
+
+
+def parts(cls: Any, prefix: str = "") -> list[tuple[str, Any]]:
+    """The classes of nested configs by their dotted names."""
+    out = []
+    for name, sub in sub_classes(cls).items():
+        out += [(prefix + name, sub), *parts(sub, f"{prefix}{name}.")]
+    return out
 
 
 def renamed(name: str, d: dict[str, Any]) -> None:
@@ -139,9 +166,14 @@ def compared(name: str, d: dict[str, Any]) -> list[dict[str, Any]]:
     for part, key in ((d["parameters"], "parameters"), (d["cache"], "cache")):
         seen = part.get("compared", [])
         whole = [c for c in seen if not c[0]] if key == "parameters" else []
-        for given, elements in seen[:SHOWN] + whole:
+        if name in NESTED:  # without a nested config the class takes another than that one's class has
+            seen, whole = [c for c in seen if c[0]], default_elements(name) if whole else []
+        for given, elements in seen[:SHOWN] + whole * (name not in NESTED):
             config = {"model_type": name} | with_types(cls, nested(given))
             out.append({"config": config, key: elements})
+            if name in NESTED and text_from_flat(name):
+                text = {k: v for k, v in config.get("text_config", {}).items() if k != "model_type"}
+                out.append({"config": {k: v for k, v in config.items() if k != "text_config"} | text, key: elements})
         for _, elements in whole:  # as save_pretrained writes it
             saved = json.loads(cls().to_json_string(use_diff=False))
             kept = {
@@ -153,6 +185,19 @@ def compared(name: str, d: dict[str, Any]) -> list[dict[str, Any]]:
                 {"config": {k: v for k, v in kept.items() if v is not None or k in d["defaults"]}, key: elements}
             )
     return out
+
+
+def default_elements(name: str) -> list[tuple[dict[str, Any], dict[str, int]]]:
+    """Elements of the model of the class's own default, by dtype ("" for the model's); none where it makes none."""
+    try:
+        with no_init_weights(), torch.device("meta"):
+            model = model_class(name)(config_class(name)())
+            model.tie_weights()
+    except ValueError:
+        return []
+    persistent = set(model.state_dict())
+    tensors = [*model.parameters(), *(b for n, b in model.named_buffers() if n in persistent)]
+    return [({}, {"": sum(t.numel() for t in tensors)})]
 
 
 def before() -> tuple[dict[str, list[list[str]]], dict[str, list[dict[str, Any]]]]:
@@ -180,7 +225,7 @@ def main(folder: Path) -> None:
         ]
     ]
     configs = []
-    for name, cls in sorted(MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.items()):
+    for name, cls in sorted(MODELS.items()):
         path = folder / f"{name}.json"
         if not path.exists() or path.stat().st_size == 0:
             if name in had:
@@ -190,7 +235,7 @@ def main(folder: Path) -> None:
             why = "its models have not been measured"
             lines += [["architecture", name, cls], ["no-tensors", why], ["no-cache", why]]
             continue
-        d = json.loads(path.read_text())
+        d = {"defaults": {}} | json.loads(path.read_text())
         renamed(name, d)
         lines += lines_of(name, d)
         configs += compared(name, d)

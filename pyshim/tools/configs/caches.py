@@ -127,6 +127,15 @@ def kept(model: Any, tokens: int) -> dict[str, tuple[tuple[int, ...], str]]:
     return {}
 
 
+def one_section(config: Any) -> None:
+    """Rotary embeddings whose head is split among time, height and width: all of it is time's, at any size."""
+    text = getattr(config, "text_config", None) or config
+    rope = getattr(text, "rope_parameters", None) or {}
+    if "mrope_section" in {*rope, *getattr(text, "ignore_keys_at_rope_validation", ())}:
+        head = getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads
+        rope["mrope_section"] = [head // 2, 0, 0]
+
+
 def measured(model_type: str, given: dict[str, Any]) -> Built:
     """What a model keeps: for each tensor, its sizes without batch and tokens, and how it grows."""
     cls = config_class(model_type)
@@ -147,6 +156,7 @@ def measured(model_type: str, given: dict[str, Any]) -> Built:
     if weights > WEIGHTS:
         raise ValueError(f"{weights} parameters are too many to run")
     config = cls(**with_types(cls, nested(given)))
+    one_section(config)
     torch.manual_seed(1)
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.bfloat16)

@@ -20,9 +20,20 @@ from transformers import PreTrainedConfig
 from transformers.configuration_utils import ALLOWED_LAYER_TYPES
 from transformers.initialization import no_init_weights
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
-from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+from transformers.models.auto.modeling_auto import (
+    MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+    MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES,
+)
 
 transformers.logging.set_verbosity_error()
+
+# Beside causal language models: models that read images with an encoder.
+WITH_IMAGES = (
+    "aya_vision glm4v got_ocr2 idefics3 internvl llava llava_next llava_onevision mistral3 paligemma qwen2_vl "
+    "qwen2_5_vl qwen3_vl qwen3_vl_moe smolvlm"
+).split()
+NESTED = [*WITH_IMAGES, "moss_transcribe_diarize"]  # classes that take other nested defaults where JSON has none
+MODELS = MODEL_FOR_CAUSAL_LM_MAPPING_NAMES | {n: MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES[n] for n in WITH_IMAGES}
 
 GENERAL = {f.name for f in dataclasses.fields(PreTrainedConfig)} - {"tie_word_embeddings"}
 IRRELEVANT = re.compile(
@@ -58,7 +69,7 @@ def config_class(model_type: str) -> Any:
 
 
 def model_class(model_type: str) -> Any:
-    return getattr(transformers, MODEL_FOR_CAUSAL_LM_MAPPING_NAMES[model_type])
+    return getattr(transformers, MODELS[model_type])
 
 
 @functools.cache
@@ -126,6 +137,11 @@ def undeclared(model_type: str) -> dict[str, Any]:
             ):
                 out.setdefault(prefix + name, ast.literal_eval(literal))
     return out
+
+
+def text_from_flat(model_type: str) -> bool:
+    """Whether the class takes the fields of its text_config from its own, where JSON has none."""
+    return bool(re.search(r"text_config = \{key: kwargs\.pop\(key\)", inspect.getsource(config_class(model_type))))
 
 
 def renames(model_type: str) -> dict[str, str]:
