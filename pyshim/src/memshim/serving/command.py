@@ -5,7 +5,7 @@
 
 The engine starts unmodified on a pretend GPU, to the point where its KV cache is made. Its figures
 are read from its objects. Exit codes: 0 it starts, 1 it does not fit, 2 wrong usage or an engine
-that does not start, 3 the weights cannot be made up.
+that does not start, 3 something of the model cannot be made up.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,13 @@ EXPERTS = ".experts"
 QUANTIZATION = "quantization_config"  # a field of config.json
 
 
+ENCODERS = ("vision_config", "audio_config")  # fields of a model that reads more than text
+PROCESSORS = ("preprocessor_config.json", "processor_config.json")
+
+
 class Unclear(ValueError):
-    """A folder whose weights cannot be made up: the engine would make others. The text is for the
-    user."""
+    """A folder of which something cannot be made up: the engine would take other memory. The text is for
+    the user."""
 
 
 def has_weights(folder: Path) -> bool:
@@ -29,6 +34,22 @@ def has_weights(folder: Path) -> bool:
 
 def has_tokenizer(folder: Path) -> bool:
     return any((folder / name).exists() for name in TOKENIZERS)
+
+
+def check_processor(folder: Path, limits: Mapping[str, Any]) -> None:
+    """Errors: Unclear where an engine would profile an encoder and the folder does not say with what: sizes of
+    images are in its processor's files. limits: inputs of a request by kind; where all are 0, no encoder runs."""
+    config = _json(folder / "config.json")
+    if not any(config.get(field) for field in ENCODERS) or limits and set(limits.values()) == {0}:
+        return
+    lacks = [] if any((folder / name).exists() for name in PROCESSORS) else [PROCESSORS[0]]
+    if not has_tokenizer(folder):
+        lacks.append("tokenizer")
+    if lacks:
+        raise Unclear(
+            f"{folder}: got no {' and no '.join(lacks)}, want the files beside config.json: the engine profiles the "
+            "encoder by them; --language-model-only leaves it out"
+        )
 
 
 def quantized(folder: Path) -> dict[str, Any] | None:

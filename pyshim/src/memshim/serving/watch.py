@@ -220,6 +220,8 @@ class Watch:
         folder = Path(model)
         made_up = []
         if folder.is_dir():
+            if not getattr(arguments, "language_model_only", False):
+                model_folder.check_processor(folder, getattr(arguments, "limit_mm_per_prompt", None) or {})
             if read(arguments, "load_format") == "auto" and not model_folder.has_weights(folder):
                 arguments.load_format = "dummy"
             if not getattr(arguments, "tokenizer", None) and not model_folder.has_tokenizer(folder):
