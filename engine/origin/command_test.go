@@ -63,3 +63,25 @@ func TestRecordCommand(t *testing.T) {
 		assert.Equal(t, tc.want, RecordCommand(tc.made, c), tc.why)
 	}
 }
+
+// TestSettleCommand: what is not known of the live model is in a new export, and in a recording where
+// an export has compared them.
+func TestSettleCommand(t *testing.T) {
+	c := &spec.Case{Platform: platform.Platform{Device: device.Device{Name: "t4"}}}
+	const capture = "python -m memshim capture FILE.py:NAME --on t4 -o m.rec"
+	made := &recording.Made{Command: []string{"python", "export.py"}}
+	for _, tc := range []struct {
+		made     *recording.Made
+		compared bool
+		want     string
+	}{
+		{nil, false, (&Origin{Path: "m.pt2", Program: &program.Program{}}).Command(c)},
+		{nil, true, (&Origin{Path: "m.pt2", Program: &program.Program{}}).Command(c)},
+		{made, false, (&Origin{Path: "m.pt2", Program: &program.Program{}, Made: made}).Command(c)},
+		{made, true, capture},
+	} {
+		o := &Origin{Path: "m.pt2", Program: &program.Program{}, Made: tc.made, Compared: tc.compared}
+		assert.NotEqual(t, capture, o.Command(c))
+		assert.Equal(t, tc.want, o.SettleCommand(c))
+	}
+}

@@ -143,14 +143,14 @@ func (c *Commit) touched(k *spec.Case, changed map[string]bool) bool {
 	source, _ := k.SourceFile()
 	files := []string{k.Artifact, fileOf(k), k.Artifact + ".inputs.json", k.Workspace, k.Baseline, source}
 	files = append(files, origin.Files(k)...)
-	for _, file := range append(files, madeOf(k)...) {
+	if slices.ContainsFunc(append(files, madeOf(k)...), func(file string) bool {
 		if file == "" || file == ".inputs.json" {
-			continue
+			return false
 		}
 		below, err := c.below(file)
-		if err != nil || changed[below] {
-			return true // outside the repository nobody knows
-		}
+		return err != nil || changed[below] // outside the repository nobody knows
+	}) {
+		return true
 	}
 	if k.Source == "" && k.Program == nil {
 		return false

@@ -7,8 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/format"
 )
 
 func TestColours(t *testing.T) {
@@ -60,4 +63,24 @@ func TestWidthOfStreams(t *testing.T) {
 		t.Setenv("COLUMNS", c.columns)
 		assert.Equal(t, c.want, NewPrintable(&bytes.Buffer{}).Columns(), c.columns)
 	}
+}
+
+// A file that cannot be written is an error before anything is run, and nothing is left of it.
+func TestOutputsThatCannotBeWritten(t *testing.T) {
+	dir := t.TempDir()
+	folder := filepath.Join(dir, "folder.json")
+	require.NoError(t, os.Mkdir(folder, 0o700))
+	for path, want := range map[string]string{
+		filepath.Join(dir, "nowhere", "a.json"): "-o " + Shorten(filepath.Join(dir, "nowhere", "a.json")) + ": no such file or directory",
+		folder:                                  "-o " + Shorten(folder) + ": got no regular file",
+		filepath.Join(dir, "a.odd"):             "-o " + Shorten(filepath.Join(dir, "a.odd")) + ": got no ending that x writes, want one of ",
+	} {
+		cmd := &cobra.Command{Use: "x"}
+		out := NewOutputs(cmd, format.Verdicts)
+		require.NoError(t, cmd.ParseFlags([]string{"-o", path}))
+		assert.ErrorContains(t, out.Open(1), want)
+	}
+	left, err := filepath.Glob(filepath.Join(dir, "*.tmp"))
+	require.NoError(t, err)
+	assert.Empty(t, left)
 }
