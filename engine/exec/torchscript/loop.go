@@ -45,7 +45,7 @@ func (m *interp) runLoop(f *frame, in *inst) error {
 			return nil
 		}
 		if f.names != nil {
-			f.names.LeaveRound(int(in.num))
+			f.names.LeaveBranch(int(in.num))
 		}
 		outs := make([]any, len(b.src.Outs))
 		m.blockOuts(f, b, outs)

@@ -284,7 +284,7 @@ func (s *Scope) EnterBranch(node int, taken bool) {
 	}
 }
 
-// LeaveBranch runs what is left of the side taken.
+// LeaveBranch runs what is left of the side taken, or of the body of a loop.
 func (s *Scope) LeaveBranch(node int) {
 	if h := int(s.header[node]); h >= 0 {
 		s.flush()
@@ -327,9 +327,6 @@ func (s *Scope) EnterRound(node int) {
 		s.at = position{int(h), 0}
 	}
 }
-
-// LeaveRound runs what is left of the body of a loop.
-func (s *Scope) LeaveRound(node int) { s.LeaveBranch(node) }
 
 // LeaveLoop stands the cursor behind a loop.
 func (s *Scope) LeaveLoop(node int) {

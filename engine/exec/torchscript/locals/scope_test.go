@@ -188,7 +188,7 @@ func (r *runner) step(i int, l string) {
 		s.EnterRound(i)
 		return
 	case "next":
-		s.LeaveRound(i)
+		s.LeaveBranch(i)
 		return
 	case "done":
 		s.LeaveLoop(i)
