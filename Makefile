@@ -93,8 +93,7 @@ hostile:
 
 race:
 	$(GO) test -race -short $(RACE)
-	$(GO) test -race -short -run '$(RACE_ENGINE)' ./engine ./engine/suite
-	$(GO) test -race -short -run '$(RACE_COMMAND)' ./cmd/memspec
+	$(GO) test -race -short -run '$(RACE_ENGINE)|$(RACE_COMMAND)' ./engine ./engine/suite ./cmd/memspec
 
 goldens:
 	@.ci/goldens ./...
