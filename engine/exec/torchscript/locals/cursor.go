@@ -124,11 +124,7 @@ func (s *Scope) descend(j int) (done bool) {
 		s.at = position{a, inStmt}
 		return a == j
 	}
-	s.runSilent(from, to)
-	if i < 0 {
-		s.at = position{j, inStmt}
-		return true
-	}
+	s.runSilent(from, to) // not that of the function, which every statement is in
 	s.at = position{i, behind}
 	return false
 }

@@ -76,7 +76,6 @@ func (g *Graph) merge(n *program.Node, a *aliases, c *scope) bool {
 // keyOf names a computation: operator, attribute, arguments. It is good until the next call.
 func (g *Graph) keyOf(n *program.Node) []byte {
 	b := append(g.key[:0], n.Op...)
-	b = append(b, ' ')
 	b = append(b, n.Text...)
 	for i := range n.Args {
 		a := &n.Args[i]
