@@ -69,7 +69,7 @@ class Library:
         self._communicator.argtypes = [ctypes.c_int, ctypes.POINTER(ctypes.c_int)]
         self._communicator.restype = ctypes.c_bool
         self.expect = lib.memspec_pretend_expect
-        self.expect.argtypes, self.expect.restype = [ctypes.c_char_p, size, size], None
+        self.expect.argtypes, self.expect.restype = [ctypes.c_char_p, size, size, ctypes.c_int], None
         self.expect_end = lib.memspec_pretend_expect_end
         self.expect_end.restype = None
         self.answers_end = lib.memspec_pretend_answers_end

@@ -17,7 +17,7 @@ import torch
 import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
 
-from memshim.pretend.absent import flat_states
+from memshim.pretend.absent import checkpoints, flat_states
 from memshim.pretend.absent.store import Journal
 from memshim.pretend.after_import import once_imported
 from memshim.pretend.library import Library
@@ -53,6 +53,7 @@ class Objects:
         self._earlier: list[Sent] | None = None
         self.derived: list[bytes] | None = None  # what a later stage sends, as far as this one can say
         self.gathered: list[object] | None = None  # what each rank has in the next gathering, where that is known
+        self.scattered: list[bytes] = []  # what each rank of a group got last
 
     def earlier(self) -> list[Sent]:
         if self._earlier is None:
@@ -90,13 +91,20 @@ class Objects:
                     return s.pickles
         return None
 
-    def expect(self, parts: list[bytes], copies: int = 1, pad: bool = False) -> None:
-        """What the library gives to the next receives: sizes, then objects."""
-        sizes = [len(p) for p in parts]
-        size = b"".join(n.to_bytes(8, "little") for n in sizes)
-        data = b"".join(parts)
-        self.library.expect(size * copies, len(size) * copies, len(size))
-        self.library.expect(data * copies, len(data) * copies, len(data))
+    def earlier_gathered(self, group: Any, own: object) -> dict[int, Any]:
+        """What other ranks of the group gave to this gathering in their runs; own is what this one gives."""
+        self.send("gather", group, group.rank(), -1, [own])
+        members, number = self.own[-1].members, self.own[-1].number
+        return {
+            s.source: unpickled(s.pickles[0])
+            for s in self.earlier()
+            if s.kind == "gather" and s.members == members and s.number == number
+        }
+
+    def expect(self, *messages: bytes) -> None:
+        """What the library gives to the next receives."""
+        for data in messages:
+            self.library.expect(data, len(data), len(data), 0)
 
     def awaited(self, kind: str, source: int, group: Any) -> NothingSent:
         from memshim.pretend.value_reads import places
@@ -162,7 +170,7 @@ def watch(rank: Rank) -> None:
         if on_cpu(its, device):
             into[:] = [unpickled(p) for p in found]
             return None
-        objects.expect(found)
+        objects.expect(b"".join(len(p).to_bytes(8, "little") for p in found), b"".join(found))
         try:
             return call()
         finally:
@@ -220,6 +228,7 @@ def watch(rank: Rank) -> None:
             source = place(its, src, group_src, 0)
             if its.rank() == source:
                 objects.send("scatter", its, source, -1, scatter_object_input_list)
+                objects.scattered = objects.own[-1].pickles
                 if on_cpu(its):
                     scatter_object_output_list[0] = scatter_object_input_list[source]
                     return None
@@ -227,12 +236,12 @@ def watch(rank: Rank) -> None:
             found = objects.receive("scatter", its, source, -1)
             if found is None:
                 raise objects.awaited("scatter_object_list", source, its)
+            objects.scattered = found
             if on_cpu(its):
                 scatter_object_output_list[0] = unpickled(found[its.rank()])
                 return None
             longest, own = max(map(len, found)), found[its.rank()]
-            for data in (longest.to_bytes(8, "little"), own.ljust(longest, b"\0"), len(own).to_bytes(8, "little")):
-                objects.library.expect(data, len(data), len(data))
+            objects.expect(longest.to_bytes(8, "little"), own.ljust(longest, b"\0"), len(own).to_bytes(8, "little"))
             try:
                 return call()
             finally:
@@ -254,15 +263,17 @@ def watch(rank: Rank) -> None:
             said = objects.gathered or [value] * its.size()
             if on_cpu(its):
                 original(*args, **kwargs)
-                if objects.gathered and is_all:
-                    (kwargs["object_list"] if "object_list" in kwargs else args[0])[:] = said
+                at, name = (0, "object_list") if is_all else (1, "object_gather_list")
+                into = kwargs[name] if name in kwargs else args[at] if len(args) > at else None
+                if objects.gathered and into is not None:
+                    into[:] = said
                 return None
             parts = [pickled(v) for v in said] if objects.gathered else [pickled(value)] * its.size()
             longest = max(map(len, parts))
             counts = b"".join(len(p).to_bytes(8, "little") for p in parts)
             data = b"".join(p.ljust(longest, b"\0") for p in parts)
-            objects.library.expect(counts, len(counts), 8)
-            objects.library.expect(data, len(data), longest)
+            objects.library.expect(counts, len(counts), 8, its.rank())
+            objects.library.expect(data, len(data), longest, its.rank())
             try:
                 return original(*args, **kwargs)
             finally:
@@ -286,16 +297,8 @@ def watch(rank: Rank) -> None:
         _follow_stages(objects)
 
     once_imported("torch.distributed.pipelining.stage", stages)
-    once_imported("torch.distributed.checkpoint.default_planner", _accept_plans)
+    once_imported("torch.distributed.checkpoint.default_planner", lambda: checkpoints.follow(objects))
     once_imported("torch.distributed.fsdp._optim_utils", lambda: flat_states.follow(objects))
-
-
-def _accept_plans() -> None:
-    """A checkpoint's plan is checked for the shards of all ranks, which absent ones do not send."""
-    planner: Any = sys.modules["torch.distributed.checkpoint.default_planner"]
-    # a list of what is wrong; before 2.15 whether nothing is
-    as_list = "list" in str(planner._validate_global_plan.__annotations__.get("return"))
-    planner._validate_global_plan = lambda *args: [] if as_list else True
 
 
 def given(**kwargs: Any) -> dict[str, Any]:
