@@ -5,7 +5,7 @@ from memshim.program import ranks_report
 
 def row(rank, **more):
     took = {"allocated": 1 << 20, "reserved": 2 << 20, "total_range": {"low": 3 << 20, "high": 3 << 20}}
-    own = {"place": [], "stages": [], "phases": [], "first": None, "later": None, "exit": 0, "fits": True}
+    own = {"place": [], "stages": [], "differ": [], "phases": [], "first": None, "later": None, "exit": 0, "fits": True}
     return {"rank": rank, "out_of_memory": "", "quality": "exact", "processes": [], **took, **own, **more}
 
 

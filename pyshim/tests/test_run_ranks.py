@@ -291,6 +291,8 @@ def test_the_place_of_a_program_that_ends_its_groups(monkeypatch):
     from torch.testing._internal.distributed.fake_pg import FakeStore
 
     monkeypatch.setattr(DeviceMesh, "__init__", DeviceMesh.__init__)  # which is replaced
+    for module in (dist, sys.modules["torch.distributed.device_mesh"]):
+        monkeypatch.setattr(module, "init_device_mesh", init_device_mesh)
     found = places.Places(5, 8)
     found._watch_meshes()
     dist.init_process_group("fake", rank=5, world_size=8, store=FakeStore())
@@ -300,6 +302,22 @@ def test_the_place_of_a_program_that_ends_its_groups(monkeypatch):
     finally:
         dist.destroy_process_group()
     assert found.place() == [{"name": "dp", "index": 1, "size": 2}, {"name": "tp", "index": 1, "size": 4}]
+
+
+def test_a_mesh_that_does_not_cover_the_world(tmp_path):
+    """PyTorch lets ranks be outside of a mesh: the first of them runs too, and its end is the command's."""
+    lines = ["import torch.distributed as dist", "mesh = dist.init_device_mesh('cuda', (3, 2))"]
+    (tmp_path / "train.py").write_text("\n".join([*lines, "print(mesh.get_coordinate())", "mesh.get_group(0)"]))
+    p = run("--world-size", "8", "--", "train.py", cwd=tmp_path)
+    assert p.returncode == 1, p.stderr
+    assert [line.replace("[", "(").replace("]", ")") for line in p.stdout.splitlines()] == ["(0, 0)", "None"]
+    mesh = "outside of the mesh (3, 2) at train.py:2, which has 6 of 8 ranks"
+    assert f"\n  outside          rank 6 and those after it are {mesh}\n" in p.stderr
+    assert p.stderr.splitlines()[-1] == (
+        "memshim: undecided: rank 6 ended with 1: its figures are of a part of its run"
+    )
+    p = run("--world-size", "8", "--rank", "0", "--", "train.py", cwd=tmp_path)
+    assert p.returncode == 0 and f"\n  not run          1 ranks that differ ({mesh}), the first: 6\n" in p.stderr
 
 
 def test_shards_of_uneven_size():

@@ -8,12 +8,16 @@ sharded parameter say what each rank has.
 from __future__ import annotations
 
 import functools
+import math
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from memshim.pretend.after_import import once_imported
+from memshim.pretend.value_reads import places
 
 STAGE, UNEVEN, EXPERTS, ZERO = "pipeline stage", "uneven shards", "experts", "ZeroRedundancyOptimizer"
+OUTSIDE = "outside of the mesh"  # what follows says which
 
 
 class Places:
@@ -37,9 +41,28 @@ class Places:
         if len(ranks) > 1 and ranks not in self.groups.setdefault(why, []):
             self.groups[why].append(ranks)
 
+    def covers(self, shape: tuple[int, ...]) -> None:
+        """A mesh of this shape has the first ranks of the world: one after them goes another way."""
+        if (ranks := math.prod(shape)) < self.world_size:
+            _, place = places()
+            at = f"{os.path.basename(place.file)}:{place.line}"
+            self.differ(f"{OUTSIDE} {shape} at {at}, which has {ranks} of {self.world_size} ranks", [0, ranks])
+
     def _watch_meshes(self) -> None:
         import torch.distributed as dist
-        from torch.distributed.device_mesh import DeviceMesh
+        from torch.distributed import device_mesh
+
+        modules: list[Any] = [device_mesh, dist]
+        init = modules[0].init_device_mesh
+
+        @functools.wraps(init)
+        def init_device_mesh(device_type: str, mesh_shape: tuple[int, ...], *args: Any, **kwargs: Any) -> Any:
+            mesh = init(device_type, mesh_shape, *args, **kwargs)
+            self.covers(tuple(mesh_shape))
+            return mesh
+
+        for module in modules:
+            module.init_device_mesh = init_device_mesh
 
         def made(mesh: Any) -> None:
             if dist.is_initialized():  # which a program's end may undo, and a part of a mesh asks for this rank
@@ -47,7 +70,7 @@ class Places:
                 names = list(mesh.mesh_dim_names or [f"dimension {i}" for i in range(len(sizes))])
                 self.meshes.append((sizes, mesh.mesh.reshape(-1).tolist(), names))
 
-        _after(DeviceMesh, "__init__", made)
+        _after(device_mesh.DeviceMesh, "__init__", made)
 
     def _watch_stages(self) -> None:
         import torch.distributed as dist

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from memshim import sizes
-from memshim.program import other_values, phases
+from memshim.program import other_values, phases, places
 from memshim.program.report import device_lines, host_lines, name_of, notes
 
 SCHEMA = 1
@@ -20,6 +20,9 @@ def text(found: dict[str, Any]) -> str:
         f"is taken by rank {worst['rank']}"
     ]
     out += ["  " + line for line in table(rows)]
+    for d in rows[0]["differ"]:
+        if d["why"].startswith(places.OUTSIDE):
+            out.append(f"  outside          rank {d['ranks'][1]} and those after it are {d['why']}")
     for d in found["not_run"]:
         out.append(f"  not run          {len(d['ranks'])} ranks that differ ({d['why']}), the first: {d['ranks'][0]}")
     for p in worst["processes"]:
