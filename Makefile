@@ -19,6 +19,7 @@
 # make truth-frameworks  programs of distributed training's frameworks, their ranks alone and under their launchers (PROGRAMS="titan deepspeed_train"); fetches 6 GB
 # make truth-ranks  every strategy of distributed training, each rank alone beside real processes, event for event (RELEASES="2.10.0")
 # make truth-clusters  published peaks of clusters beside a rank alone, with the releases of that time (RELEASE=2024-12 or 2025-06, ROWS="405B"); fetches 6 GB
+# make truth-published  every published peak beside a pretend GPU's, each set with the releases of its time: hours (SETS="torchtune liger"); fetches 60 GB
 # make truth-fit  the answers of memshim fit beside runs of every batch around them (PROGRAMS="gpt2 lora finders"); hours for all, fetches 4 GB
 # make truth-releases  predictions beside each PyTorch from 2.6 to 2.15, as a table (RELEASES="2.7.1 2.8.0")
 # make truth-pretend  predictions against PyTorch on pretend GPUs, for all of torchvision's models: hours (CATALOG=timm ORACLE=DIR DEVICES="--device t4")
@@ -40,7 +41,8 @@ RACE := ./engine/program ./engine/internal/once ./internal/cli ./assert ./cudame
 RACE_ENGINE := ^Test(Invariants|Judge|TrainingSteps|ARunIsMadeOnce)
 RACE_COMMAND := ^TestScript$$/^(against|baseline|check|init|update|verify)$$|^TestVerify|^TestInterrupted
 
-.PHONY: test help lint-python go fmt vet tidy staticcheck workflows files prose unit hostile race goldens formats python probe recordings test-python test-compat test-pretend test-serve examples-python check workspace workspace-current examples fuzz bench bench-python scale mutants mutants-python truth truth-finetune truth-fit truth-clusters truth-frameworks truth-ranks truth-releases truth-xmem release clean
+PUBLISHED_SETS := attention vit classifiers snapshots flux liger liger-later programs
+.PHONY: test help lint-python go fmt vet tidy staticcheck workflows files prose unit hostile race goldens formats python probe recordings test-python test-compat test-pretend test-serve examples-python check workspace workspace-current examples fuzz bench bench-python scale mutants mutants-python truth truth-finetune truth-fit truth-clusters truth-frameworks truth-ranks truth-releases truth-xmem truth-published $(PUBLISHED_SETS:%=truth-of-%) release clean
 
 test: go lint-python prose hostile race formats python probe recordings workspace-current test-python examples-python
 
@@ -251,6 +253,38 @@ RELEASE ?= 2024-12
 truth-clusters: .venv-clusters-$(RELEASE)/.stamp
 	PYTHONPATH=pyshim/tools .venv-clusters-$(RELEASE)/bin/python -m truth clusters --release $(RELEASE) $(ROWS)
 
+# Published peaks. The environments of .ci/pretend are made and gone, one at a time (KEEP=1: they stay); .venv-published stays. PROGRAMS names rows.
+SETS ?= $(PUBLISHED_SETS)
+truth-published: truth-xmem $(SETS:%=truth-of-%)
+
+MEASURED := pyshim/tools/truth/__main__.py measured
+truth-of-attention:
+	RUN="$(MEASURED) attention attention-compiled" .ci/pretend 2.11.0
+
+truth-of-vit:
+	RUN="$(MEASURED) vit" .ci/pretend 2.6.0
+
+truth-of-classifiers:
+	RUN="$(MEASURED) scripted traced" .ci/pretend 2.7.1
+
+truth-of-snapshots:
+	RUN=pyshim/tests/pretend/real_gpus.py .ci/pretend 2.10.0 2.11.0
+
+truth-of-flux:
+	WITH="peft==0.20.0 diffusers==0.38.0 accelerate" RUN="$(MEASURED) $(or $(PROGRAMS),flux)" .ci/pretend 2.12.0
+
+# Liger-Kernel's benchmarks of until July 2025, and of later.
+PUBLISHED := .venv-published
+truth-of-liger: $(PUBLISHED)/.stamp
+	PYTHONPATH=pyshim/tools $(PUBLISHED)/bin/python -m truth liger $(PROGRAMS)
+
+truth-of-liger-later:
+	WITH=pandas RUN="pyshim/tools/truth/__main__.py liger $(PROGRAMS)" .ci/pretend 2.10.0
+
+# torchao's and torchtune's own programs.
+truth-of-programs: $(PUBLISHED)/.stamp
+	PYTHONPATH=pyshim/tools $(PUBLISHED)/bin/python -m truth programs $(PROGRAMS)
+
 # Models whose largest batch is searched, in a separate environment.
 FIT := .venv-fit
 truth-fit: $(FIT)/.stamp
@@ -269,4 +303,4 @@ release: $(VENV)/.stamp
 	$(VENV)/bin/python pyshim/tools/release.py dist
 
 clean:
-	rm -rf $(VENV) $(COMPAT) $(SERVE) .venv-serve-newest .venv-clusters-* $(FRAMEWORKS) $(FIT) $(FINETUNE) bin
+	rm -rf $(VENV) $(COMPAT) $(SERVE) .venv-serve-newest .venv-clusters-* $(FRAMEWORKS) $(FIT) $(FINETUNE) $(PUBLISHED) bin

@@ -19,19 +19,39 @@ to_q to_k to_v to_out.0 add_q_proj add_k_proj add_v_proj to_add_out linear_in li
 
 # The settings of each run that are not PEFT's defaults: adapter_config.json there. Of the methods of published.csv.
 SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
+    "adalora": (
+        "ADALORA",
+        {"lora_alpha": 32, "target_r": 8, "init_r": 32, "tinit": 100, "tfinal": 200, "total_step": 750},
+    ),
+    "boft": ("BOFT", {"boft_n_butterfly_factor": 2}),
+    "c3a": ("C3A", {}),
+    "deft": ("DEFT", {"r": 32, "decomposition_method": "qr"}),
+    "deft-para": ("DEFT", {"r": 32, "decomposition_method": "qr", "para": True}),
     "delora": ("DELORA", {"r": 32}),
+    "dora-rank64": ("LORA", {"r": 64, "lora_alpha": 64, "use_dora": True}),
+    "fourierft": ("FOURIERFT", {"n_frequency": 2000}),
+    "frod": ("FROD", {"runtime_offload_base_weight": True}),
+    "glora": ("GLORA", {"r": 32}),
     "gralora": ("GRALORA", {"alpha": 32}),
+    "hra": ("HRA", {"r": 32}),
     "ia3": ("IA3", {"feedforward_modules": TARGETS}),
+    "lily": ("LILY", {"r": 32}),
     "ln_tuning": ("LN_TUNING", {"target_modules": ["norm_q", "norm_k"]}),
+    "loha": ("LOHA", {"r": 32, "alpha": 32}),
+    "lokr": ("LOKR", {"r": 32, "alpha": 32}),
     "lora": ("LORA", {"r": 32, "lora_alpha": 32}),
     "lora-rank64": ("LORA", {"r": 64, "lora_alpha": 64}),
     "miss": ("MISS", {"r": 32}),
     "oft": ("OFT", {}),
+    "peanut": ("PEANUT", {"r": 32}),
     "psoft": ("PSOFT", {}),
     "pvera": ("PVERA", {"r": 32}),
+    "randlora": ("RANDLORA", {"r": 32}),
     "road": ("ROAD", {}),
+    "shira": ("SHIRA", {"r": 32}),
     "vblora": ("VBLORA", {"r": 32}),
     "vera": ("VERA", {"r": 32}),
+    "waveft": ("WAVEFT", {}),
 }
 
 
@@ -116,6 +136,8 @@ def train(method: str) -> tuple[int, int]:
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
+        if method == "adalora":
+            model.base_model.update_and_allocate(step + 1)
         kept.append(loss)
         loss.item()
     held = torch.cuda.memory_allocated() - start

@@ -68,6 +68,7 @@ PROGRAM_ARGUMENTS = {
     "quantised_models": ("W4A16", "W8A8", "FP8", "gptq", "awq"),
     "liger": ("patched", "loss"),
     "attention_kernels": ("xformers", "flash-attn"),
+    "own_kernels": ("flex", "flex-compiled", "triton", "triton-autotuned"),
     "lightning_trainer": (
         "fabric",
         '{"precision": "bf16-mixed"}',
@@ -93,6 +94,7 @@ PROGRAM_ARGUMENTS = {
     "diffusers_training": ("lora", "ema"),
     "sentence_embeddings": ("ranking", "cached", "matryoshka", "encode"),
     "timm_training": ("adamw", "muon", "checkpointing"),
+    "timm_train": ("amp", "compiled"),
     "trainer": (
         '{"bf16": true}',
         '{"fp16": true}',

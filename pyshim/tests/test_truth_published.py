@@ -1,0 +1,79 @@
+"""The tables of published peaks: their rows, and how a figure is read from what a program prints."""
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TOOLS = Path(__file__).parents[1] / "tools"
+if not (TOOLS / "truth").is_dir():
+    pytest.skip("the tools are not beside this checkout", allow_module_level=True)
+sys.path[:0] = [str(TOOLS), str(TOOLS / "truth")]
+
+from truth import sources, truth_liger, truth_programs  # noqa: E402
+
+
+def test_every_program_has_rows_and_every_row_a_program():
+    files = {f.name for f in (TOOLS / "truth" / "programs").glob("*.py")}
+    assert {p.file for p in truth_programs.SETS.values()} == files
+    assert {r["set"] for r in truth_programs.rows([])} == set(truth_programs.SETS)
+
+
+def test_a_row_of_a_set_is_chosen_by_name():
+    assert [r["measured"] for r in truth_programs.rows(["torchtune/3b lora"])] == ["8.5"]
+    assert truth_programs.rows(["torchtune/no such"]) == []
+
+
+@pytest.mark.parametrize(
+    "name, printed, figure",
+    [
+        ("torchao-generate", "Peak Memory Usage: 13.88 GB\nModel Size: 13.21 GB\n", 13.88),
+        ("torchtune", "Step 1 | peak_memory_active:20.5 \nStep 2 | peak_memory_active:24.25 \n", 24.25),
+        ("torchao-optimizers", "OutOfMemoryError: CUDA out of memory\n", None),
+    ],
+    ids=["one", "the largest", "none"],
+)
+def test_the_figure_is_the_largest_that_the_program_prints(name, printed, figure):
+    assert truth_programs.largest(truth_programs.SETS[name].figure, printed) == figure
+
+
+def test_a_row_of_liger_has_the_key_of_the_authors_table():
+    with truth_liger.ROWS.open() as f:
+        row = next(r for r in csv.DictReader(f) if r["kernel"] == "geglu")
+    authors = {
+        "kernel_name": row["kernel"],
+        "kernel_provider": row["provider"],
+        "kernel_operation_mode": row["mode"],
+        "x_value": row["x"],
+        "extra_benchmark_config_str": row["config"],
+    }
+    assert truth_liger.key(authors) == truth_liger.key(row)
+    assert json.loads(row["config"])["hidden_act"] == "gelu_pytorch_tanh"
+
+
+def test_files_of_a_revision_are_extracted(tmp_path, monkeypatch):
+    repository = tmp_path / "owner+name.git"
+    repository.mkdir()
+
+    def git(*words):
+        subprocess.run(["git", "-C", repository, "-c", "user.name=a", "-c", "user.email=a", *words], check=True)
+
+    git("init", "--quiet")
+    (repository / "kept.py").write_text("1\n")
+    (repository / "other.txt").write_text("2\n")
+    git("add", ".")
+    git("commit", "--quiet", "-m", "first")
+    (repository / "kept.py").write_text("3\n")
+    git("commit", "--quiet", "-am", "second")
+    monkeypatch.setattr(sources, "CACHE", tmp_path)
+    sources.extract("owner/name", "HEAD~1", tmp_path / "out", "kept.py")
+    assert [(f.name, f.read_text()) for f in (tmp_path / "out").iterdir()] == [("kept.py", "1\n")]
+
+
+@pytest.mark.parametrize("verb", ["liger", "programs"])
+def test_an_unknown_row_is_named(verb):
+    p = subprocess.run([sys.executable, "-m", "truth", verb, "no-such"], cwd=TOOLS, capture_output=True, text=True)
+    assert p.returncode == 2 and "no-such" in p.stderr and len(p.stderr.splitlines()) == 1, p.stderr

@@ -1,0 +1,105 @@
+"""Peaks that libraries published of their own programs, beside a pretend GPU's: python -m truth programs
+[SET[/ROW]…]
+
+The rows are testdata/measured/programs.csv's. Each runs the authors' program unmodified (programs/ has
+what takes the place of weights, tokens and data sets), and the figure is the one that the program
+itself prints. The releases are those of .ci/requirements-published.txt. The table has each row's error
+in percent of what was measured, with seconds of processor time.
+
+torchao-generate: generation with a Llama, in several data types and sizes of its cache. torchao-optimizers:
+a vision transformer fine-tuned with low-bit optimizers, or with the optimizer on the host. torchtune: its
+recipes with the settings that its table adds one by one.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+import shlex
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+import sources
+import truth_frameworks as frameworks
+from measured import summary
+
+HERE = Path(__file__).resolve().parent
+ROWS = HERE.parents[2] / "testdata" / "measured" / "programs.csv"
+LIMIT = 7200  # seconds, of one row
+
+Row = dict[str, str]
+
+
+class Program(NamedTuple):
+    file: str  # in programs/
+    figure: str  # a pattern of what the program prints, in the row's unit; the largest of them counts
+    source: tuple[str, ...] = ()  # repository, revision and paths of what the installed package lacks
+
+
+SETS = {
+    "torchao-generate": Program("torchao_generate.py", r"Peak Memory Usage: ([\d.]+) GB"),
+    "torchao-optimizers": Program(
+        "torchao_low_bit.py",
+        r"Max memory used: ([\d.]+) GB",
+        ("pytorch/ao", "c0a81f9a6b7cebd82c9e1d88b643b0d06993e277", "benchmarks/benchmark_low_bit_adam.py"),
+    ),
+    "torchtune": Program("torchtune_recipe.py", r"peak_memory_active:([\d.]+)"),
+}
+
+
+def rows(names: list[str]) -> list[Row]:
+    """The rows of sets, and single ones, such as "torchtune/3b lora"; all where none is named."""
+    with ROWS.open() as f:
+        every = list(csv.DictReader(f))
+    return [r for r in every if not names or r["set"] in names or f"{r['set']}/{r['row']}" in names]
+
+
+def largest(pattern: str, printed: str) -> float | None:
+    """The largest figure that a program printed."""
+    return max(map(float, re.findall(pattern, printed)), default=None)
+
+
+def run(row: Row) -> tuple[float | None, str, float]:
+    """The figure in the row's unit, the last line of what was printed, and seconds of the processor."""
+    program = SETS[row["set"]]
+    with tempfile.TemporaryDirectory() as folder:
+        if program.source:
+            repository, revision, *paths = program.source
+            sources.extract(repository, revision, Path(folder), *paths)
+        command = ["--", str(HERE / "programs" / program.file), *shlex.split(row["arguments"])]
+        ran = frameworks.report_of(command, row["gpu"], LIMIT, {"SOURCE": folder})
+    if ran is None:
+        return None, f"no end within {LIMIT} s", LIMIT
+    return largest(program.figure, ran.printed), frameworks.last_line(ran.printed)[:200], ran.seconds
+
+
+def main() -> int:
+    wanted = rows(sys.argv[1:])
+    if not wanted or any(not rows([name]) for name in sys.argv[1:]):
+        print(
+            f"truth programs: got {' '.join(sys.argv[1:])}, want SET or SET/ROW, of {', '.join(SETS)}", file=sys.stderr
+        )
+        return 2
+    errors: dict[str, list[float]] = {}
+    failed = False
+    print("| set | row | figure | measured | pretended | error, % | seconds |")
+    print("|---|---|---|---:|---:|---:|---:|", flush=True)
+    for row in wanted:
+        found, said, seconds = run(row)
+        what = f"| {row['set']} | {row['row']} | {row['figure']} | {row['measured']} {row['unit']} |"
+        if found is None:
+            failed = True
+            print(f"{what} {said.replace('|', '/')} | | {seconds:.0f} |", flush=True)
+            continue
+        error = 100 * (found / float(row["measured"]) - 1)
+        errors.setdefault(row["set"], []).append(error)
+        print(f"{what} {found:.2f} | {error:+.2f} | {seconds:.0f} |", flush=True)
+    print("\n| set | rows | within 2 % | median, % | mean, % | worst, % |\n|---|---:|---:|---:|---:|---:|")
+    print("\n".join(summary(s, e) for s, e in errors.items()))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
