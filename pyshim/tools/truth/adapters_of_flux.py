@@ -55,6 +55,17 @@ SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
+def mask_on_host(layer: Any, rank: int, **_: Any) -> Any:
+    """SHiRA's mask of a layer, on the host, where the comparison makes it too: with as many ones. Where
+    they lie decides nothing."""
+    import torch
+
+    out, into = layer.weight.shape
+    mask = torch.zeros(out * into, dtype=torch.bool)
+    mask[: rank * (out + into)] = True
+    return mask.view(out, into)
+
+
 def transformer(method: str) -> Any:
     """The model to train, on the device."""
     import diffusers
@@ -77,6 +88,8 @@ def transformer(method: str) -> Any:
         return model.requires_grad_(True).train()
     kind, settings = SETTINGS[method]
     config = peft.PEFT_TYPE_TO_CONFIG_MAPPING[kind](**{"target_modules": TARGETS} | settings)
+    if method == "shira":
+        config.mask_fn = mask_on_host
     model = peft.get_peft_model(model, config).to("cuda").train()
     # There the model comes from the host to the device once it has its adapter, so that each tensor
     # has a storage that it fills, and is no part of what the adapter was made from.

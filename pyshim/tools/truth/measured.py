@@ -9,7 +9,9 @@ attention, attention-compiled: softmax(q k / √d) v in float32, what is allocat
 pass, beside q, k, v, the output's gradient and the output of the warm-up. vit: ViT-L/16 of
 torchvision fine-tuned with Adam, the most reserved. scripted, traced: a classifier scripted or
 traced, saved and loaded again beside the first, one pass. flux: FLUX.2 fine-tuned by a method of
-PEFT; it takes diffusers and peft (adapters_of_flux.py).
+PEFT; it takes diffusers and peft (adapters_of_flux.py). tutorial: GPT-2 trained by PyTorch's tutorial on
+Mosaic, without and with gradient checkpointing, the most allocated above what the model took before:
+the tutorial's table has activations, gradients and the optimizer's states, and no parameters.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from typing import Any
 import forked_rows
 
 ROWS = Path(__file__).parents[3] / "testdata" / "measured" / "published.csv"
-UNITS = {"B": 1, "MiB": 1 << 20, "GB": 10**9}
+UNITS = {"B": 1, "MiB": 1 << 20, "GiB": 1 << 30, "GB": 10**9}
 STEPS = 4
 WITHIN = 2.0  # percent
 
@@ -154,6 +156,28 @@ def flux(row: forked_rows.Row) -> None:
     row["reserved"] = str(torch.cuda.max_memory_reserved() - beside)
 
 
+def tutorial(row: forked_rows.Row) -> None:
+    import torch
+    import transformers
+
+    model = transformers.GPT2LMHeadModel(transformers.GPT2Config())
+    if row["row"] == "checkpointing":
+        model.gradient_checkpointing_enable()
+    model = model.to("cuda").train()
+    start = torch.cuda.memory_allocated()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5)
+    for _ in range(5):
+        tokens = torch.zeros(4, 512, dtype=torch.int64)
+        given = {k: v.to("cuda") for k, v in {"input_ids": tokens, "labels": tokens.clone()}.items()}
+        optimizer.zero_grad()
+        outputs = model(**given)
+        loss = outputs.loss
+        loss.backward()
+        optimizer.step()
+        loss.item()
+    row["allocated"] = str(torch.cuda.max_memory_allocated() - start)
+
+
 SETS: dict[str, Callable[[forked_rows.Row], None]] = {
     "attention": attention,
     "attention-compiled": attention,
@@ -161,6 +185,7 @@ SETS: dict[str, Callable[[forked_rows.Row], None]] = {
     "scripted": scripted,
     "traced": scripted,
     "flux": flux,
+    "tutorial": tutorial,
 }
 
 

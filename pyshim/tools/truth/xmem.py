@@ -1,5 +1,5 @@
 """Training peaks that xMem's authors measured on real GPUs, beside a pretend GPU's and the four
-estimators' that their records have: python pyshim/tools/truth/xmem.py [language] [convolutional]
+estimators' that their records have, and accelerate's: python pyshim/tools/truth/xmem.py [language] [convolutional]
 
 The rows are testdata/measured/xmem.csv's (its README says where they come from): torch 2.6.0, the
 device's used memory less its first sample. The pretend GPU's figure is the peak of reserved bytes
@@ -29,6 +29,7 @@ import forked_rows
 ROWS = Path(__file__).parents[3] / "testdata" / "measured" / "xmem.csv"
 KINDS = ("language", "convolutional")
 ESTIMATORS = ("xmem", "dnnmem", "schedtune", "llmem")
+ACCELERATE = "accelerate"  # accelerate estimate-memory: four times the parameters, of training by Adam in float32
 OURS, FORMULA = "pretend", "formula"
 NEWER = "MEMSPEC_CUDNN"
 ITERATIONS, TOKENS, SIDE = 4, 128, 86
@@ -145,6 +146,7 @@ def train(row: dict[str, str]) -> dict[str, Any]:
     from memshim import pretend
 
     model, step = forward(row)
+    by_adam = row["optimizer"] in ("Adam", "AdamW")
     optimizer = getattr(torch.optim, row["optimizer"])(model.parameters(), lr=1e-3)
     for _ in range(ITERATIONS):
         if row["zero_grad"] in ("start", ""):
@@ -160,6 +162,7 @@ def train(row: dict[str, str]) -> dict[str, Any]:
         "reserved": torch.cuda.max_memory_reserved(),
         "allocated": torch.cuda.max_memory_allocated(),
         "notes": sorted({n.name for n in pretend.report().estimated}),
+        ACCELERATE: by_adam * 4 * sum(p.nbytes for p in model.parameters()) or None,
     }
 
 
@@ -226,13 +229,14 @@ def main() -> int:
     pairs: list[tuple[int, int]] = []
     for kind in wanted:
         ours = [OURS, FORMULA] if kind == "convolutional" and NEWER in os.environ else [OURS]
-        errors: dict[str, list[float]] = {name: [] for name in (*ours, *ESTIMATORS)}
+        errors: dict[str, list[float]] = {name: [] for name in (*ours, *ESTIMATORS, ACCELERATE)}
         print(f"{kind}: measured and pretended MiB; errors in % of what was measured")
         head = " ".join(f"{n:>9}" for n in errors)
         print(f"{'model, optimizer, batch':46} {'zero_grad':>15} {'GPU':>14} {'measured':>8} {'pretend':>8} {head}")
         for row, results in runs(kind):
             measured_row = results[OURS]
             given = {n: r.get("reserved") for n, r in results.items()} | {n: row[n] for n in ESTIMATORS}
+            given[ACCELERATE] = measured_row.get(ACCELERATE)
             found = {n: off(row, v) for n, v in given.items()}
             for n, e in found.items():
                 if e is not None:
