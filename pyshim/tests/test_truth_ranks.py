@@ -20,7 +20,12 @@ def ran(*events, peaks=(1536, 2 << 20), error=""):
 
 
 def never():
-    raise AssertionError("real processes run again only where the moments of frees differ")
+    raise AssertionError("processes run again only where the moments of frees differ")
+
+
+def another():
+    """In one order, too, they differ."""
+    return [ran(A)], [ran(B)]
 
 
 @pytest.mark.parametrize(
@@ -61,7 +66,7 @@ def never():
         (
             ran(A, B, FREE_A),
             ran(A, FREE_A, B, peaks=(1024, 2 << 20)),
-            never,
+            None,
             f"rank 0 differs from event 1 of 3 on (3 alone): {B} is {FREE_A}; "
             "peaks (1536, 2097152) are (1024, 2097152)",
         ),
@@ -78,4 +83,18 @@ def never():
     ],
 )
 def test_what_a_row_says(real, alone, again, said):
-    assert ranks.said([real], [alone], again) == said
+    ordered = never if again is never else another
+    assert ranks.said([real], [alone], ordered, again or never) == said
+
+
+def test_a_row_that_one_order_makes_equal():
+    real, alone = [ran(A, B, FREE_A, FREE_B)], [ran(A, B, FREE_B, FREE_A)]
+    equal = "equal: 4 events, in one order of threads and sets"
+    assert ranks.said(real, alone, lambda: (real, real), never) == equal
+    more = [ran(A, B, FREE_B, FREE_A, peaks=(1536, 4 << 20))]
+    peaks = "; as PyTorch is, peaks (1536, 2097152) of rank 0 are (1536, 4194304)"
+    assert ranks.said(real, more, lambda: (real, real), never) == equal + peaks
+    failed = [ran(error="ValueError: bad")]
+    assert ranks.said(real, alone, lambda: (failed, failed), lambda: alone).endswith(
+        "as in one of several runs of real processes"
+    )

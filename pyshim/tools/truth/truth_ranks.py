@@ -5,10 +5,11 @@ allocator.
 
 A row has the strategy, the ranks, the number of events of rank 0 and whether the allocator did the
 same for each rank: the same actions, sizes and streams in the same order, deaths included; else
-where it first did not, and the peaks. Where only the moments of frees differ, real processes run up to
-four times more: the row is equal where one of these runs equals the rank alone, or where two of them
-differ so from each other too and each rank alone freed what the same rank freed in one of them. It
-says which. The exit code is 1 where a row is not equal.
+where it first did not, and the peaks. Where only the moments of frees differ, both run again in one
+order (in_one_order), and the row is equal where they are then; else real processes run up to four times
+more: the row is equal where one of these runs equals the rank alone, or where two of them differ so
+from each other too and each rank alone freed what the same rank freed in one of them. It says which.
+The exit code is 1 where a row is not equal.
 
 make truth-ranks runs all of them; with RELEASES="2.10.0", in an environment with that PyTorch. float8
 is there where torchao is, as in the environment of make truth-frameworks.
@@ -30,6 +31,7 @@ from pathlib import Path
 ROW = "memshim row: "  # before a row, among what programs print
 LIMIT = 900  # seconds of one strategy's processes
 TRIES = 4  # further runs of real processes, where only the moments of frees differ
+ORDERED = "TRUTH_RANKS_ORDERED"  # set in processes that run in one order
 SETTLE = 1.5  # seconds, after which PyTorch's watchdog thread has freed what nobody waited for: it looks each second
 
 
@@ -51,6 +53,26 @@ def taken(index):
     return out
 
 
+def in_one_order():
+    """Backward passes run in the thread that calls them, and sets of nodes in pipelining/_backward.py are
+    sorted: as PyTorch is, what a pass leaves is freed as its thread and the caller meet, and weights get
+    their gradients in the order of addresses."""
+    import torch
+    from torch.distributed.pipelining import _backward
+
+    torch.autograd.set_multithreading_enabled(False)
+    found = _backward.get_param_groups
+
+    def get_param_groups(*args):
+        groups = found(*args)
+        for group in groups:
+            group["params"] = sorted(group["params"], key=lambda node: node.variable.data_ptr())
+            group["intermediates"] = sorted(group["intermediates"], key=lambda node: node._sequence_nr())
+        return groups
+
+    _backward.get_param_groups = get_param_groups
+
+
 def run(name, variables, to):
     """A strategy in this process, which is a fork: its events and peaks, as a pickle."""
     os.environ.update(variables)
@@ -68,6 +90,8 @@ def run(name, variables, to):
         torch.cuda.set_device(rank)
         torch.cuda.init()
         torch.cuda.memory._record_memory_history(max_entries=1 << 20, stacks="python")
+        if os.environ.get(ORDERED):
+            in_one_order()
         gc.disable()  # it collects after so many new objects, of which each process has others
         strategies.STRATEGIES[name](rank, world)
         torch.cuda.synchronize()
@@ -103,18 +127,19 @@ def torchrun(rank, world, port):
     }  # fmt: skip
 
 
-def real(name, world, folder):
+def real(name, world, folder, **variables):
     """What each rank left of real processes."""
     from memshim.program import process_reports
 
     files = [folder / f"real.{r}" for r in range(world)]
-    exchange = {"CHECKPOINT": str(folder / "checkpoint"), process_reports.FIGURES: str(folder)}
+    # the name of a checkpoint's folder is in what ranks send: here it is as long as one in alone's
+    exchange = {"CHECKPOINT": str(folder / "whole" / "checkpoint.0"), process_reports.FIGURES: str(folder)}
     port = free_port()
-    ends = wait([fork(name, torchrun(r, world, port) | exchange, files[r]) for r in range(world)])
+    ends = wait([fork(name, torchrun(r, world, port) | exchange | variables, files[r]) for r in range(world)])
     return [answer(*pair) for pair in zip(files, ends, strict=True)]
 
 
-def alone(name, world, folder):
+def alone(name, world, folder, **more):
     """What each rank left, the others being absent."""
     from memshim.pretend import absent
 
@@ -123,7 +148,7 @@ def alone(name, world, folder):
     files, ends, port = [folder / f"alone.{r}" for r in range(world)], [], free_port()
     for r in range(world):
         one = absent.Rank(r, world, str(folder), name)
-        variables = torchrun(r, world, port) | {absent.VARIABLE: json.dumps(one._asdict())}
+        variables = torchrun(r, world, port) | {absent.VARIABLE: json.dumps(one._asdict())} | more
         ends += wait([fork(name, variables | {"CHECKPOINT": str(folder / f"checkpoint.{r}")}, files[r])])
     return [answer(*pair) for pair in zip(files, ends, strict=True)]
 
@@ -159,15 +184,21 @@ def wait(pids):
     return [ends[p] for p in pids]
 
 
-def said(reals, alones, again):
-    """The rest of a row. again: what real processes do another time, for a row in which only the
-    moments of frees differ."""
+def said(reals, alones, ordered, again):
+    """The rest of a row. For a row in which only the moments of frees differ, and peaks by them, ordered:
+    what real processes and each rank alone do in one order; again: what real processes do another time."""
     for rank, (a, b) in enumerate(zip(reals, alones, strict=True)):
         if a["error"] or b["error"]:
             which = "real" if a["error"] else "alone"
             return f"rank {rank} {which} failed: {a['error'] or b['error']}"
     if reals == alones:
         return f"equal: {len(reals[0]['events'])} events"
+    if allocations(reals) == allocations(alones):
+        one, other = ordered()
+        if one == other and not any(run["error"] for run in one):
+            return (
+                f"equal: {len(one[0]['events'])} events, in one order of threads and sets{other_peaks(reals, alones)}"
+            )
     if same_but_for_frees(reals, alones):
         seen = [reals]
         for _ in range(TRIES):
@@ -189,12 +220,22 @@ def said(reals, alones, again):
     return f"rank {rank} differs from event {at} of {len(a)} on ({len(b)} alone): {first}; {peaks}"
 
 
+def allocations(runs):
+    return [[e for e in run["events"] if e[0] == "alloc"] for run in runs]
+
+
+def other_peaks(reals, alones):
+    """The rest of a row that is equal in one order: peaks that are others as PyTorch is."""
+    found = [(r, a["peaks"], b["peaks"]) for r, (a, b) in enumerate(zip(reals, alones)) if a["peaks"] != b["peaks"]]
+    return "".join(f"; as PyTorch is, peaks {a} of rank {rank} are {b}" for rank, a, b in found)
+
+
 def same_but_for_frees(runs, others):
     """Whether each rank made the same allocations in the same order in both, and had the same peaks.
     PyTorch's watchdog thread frees what a message keeps that nobody waits for: each second, with the next
     message, or not before the end."""
-    made = [[([e for e in run["events"] if e[0] == "alloc"], run["peaks"]) for run in of] for of in (runs, others)]
-    return made[0] == made[1] and not any(run["error"] for run in others)
+    peaks = [[run["peaks"] for run in of] for of in (runs, others)]
+    return allocations(runs) == allocations(others) and peaks[0] == peaks[1] and not any(r["error"] for r in others)
 
 
 def freed(run):
@@ -212,12 +253,17 @@ def warm(names, world):
     found = names or list(strategies.STRATEGIES)
     for name in found:
         with tempfile.TemporaryDirectory(prefix="truth-ranks-") as folder:
-            folders = [Path(folder, str(i)) for i in range(1 + TRIES)]
+            folders = [Path(folder, str(i)) for i in range(2 + TRIES)]
             for made in folders:
                 made.mkdir()
-            first, *others = folders
+            first, second, *others = folders
             further = iter(others)
-            text = said(real(name, world, first), alone(name, world, first), lambda: real(name, world, next(further)))
+
+            def ordered():
+                return [by(name, world, second, **{ORDERED: "1"}) for by in (real, alone)]
+
+            reals, alones = real(name, world, first), alone(name, world, first)
+            text = said(reals, alones, ordered, lambda: real(name, world, next(further)))
             print(ROW + json.dumps([name, text]), flush=True)
 
 
