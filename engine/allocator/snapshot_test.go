@@ -2,6 +2,8 @@ package allocator
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -100,6 +102,16 @@ func TestReplaySnapshotErrors(t *testing.T) {
 	text, err := json.Marshal(none)
 	require.NoError(t, err)
 	assert.Equal(t, "[]", string(text))
+}
+
+// Each device that recorded something is replayed; what one cannot be replayed for names it.
+func TestReplaySnapshot(t *testing.T) {
+	good, err := os.ReadFile(filepath.Join("..", "..", "testdata", "snapshots", "good.pickle"))
+	require.NoError(t, err)
+	got, err := ReplaySnapshot(good)
+	require.NoError(t, err)
+	require.Len(t, got, 1)
+	assert.Equal(t, []int{0, 7, 4, 4}, []int{got[0].Device, got[0].Events, got[0].Allocs, got[0].AddressMatch})
 }
 
 func TestDeviceReplayJSON(t *testing.T) {

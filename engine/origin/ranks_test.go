@@ -1,0 +1,41 @@
+package origin_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/internal/testing/testcase"
+	"github.com/memspec/memspec/engine/origin"
+)
+
+// The list of ranks is wanted, readable, and of as many ranks as the case has.
+func TestListsOfRanks(t *testing.T) {
+	_, cases := testcase.Project(t, "version: 1\nmodels:\n  train:\n    program: zoo.py\n    device: t4\n    budget: {allocated: 1GiB}\n"+
+		"    ranks: {world_size: 2, nproc_per_node: 2}\n", "run()\n")
+	c := &cases[0]
+	_, _, err := origin.ReadRanks(c)
+	var missing *origin.Uncaptured
+	require.ErrorAs(t, err, &missing)
+	for text, want := range map[string]string{
+		`{"world_size": 4, "ranks": [{"rank": 0, "sha256": ""}]}`:                                         "got world_size 4, want 2",
+		`{"world_size": 2, "ranks": []}`:                                                                  "got 0 ranks, want 1 to 4096",
+		`{"world_size": 2, "ranks": [{"rank": 2, "sha256": ""}]}`:                                         "got rank 2 of 2",
+		`{"world_size": 2, "ranks": [{"rank": -1, "sha256": ""}]}`:                                        "got rank -1 of 2",
+		`{"world_size": 2, "ranks": [{"rank": 1, "sha256": ""}, {"rank": 1, "sha256": ""}]}`:              "got rank 1 after rank 1, want them in order",
+		`{"world_size": 2, "ranks": [{"rank": 0, "place": "a\u0007", "sha256": ""}]}`:                     `got the place "a\a", want it printable`,
+		`{"world_size": 2, "ranks": [{"rank": 0, "sha256": ""}], "not_run": [{"why": "x", "ranks": []}]}`: `not_run: got "x" of 0 ranks, want a printable reason and ranks`,
+		`{"world_size": 2`: missing.Path + ": ",
+	} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(missing.Path), 0o755))
+		require.NoError(t, os.WriteFile(missing.Path, []byte(text), 0o600))
+		_, _, err := origin.ReadRanks(c)
+		assert.ErrorContains(t, err, want, text)
+	}
+	require.NoError(t, os.WriteFile(missing.Path, []byte(`{"world_size": 2, "ranks": [{"rank": 0, "sha256": ""}]}`), 0o600))
+	_, _, err = origin.ReadRanks(c)
+	require.ErrorAs(t, err, &missing, "the recording of a rank that ran")
+}
