@@ -2,6 +2,7 @@
 left to the real library: a PyTorch that makes one more fails here, by its name."""
 
 import importlib.metadata
+import os
 import shutil
 import subprocess
 import sys
@@ -11,7 +12,8 @@ from pathlib import Path
 import needed
 import pytest
 
-from memshim.pretend import build, support
+from memshim import pretend
+from memshim.pretend import activate, build, support
 
 DATA = Path(__file__).parents[3] / "testdata" / "pretend"
 RELEASES = sorted(f.stem for f in (DATA / "needed").glob("*.txt"))
@@ -110,3 +112,21 @@ def test_what_the_folder_says(tmp_path):
     )
     p = subprocess.run([sys.executable, needed.__file__, str(tmp_path)], capture_output=True, text=True, check=True)
     assert p.stdout == "cuMemCreate by name\ncudaMalloc\n"
+
+
+def test_an_extension_that_is_linked_with_the_driver_gets_ours(tmp_path, found_binary):
+    """As torch.utils.cpp_extension builds one with -lcuda."""
+    if not shutil.which("cc"):
+        pytest.skip("no cc here")
+    (tmp_path / "a.c").write_text("int cuInit(unsigned);\nint begin(void) { return cuInit(0); }\n")
+    command = ["cc", "-shared", "-fPIC", "-Wl,--no-undefined", "a.c", "-lcuda", "-o", "a.so"]
+    environ = pretend.environment("t4")
+    assert environ["LIBRARY_PATH"].split(os.pathsep)[0] == str(build.library())
+    subprocess.run(command, cwd=tmp_path, env=os.environ | environ | {"LD_PRELOAD": ""}, check=True)
+    p = subprocess.run(["readelf", "-d", "a.so"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert f"[{build.LIBRARY}]" in p.stdout
+
+
+def test_the_users_own_folders_of_libraries_come_after_it(found_binary):
+    with_own = activate.variables(activate.as_devices("t4", 1, None), {**os.environ, "LIBRARY_PATH": "/opt/lib"})
+    assert with_own["LIBRARY_PATH"] == f"{build.library()}:/opt/lib"

@@ -82,6 +82,8 @@ def variables(devices: Sequence[Device], environ: Mapping[str, str]) -> dict[str
         # what was there speaks of the machine's own cards
         "CUDA_VISIBLE_DEVICES": ",".join(map(str, range(len(devices)))),
         "TRITON_LIBCUDA_PATH": str(folder),
+        # extensions that are linked with -lcuda as they are built
+        "LIBRARY_PATH": os.pathsep.join(filter(None, [str(folder), environ.get("LIBRARY_PATH", "")])),
         # what was tuned before would take no memory for it this time; the user's own setting wins
         "TORCHINDUCTOR_FORCE_DISABLE_CACHES": environ.get("TORCHINDUCTOR_FORCE_DISABLE_CACHES") or "1",
         **caches(environ),

@@ -15,7 +15,8 @@ from memshim import private
 SOURCES = Path(__file__).resolve().parent / "native"
 PREBUILT = Path(__file__).resolve().parent / "lib"
 LIBRARY, NVML = "libcuda.so.1", "libnvidia-ml.so.1"  # the names under which everybody loads the driver and NVML
-LINKED = "libcuda.so"  # under which Triton before 3.3 (PyTorch 2.6) links with it, in TRITON_LIBCUDA_PATH
+# Under which extensions link with it, in LIBRARY_PATH, and Triton before 3.3 (PyTorch 2.6), in TRITON_LIBCUDA_PATH.
+LINKED = "libcuda.so"
 
 # exceptions of C++ pass through native/gate.c
 FLAGS = ["-std=gnu11", "-D_GNU_SOURCE", "-O2", "-fPIC", "-fvisibility=hidden", "-fexceptions", "-pthread"]
