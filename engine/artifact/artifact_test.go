@@ -175,6 +175,15 @@ func TestRecorded(t *testing.T) {
 	assert.ErrorContains(t, err, "nothing.pickle: got a memory snapshot in which nothing was recorded, want one taken after torch.cuda.memory._record_memory_history()")
 	_, err = Open(filepath.Join(snapshots, "foreign.pickle"))
 	assert.ErrorContains(t, err, "got a pickle that is no memory snapshot (")
+
+	// pickle.dumps({"segments": [], "device_traces": [[e], [], [e]]}, 2), with an allocation e
+	two := filepath.Join(t.TempDir(), "two.pickle")
+	require.NoError(t, os.WriteFile(two, []byte("\x80\x02}(X\x08\x00\x00\x00segments]X\x0d\x00\x00\x00device_traces](]}(X\x06\x00\x00\x00actionq"+
+		"\x00X\x05\x00\x00\x00allocq\x01X\x04\x00\x00\x00addrq\x02M\x00\x02X\x04\x00\x00\x00sizeq\x03M"+
+		"\x00\x02X\x06\x00\x00\x00streamq\x04K\x00ua]]}(h\x00h\x01h\x02M\x00\x02h\x03M\x00\x02h\x04K\x00u"+
+		"aeu."), 0o600))
+	_, err = Open(two)
+	assert.ErrorContains(t, err, "two.pickle: got a memory snapshot with events of the devices 0, 2, want those of one device")
 }
 
 func TestAnswers(t *testing.T) {
