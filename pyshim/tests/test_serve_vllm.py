@@ -97,7 +97,9 @@ def test_a_server_without_graphs(model, tmp_path):
     left = worker["requested"] - worker["loaded"] - worker["activation"] - worker["outside_pytorch"]
     assert abs(left - worker["kv_memory"]) <= 1
     assert kv["tokens"] == worker["kv_memory"] // (16 * TOKEN) * 16 and kv["kv_cache"] == kv["tokens"] * TOKEN
-    assert kv["eager"] and worker["graphs"] == 0 and found["made_up"] == ["tokenizer", "weights"]
+    # later releases sample with kernels of FlashInfer, which take nvcc
+    assert set(found["made_up"]) - ({"kernels"} if later else set()) == {"tokenizer", "weights"}
+    assert kv["eager"] and worker["graphs"] == 0
     assert f"GPU KV cache size: {kv['tokens']:,} tokens" in (tmp_path / "log").read_text(), "as the engine logs it"
     assert kv["concurrency"] * kv["max_model_len"] == pytest.approx(kv["tokens"])
 
