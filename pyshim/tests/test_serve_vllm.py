@@ -134,6 +134,70 @@ def test_a_program_that_makes_an_engine_in_its_own_process(model, tmp_path):
     assert found["kv"]["max_num_seqs"] == 64 and found["defaults"] == []
 
 
+VISION = {
+    "depth": 1,
+    "hidden_size": 64,
+    "intermediate_size": 128,
+    "num_heads": 2,
+    "in_chans": 3,
+    "out_hidden_size": HIDDEN,
+    "patch_size": 14,
+    "spatial_merge_size": 2,
+    "temporal_patch_size": 2,
+    "window_size": 112,
+    "fullatt_block_indexes": [0],
+}
+TOKENS = ["<unk>", "<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>"]
+WITH_IMAGES = CONFIG | {
+    "architectures": ["Qwen2_5_VLForConditionalGeneration"],
+    "model_type": "qwen2_5_vl",
+    "rope_scaling": {"type": "mrope", "mrope_section": [8, 12, 12]},
+    "vision_config": VISION,
+    "vision_start_token_id": 1,
+    "vision_end_token_id": 2,
+    "image_token_id": 3,
+    "video_token_id": 4,
+}
+PROCESSOR = {
+    "image_processor_type": "Qwen2VLImageProcessor",
+    "min_pixels": 3136,
+    "max_pixels": 1024 * 28 * 28,
+    "patch_size": 14,
+    "temporal_patch_size": 2,
+    "merge_size": 2,
+}
+
+
+def processor(model):
+    """The small files beside config.json, with a tokenizer of the special tokens alone."""
+    special = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+    tokenizer = {
+        "version": "1.0",
+        "added_tokens": [{"id": i, "content": t, **special} for i, t in enumerate(TOKENS)],
+        "pre_tokenizer": {"type": "Whitespace"},
+        "model": {"type": "WordLevel", "vocab": {t: i for i, t in enumerate(TOKENS)}, "unk_token": "<unk>"},
+    }
+    (model / "tokenizer.json").write_text(json.dumps(tokenizer))
+    (model / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "Qwen2Tokenizer"}))
+    (model / "preprocessor_config.json").write_text(json.dumps(PROCESSOR))
+
+
+def test_an_encoder_of_images_is_in_the_activation(model, tmp_path):
+    """One image of 1,024 tokens, 4,096 patches, of two frames of 14 by 14 pixels of three colours each."""
+    (model / "config.json").write_text(json.dumps(WITH_IMAGES))
+    arguments = [*ARGUMENTS, "--enforce-eager", "--limit-mm-per-prompt", '{"image": 1, "video": 0}']
+    p, _ = serve(tmp_path, "vllm", "serve", model, *arguments)
+    assert p.returncode == 3 and "got no preprocessor_config.json and no tokenizer, want the files" in p.stderr
+    processor(model)
+    peaks = []
+    for alone in ([], ["--language-model-only"]):
+        p, found = serve(tmp_path, "vllm", "serve", model, *arguments, *alone)
+        assert p.returncode == 0, p.stderr
+        assert found["made_up"] == ["weights"]
+        peaks.append(found["workers"][0]["activation"])
+    assert peaks[0] >= peaks[1] + 1024 * 4 * 2 * 14 * 14 * 3 * 2
+
+
 MOVED = """
 from memshim.pretend.after_import import After
 
