@@ -77,6 +77,8 @@ func TestLifetimes(t *testing.T) {
 	for _, tt := range []struct{ why, code, want string }{
 		{"one ends, one is the caller's", a + b + "buf0.reset();\noutput_handles[0] = buf1.release();", "+128 +256 -0"},
 		{"a buffer that is used again takes nothing", a + "auto buf2 = std::move(buf0);\nbuf0.reset();\noutput_handles[0] = buf2.release();", "+128"},
+		{"a size as a number of an operator", "AtenTensorHandle buf0_handle;\nAtenTensorHandle buf1_handle;\nAOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cuda_topk(arg0_1, s0 - 1L, 0L, 1, 0, &buf0_handle, &buf1_handle));\n" +
+			"RAIIAtenTensorHandle buf0(buf0_handle);\nRAIIAtenTensorHandle buf1(buf1_handle);\noutput_handles[0] = buf0.release();", "+96 +192 -1"},
 		{"a view keeps the storage", a + "auto buf2 = wrap_with_raii_handle_if_needed(reinterpret_tensor_wrapper(buf0, 1, {8L}, {1L}, 0L)); buf0.reset();\n" + b + "buf2.reset();\noutput_handles[0] = buf1.release();", "+128 +256 -0"},
 		{"what nothing ends goes with the call, the latest first", a + b + "output_handles[0] = arg0_1.release();", "+128 +256 -1 -0"},
 		{"a block of code ends what it made", "{\n" + a + "}\n" + b + "output_handles[0] = buf1.release();", "+128 -0 +256"},
