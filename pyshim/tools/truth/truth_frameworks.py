@@ -69,6 +69,7 @@ def rows() -> list[Row]:
             for stage, *place in (("1",), ("2",), ("3",), ("1", "offload"), ("2", "offload"), ("3", "offload"))
         ),
         *(Row("titan", [*TITAN, *options], TORCHRUN) for options in TITAN_OPTIONS),
+        Row("megatron_train", [], TORCHRUN),
     ]
 
 
