@@ -75,7 +75,7 @@ def test_a_missing_engine_is_one_line_with_what_to_install(monkeypatch, capsys, 
     assert command.main(["--on", "t4", "--", "vllm", "serve", "m"]) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1 and said.startswith("memshim serve: got no vLLM in ")
-    tried = "0.17.0, 0.17.1, 0.18.0, 0.19.0, 0.22.0, 0.24.0, 0.30.0, 0.33.0"
+    tried = "0.17.0, 0.17.1, 0.18.0, 0.19.0, 0.22.0, 0.24.0, 0.27.1, 0.30.0, 0.33.0"
     assert said.endswith(f"want one of {tried} there: pip install vllm==0.33.0\n")
 
 
@@ -375,8 +375,8 @@ def test_a_release_that_was_not_tried_is_named():
     assert "not tried" not in report.text(FOUND)
     other = report.text(FOUND | {"engine": {"name": "vllm", "release": "0.30.1"}})
     assert other.endswith(
-        "\n  not tried        vLLM 0.30.1; releases that were: 0.17.0, 0.17.1, 0.18.0, 0.19.0, 0.22.0, 0.24.0, 0.30.0, "
-        "0.33.0"
+        "\n  not tried        vLLM 0.30.1; releases that were: 0.17.0, 0.17.1, 0.18.0, 0.19.0, 0.22.0, 0.24.0, 0.27.1, "
+        "0.30.0, 0.33.0"
     )
 
 

@@ -9,8 +9,8 @@ from memshim.serving.driver_memory import Taken, graphs
 from memshim.sizes import show
 
 SCHEMA = 1
-# Releases of vLLM that started; all but 0.22.0, 0.30.0 and 0.33.0 were compared with logs.
-TRIED = ("0.17.0", "0.17.1", "0.18.0", "0.19.0", "0.22.0", "0.24.0", "0.30.0", "0.33.0")
+# Releases of vLLM that started; all but 0.22.0, 0.27.1, 0.30.0 and 0.33.0 were compared with logs.
+TRIED = ("0.17.0", "0.17.1", "0.18.0", "0.19.0", "0.22.0", "0.24.0", "0.27.1", "0.30.0", "0.33.0")
 
 
 def figures(
