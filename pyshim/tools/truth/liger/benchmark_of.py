@@ -1,22 +1,27 @@
-"""A benchmark of Liger-Kernel's, SCRIPT, unmodified: what it measures of memory. What it measures of
-speed is left out, as a pretend GPU has no times."""
+"""A benchmark of Liger-Kernel's, SCRIPT, unmodified. What it times is called three times and takes no
+time, as a pretend GPU has no times; what that leaves allocated counts in the memory that is measured
+after it, as it did where the table was made."""
 
 import runpy
 import sys
 from pathlib import Path
 
+import triton.testing
+
+CALLS = 3
+
+
+def called(function, *_, grad_to_none=None, quantiles=None, **__):
+    """In the place of triton.testing.do_bench: its quantiles of the time, which are zero."""
+    for _ in range(CALLS):
+        for tensor in grad_to_none or ():
+            tensor.grad = None
+        function()
+    return [0.0] * len(quantiles) if quantiles else 0.0
+
+
+triton.testing.do_bench = called
 script = Path(sys.argv[1]).resolve()
 sys.path[:0] = [str(script.parents[2] / "src"), str(script.parents[2]), str(script.parent)]
-import utils  # the benchmarks' own
-
-run_benchmarks = utils.run_benchmarks
-
-
-def run_memory_benchmarks(*arguments: object, **named: object) -> None:
-    if named["metric_name"] == "memory":
-        run_benchmarks(*arguments, **named)
-
-
-utils.run_benchmarks = run_memory_benchmarks
 sys.argv = [str(script), "--overwrite"]
 runpy.run_path(str(script), run_name="__main__")
