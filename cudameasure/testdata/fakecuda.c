@@ -1,9 +1,10 @@
-// A stub libcuda.so.1: one or two devices with fixed numbers, and errors to be switched on by the variable FAKECUDA:
-//   (empty) one device    two   two devices    none      a driver without a device (cuInit gives 100)
-//   old     CUDA 10.2     hang  cuInit never returns     mismatch  kernel module and library differ (cuInit gives 803)
-//   broken  cuDeviceTotalMem gives 999
-//   The memory in use is 100 MiB of the first device and 200 of the second, and 7 more each time that it is asked.
-// Every other function of the driver comes from the stub that cudaprobe/build.sh makes of cuda.h, and gives 801 (not supported).
+// A stub libcuda.so.1: one or two devices with fixed numbers, and errors to be switched on by the
+// variable FAKECUDA: (empty) one device two two devices none a driver without a device (cuInit
+// gives 100) old CUDA 10.2 hang cuInit never returns mismatch kernel module and library differ
+// (cuInit gives 803) broken cuDeviceTotalMem gives 999 The memory in use is 100 MiB of the first
+// device and 200 of the second, and 7 more each time that it is asked. Every other function of the
+// driver comes from the stub that cudaprobe/build.sh makes of cuda.h, and gives 801 (not
+// supported).
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

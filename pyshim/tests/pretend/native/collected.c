@@ -1,8 +1,10 @@
-/* What collectives make of the bytes that ranks have: how many of each type, sums and averages of each type, and how many are known. */
+/* What collectives make of the bytes that ranks have: how many of each type, sums and averages of
+   each type, and how many are known. */
 #include "exchange.h"
 #include "unit.h"
 
-enum { INT8, UINT8, INT32, UINT32, INT64, UINT64, FLOAT16, FLOAT32, FLOAT64, BFLOAT16, FLOAT8_E4M3, FLOAT8_E5M2, NO_TYPE };
+enum { INT8, UINT8, INT32, UINT32, INT64, UINT64, FLOAT16, FLOAT32, FLOAT64, BFLOAT16, FLOAT8_E4M3, FLOAT8_E5M2,
+	NO_TYPE };
 enum { SUM, PRODUCT, MOST, LEAST, AVERAGE, PRE_MULTIPLIED };
 
 /* Writes the element of a type that is n; its width. */
@@ -38,7 +40,8 @@ static void sums(void) {
 		int operation;
 		double a, b, want, average; /* average: of two ranks */
 	} rows[] = {
-		{ SUM, 5, 3, 8, 4 }, { PRODUCT, 5, 3, 15, 7.5 }, { MOST, 5, 3, 5, 2.5 }, { MOST, 3, 5, 5, 2.5 }, { LEAST, 5, 3, 3, 1.5 }, { LEAST, 3, 5, 3, 1.5 },
+		{ SUM, 5, 3, 8, 4 }, { PRODUCT, 5, 3, 15, 7.5 }, { MOST, 5, 3, 5, 2.5 }, { MOST, 3, 5, 5, 2.5 },
+		{ LEAST, 5, 3, 3, 1.5 }, { LEAST, 3, 5, 3, 1.5 },
 		{ AVERAGE, 5, 3, 8, 4 },
 	};
 	static const int types[] = { INT8, UINT8, INT32, UINT32, INT64, UINT64, FLOAT32, FLOAT64 };
@@ -53,7 +56,8 @@ static void sums(void) {
 				wide = put(types[t], rows[i].a + (double)j, sum + j * wide);
 				put(types[t], rows[i].b + (double)j, more + j * wide);
 			}
-			double second = rows[i].operation == PRODUCT ? 24 : rows[i].want + (rows[i].operation == SUM || rows[i].operation == AVERAGE ? 2 : 1);
+			double second = rows[i].operation == PRODUCT ? 24 : rows[i].want + (rows[i].operation == SUM ||
+				rows[i].operation == AVERAGE ? 2 : 1);
 			put(types[t], rows[i].want, want), put(types[t], second, want + wide);
 			CHECK(exchange_reduce(sum, more, 2, types[t], rows[i].operation) && !memcmp(sum, want, sizeof sum));
 			exchange_average(sum, 1, types[t], 2);
@@ -73,7 +77,8 @@ static void sums(void) {
 
 /* An operation of n elements of each type covers so many bytes, and no more. */
 static void widths(char *at) {
-	static const size_t wide[] = { 1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1, 8 }; /* nccl.h's order; of a type that is not there 8, the most */
+	/* nccl.h's order; of a type that is not there 8, the most */
+	static const size_t wide[] = { 1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1, 8 };
 	ncclComm_t two;
 	SUCCEEDS(ncclCommInitRank(&two, 2, (ncclUniqueId){ { 0 } }, 0));
 	for (int type = 0; type <= NO_TYPE; type++) {
@@ -93,7 +98,8 @@ static void widths(char *at) {
 			CHECK(bytes_value(to + covered, 64) == KNOWN && bytes_value(at, 1024) == KNOWN);
 		}
 	}
-	CHECK(ncclReduce(at, at, 1, INT8, SUM, 2, two, NULL) != 0 && ncclReduce(at, at, 1, INT8, SUM, -1, two, NULL) != 0); /* a root that is none */
+	/* a root that is none */
+	CHECK(ncclReduce(at, at, 1, INT8, SUM, 2, two, NULL) != 0 && ncclReduce(at, at, 1, INT8, SUM, -1, two, NULL) != 0);
 	CHECK(ncclBroadcast(at, at, 1, INT8, 2, two, NULL) != 0 && ncclGather(at, at, 1, INT8, 2, two, NULL) != 0);
 	CHECK(ncclSend(at, 1, INT8, 2, two, NULL) != 0 && ncclRecv(at, 1, INT8, 2, two, NULL) != 0);
 	SUCCEEDS(cudaMemset(at, 7, 64));

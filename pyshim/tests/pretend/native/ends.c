@@ -1,4 +1,5 @@
-/* What a process took stays readable, whatever ends it: MEMSPEC_PRETEND_FIGURES names the folder, and whoever starts this reads it. */
+/* What a process took stays readable, whatever ends it: MEMSPEC_PRETEND_FIGURES names the folder,
+   and whoever starts this reads it. */
 #include "unit.h"
 
 #include <signal.h>

@@ -1,9 +1,12 @@
-/* What PyTorch's descriptors of a convolution become where cuDNN is asked for no plan: the numbers that the formula gets. */
+/* What PyTorch's descriptors of a convolution become where cuDNN is asked for no plan: the numbers
+   that the formula gets. */
 #include "unit.h"
 
 enum { MOST = 5 };
-static const int64_t x_sizes[] = { 2, 3, 5, 7, 11 }, x_strides[] = { 1155, 385, 77, 11, 1 }, w_sizes[] = { 13, 3, 2, 4, 6 };
-static const int64_t w_strides[] = { 144, 48, 24, 6, 1 }, padding[] = { 17, 19, 23 }, stride[] = { 29, 31, 37 }, dilation[] = { 41, 43, 47 };
+static const int64_t x_sizes[] = { 2, 3, 5, 7, 11 }, x_strides[] = { 1155, 385, 77, 11, 1 },
+	w_sizes[] = { 13, 3, 2, 4, 6 };
+static const int64_t w_strides[] = { 144, 48, 24, 6, 1 }, padding[] = { 17, 19, 23 }, stride[] = { 29, 31, 37 },
+	dilation[] = { 41, 43, 47 };
 
 static struct {
 	int ordinal, direction, dtype, dims, times;
@@ -21,8 +24,12 @@ static void *made(int type) {
 	SUCCEEDS(formula_create(type, &d));
 	return d;
 }
-static void set(void *d, int name, const void *value) { SUCCEEDS(formula_set(d, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, value)); }
-static void set_numbers(void *d, int name, int64_t n, const int64_t *values) { SUCCEEDS(formula_set(d, name, 0, n, values)); }
+static void set(void *d, int name, const void *value) {
+	SUCCEEDS(formula_set(d, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, value));
+}
+static void set_numbers(void *d, int name, int64_t n, const int64_t *values) {
+	SUCCEEDS(formula_set(d, name, 0, n, values));
+}
 static void *tensor(int dtype, int64_t dims, const int64_t *sizes, const int64_t *strides) {
 	void *t = made(0);
 	SUCCEEDS(formula_set(t, CUDNN_ATTR_TENSOR_DATA_TYPE, 0, 1, &dtype));
@@ -36,7 +43,8 @@ struct built {
 	void *x, *w, *window, *operation, *graph;
 };
 static struct built build(int type, int64_t dims, int x, int w, int window) {
-	struct built b = { tensor(2, dims, x_sizes, x_strides), tensor(3, dims, w_sizes, w_strides), made(0), made(type), made(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR) };
+	struct built b = { tensor(2, dims, x_sizes, x_strides), tensor(3, dims, w_sizes, w_strides), made(0), made(type),
+		made(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR) };
 	set_numbers(b.window, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, dims - 2, padding);
 	set_numbers(b.window, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, dims - 2, stride);
 	set_numbers(b.window, CUDNN_ATTR_CONVOLUTION_DILATIONS, dims - 2, dilation);
@@ -58,7 +66,8 @@ static void check_numbers(size_t dims) {
 
 /* The plan of one of the two engines that the heuristics name. */
 static void *plan_of(void *graph, int which, int64_t *engine_index) {
-	void *heuristics = made(0), *configurations[] = { made(0), made(0), made(0) }, *engine = made(0), *plan = made(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+	void *heuristics = made(0), *configurations[] = { made(0), made(0), made(0) }, *engine = made(0),
+		*plan = made(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
 	int64_t count = -1;
 	set(heuristics, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, &graph);
 	SUCCEEDS(formula_get(heuristics, CUDNN_ATTR_ENGINEHEUR_RESULTS, 0, &count, NULL));
@@ -67,7 +76,8 @@ static void *plan_of(void *graph, int which, int64_t *engine_index) {
 	CHECK(count == 2);
 	SUCCEEDS(formula_get(configurations[which], CUDNN_ATTR_ENGINECFG_ENGINE, 0, &count, NULL));
 	CHECK(count == 1);
-	SUCCEEDS(formula_get(configurations[which], CUDNN_ATTR_ENGINECFG_ENGINE, 0, NULL, &engine)); /* no room: nothing is written */
+	/* no room: nothing is written */
+	SUCCEEDS(formula_get(configurations[which], CUDNN_ATTR_ENGINECFG_ENGINE, 0, NULL, &engine));
 	SUCCEEDS(formula_get(engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, 1, NULL, engine_index));
 	CHECK(*engine_index == 0);
 	SUCCEEDS(formula_get(configurations[which], CUDNN_ATTR_ENGINECFG_ENGINE, 1, &count, &engine));
@@ -89,7 +99,8 @@ static void one(int direction, int64_t dims, int x, int w, int window) {
 	void *with = plan_of(b.graph, 0, &index);
 	CHECK(index == 0);
 	SUCCEEDS(formula_finalize(with));
-	CHECK(asked.times == 1 && asked.ordinal == 1 && asked.direction == direction && asked.dtype == 2 && asked.dims == dims);
+	CHECK(asked.times == 1 && asked.ordinal == 1 && asked.direction == direction && asked.dtype == 2 &&
+		asked.dims == dims);
 	check_numbers((size_t)dims);
 	SUCCEEDS(formula_get(with, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, 0, &count, &bytes));
 	CHECK(count == 1 && bytes == -1);
@@ -108,7 +119,8 @@ static void one(int direction, int64_t dims, int x, int w, int window) {
 }
 
 static void too_large_or_small(int64_t dims, const int64_t *sizes) {
-	struct built b = build(CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR, 4, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
+	struct built b = build(CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR, 4,
+		CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
 		CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC);
 	set_numbers(b.x, CUDNN_ATTR_TENSOR_DIMENSIONS, dims, sizes);
 	set(b.operation, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, &b.x);
@@ -124,7 +136,8 @@ void formulas(void) {
 			CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC);
 		one(CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR, dims, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
 			CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC);
-		one(CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR, dims, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+		one(CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR, dims,
+			CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
 			CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC);
 	}
 	static const int64_t six[6] = { 1, 1, 1, 1, 1, 1 };
@@ -133,7 +146,8 @@ void formulas(void) {
 	too_large_or_small(2, six);
 
 	/* A graph is the convolution among its operations, whichever of them that is; without one it is refused. */
-	struct built b = build(CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR, 4, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
+	struct built b = build(CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR, 4,
+		CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
 		CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC);
 	void *other = made(0), *both[] = { b.operation, other };
 	SUCCEEDS(formula_set(b.graph, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &other));

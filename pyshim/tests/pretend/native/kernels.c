@@ -1,9 +1,13 @@
-/* Kernels for other cards: images in each form in which a program hands them over, and the kernels that nvcc's host code registers. */
+/* Kernels for other cards: images in each form in which a program hands them over, and the kernels
+   that nvcc's host code registers. */
 #include "unit.h"
 
-CUresult cuModuleLoadData(CUmodule *, const void *), cuModuleLoad(CUmodule *, const char *), cuModuleLoadFatBinary(CUmodule *, const void *);
-CUresult cuModuleUnload(CUmodule), cuLibraryLoadData(CUlibrary *, const void *, void *, void **, unsigned, void *, void **, unsigned), cuLibraryUnload(CUlibrary);
-CUresult cuLibraryLoadFromFile(CUlibrary *, const char *, void *, void **, unsigned, void *, void **, unsigned), cuGetErrorName(CUresult, const char **);
+CUresult cuModuleLoadData(CUmodule *, const void *), cuModuleLoad(CUmodule *, const char *),
+	cuModuleLoadFatBinary(CUmodule *, const void *);
+CUresult cuModuleUnload(CUmodule), cuLibraryLoadData(CUlibrary *, const void *, void *, void **, unsigned, void *,
+	void **, unsigned), cuLibraryUnload(CUlibrary);
+CUresult cuLibraryLoadFromFile(CUlibrary *, const char *, void *, void **, unsigned, void *, void **, unsigned),
+	cuGetErrorName(CUresult, const char **);
 void **__cudaRegisterFatBinary(void *), __cudaUnregisterFatBinary(void **);
 void __cudaRegisterFunction(void **, const char *, char *, const char *, int, void *, void *, dim3 *, dim3 *, int *);
 
@@ -69,7 +73,8 @@ void architectures(void) {
 		{ { CUBIN, 7, 0 }, { 0, 0, 0 }, 0, 0 },
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		if ((int)loads(T4, rows[i].first, rows[i].second) != rows[i].on_t4 || (int)loads(H100, rows[i].first, rows[i].second) != rows[i].on_h100) {
+		if ((int)loads(T4, rows[i].first, rows[i].second) != rows[i].on_t4 ||
+			(int)loads(H100, rows[i].first, rows[i].second) != rows[i].on_h100) {
 			fprintf(stderr, "row %zu\n", i);
 			exit(1);
 		}
@@ -159,8 +164,10 @@ void registered_kernels(void) {
 	__cudaRegisterFunction(first, &kernels[0], NULL, "a", 0, NULL, NULL, NULL, NULL, NULL);
 	SUCCEEDS(cudaSetDevice(T4));
 	SUCCEEDS(launch(&kernels[1]));
-	CHECK(launch(&kernels[0]) == cudaErrorNoKernelImageForDevice && launch(&kernels[2]) == cudaErrorNoKernelImageForDevice);
-	CHECK(cudaFuncGetAttributes(&attributes, &kernels[2]) == cudaErrorNoKernelImageForDevice && cudaGetLastError() == cudaErrorNoKernelImageForDevice);
+	CHECK(launch(&kernels[0]) == cudaErrorNoKernelImageForDevice &&
+		launch(&kernels[2]) == cudaErrorNoKernelImageForDevice);
+	CHECK(cudaFuncGetAttributes(&attributes, &kernels[2]) == cudaErrorNoKernelImageForDevice &&
+		cudaGetLastError() == cudaErrorNoKernelImageForDevice);
 	SUCCEEDS(launch(&kernels[3])); /* nobody registered it */
 	SUCCEEDS(cudaSetDevice(H100));
 	SUCCEEDS(launch(&kernels[0]));

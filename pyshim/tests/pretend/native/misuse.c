@@ -39,14 +39,16 @@ void wrong_addresses(void) {
 	SUCCEEDS(cudaFree(block));
 	CHECK(cuMemFree_v2((uintptr_t)block) == CUDA_ERROR_INVALID_VALUE);
 
-	CHECK(cuMemUnmap(base, 10 * MIB) == CUDA_ERROR_INVALID_VALUE && cuMemUnmap(base + 2 * MIB, 18 * MIB) == CUDA_ERROR_INVALID_VALUE);
+	CHECK(cuMemUnmap(base, 10 * MIB) == CUDA_ERROR_INVALID_VALUE &&
+		cuMemUnmap(base + 2 * MIB, 18 * MIB) == CUDA_ERROR_INVALID_VALUE);
 	CHECK(cuMemUnmap(base, 22 * MIB) == CUDA_ERROR_INVALID_VALUE && cuMemUnmap(base, 0) == CUDA_ERROR_INVALID_VALUE);
 	CHECK(free_now() == before - 20 * MIB);
 	SUCCEEDS(cuMemUnmap(base, 20 * MIB));
 	CHECK(cuMemUnmap(base, 20 * MIB) == CUDA_ERROR_INVALID_VALUE);
 	CHECK(cuMemSetAccess(base, 20 * MIB, NULL, 0) == CUDA_ERROR_INVALID_VALUE); /* nothing is mapped there */
 	SUCCEEDS(cuMemRelease(h));
-	CHECK(cuMemAddressFree(base, 62 * MIB) == CUDA_ERROR_INVALID_VALUE && cuMemAddressFree(base + 2 * MIB, 62 * MIB) == CUDA_ERROR_INVALID_VALUE);
+	CHECK(cuMemAddressFree(base, 62 * MIB) == CUDA_ERROR_INVALID_VALUE &&
+		cuMemAddressFree(base + 2 * MIB, 62 * MIB) == CUDA_ERROR_INVALID_VALUE);
 	SUCCEEDS(cuMemAddressFree(base, 64 * MIB));
 	CHECK(cuMemAddressFree(base, 64 * MIB) == CUDA_ERROR_INVALID_VALUE);
 	SUCCEEDS(cudaMalloc(&block, 64 * MIB));
@@ -64,14 +66,17 @@ void wrong_handles(void) {
 	CUmemAllocationProp prop = { .location.id = 7 };
 	CHECK(cuMemCreate(&none, 2 * MIB, &prop, 0) == CUDA_ERROR_INVALID_VALUE);
 	prop.location.id = 0;
-	CHECK(cuMemCreate(&none, 0, &prop, 0) == CUDA_ERROR_INVALID_VALUE && cuMemCreate(&none, MIB, &prop, 0) == CUDA_ERROR_INVALID_VALUE);
-	CHECK(cuMemMap(base, 2 * MIB, 0, 0, 0) == CUDA_ERROR_INVALID_VALUE && cuMemMap(base, 2 * MIB, 0, 12345, 0) == CUDA_ERROR_INVALID_VALUE);
+	CHECK(cuMemCreate(&none, 0, &prop, 0) == CUDA_ERROR_INVALID_VALUE &&
+		cuMemCreate(&none, MIB, &prop, 0) == CUDA_ERROR_INVALID_VALUE);
+	CHECK(cuMemMap(base, 2 * MIB, 0, 0, 0) == CUDA_ERROR_INVALID_VALUE &&
+		cuMemMap(base, 2 * MIB, 0, 12345, 0) == CUDA_ERROR_INVALID_VALUE);
 	CHECK(cuMemRelease(0) == CUDA_ERROR_INVALID_VALUE && cuMemRelease(12345) == CUDA_ERROR_INVALID_VALUE);
 	SUCCEEDS(cuMemMap(base, 2 * MIB, 0, h, 0));
 	CHECK(cuMemMap(base, 2 * MIB, 0, other, 0) == CUDA_ERROR_INVALID_VALUE); /* taken */
 	SUCCEEDS(cuMemMap(base + 2 * MIB, 2 * MIB, 0, h, 0)); /* twice is allowed */
 	SUCCEEDS(cuMemRelease(h));
-	CHECK(cuMemRelease(h) == CUDA_ERROR_INVALID_VALUE && cuMemMap(base + 4 * MIB, 2 * MIB, 0, h, 0) == CUDA_ERROR_INVALID_VALUE);
+	CHECK(cuMemRelease(h) == CUDA_ERROR_INVALID_VALUE && cuMemMap(base + 4 * MIB, 2 * MIB, 0, h,
+		0) == CUDA_ERROR_INVALID_VALUE);
 	SUCCEEDS(cuMemUnmap(base, 2 * MIB));
 	CHECK(free_now() == before - 4 * MIB); /* the second mapping has it */
 	SUCCEEDS(cuMemUnmap(base + 2 * MIB, 2 * MIB));
@@ -84,31 +89,41 @@ void wrong_handles(void) {
 void wrong_sizes(void) {
 	CUdeviceptr base = reserve(16 * MIB), none;
 	CUmemGenericAllocationHandle h = create(2 * MIB);
-	CHECK(cuMemMap(base, 8 * MIB, 0, h, 0) == CUDA_ERROR_INVALID_VALUE && cuMemMap(base, ~(size_t)0, 0, h, 0) == CUDA_ERROR_INVALID_VALUE);
-	CHECK(cuMemMap(base, 0, 0, h, 0) == CUDA_ERROR_INVALID_VALUE && cuMemMap(base, MIB, 0, h, 0) == CUDA_ERROR_INVALID_VALUE);
-	CHECK(cuMemMap(base, 2 * MIB, 2 * MIB, h, 0) == CUDA_ERROR_INVALID_VALUE && cuMemMap(base + 16 * MIB, 2 * MIB, 0, h, 0) == CUDA_ERROR_INVALID_VALUE);
-	CHECK(cuMemAddressReserve(&none, 0, 0, 0, 0) == CUDA_ERROR_INVALID_VALUE && cuMemAddressReserve(&none, 2 * MIB, 3, 0, 0) == CUDA_ERROR_INVALID_VALUE);
+	CHECK(cuMemMap(base, 8 * MIB, 0, h, 0) == CUDA_ERROR_INVALID_VALUE &&
+		cuMemMap(base, ~(size_t)0, 0, h, 0) == CUDA_ERROR_INVALID_VALUE);
+	CHECK(cuMemMap(base, 0, 0, h, 0) == CUDA_ERROR_INVALID_VALUE &&
+		cuMemMap(base, MIB, 0, h, 0) == CUDA_ERROR_INVALID_VALUE);
+	CHECK(cuMemMap(base, 2 * MIB, 2 * MIB, h, 0) == CUDA_ERROR_INVALID_VALUE && cuMemMap(base + 16 * MIB, 2 * MIB, 0, h,
+		0) == CUDA_ERROR_INVALID_VALUE);
+	CHECK(cuMemAddressReserve(&none, 0, 0, 0, 0) == CUDA_ERROR_INVALID_VALUE && cuMemAddressReserve(&none, 2 * MIB, 3, 0,
+		0) == CUDA_ERROR_INVALID_VALUE);
 	CHECK(cuMemAddressReserve(&none, 100, 0, 0, 0) == CUDA_ERROR_INVALID_VALUE);
 	char *a, *b, own[1024], *variable;
 	SUCCEEDS(cudaMalloc((void **)&a, 2 * MIB));
 	SUCCEEDS(cudaMalloc((void **)&b, 2 * MIB));
 	CHECK(b == a + 2 * MIB);
 	SUCCEEDS(cudaMemset(b, 7, 512));
-	CHECK(cudaMemset(a, 0, 2 * MIB + 1) == cudaErrorInvalidValue && cudaMemset(a + MIB, 1, 2 * MIB) == cudaErrorInvalidValue && b[0] == 7);
-	CHECK(cudaGetLastError() == cudaErrorInvalidValue && cudaMemset(a, 1, ~(size_t)0) == cudaErrorInvalidValue && cudaMemset(own, 1, sizeof own) == cudaErrorInvalidValue);
+	CHECK(cudaMemset(a, 0, 2 * MIB + 1) == cudaErrorInvalidValue &&
+		cudaMemset(a + MIB, 1, 2 * MIB) == cudaErrorInvalidValue && b[0] == 7);
+	CHECK(cudaGetLastError() == cudaErrorInvalidValue && cudaMemset(a, 1, ~(size_t)0) == cudaErrorInvalidValue &&
+		cudaMemset(own, 1, sizeof own) == cudaErrorInvalidValue);
 	memset(own, 9, sizeof own);
 	CHECK(cudaMemcpy(a + 2 * MIB - 512, own, sizeof own, 1) == cudaErrorInvalidValue && b[0] == 7);
 	CHECK(cudaMemcpy(own, b + 2 * MIB - 512, sizeof own, 2) == cudaErrorInvalidValue && own[0] == 9);
-	CHECK(cudaMemcpy(a, b, 2 * MIB + 512, 3) == cudaErrorInvalidValue && cudaMemcpy(a, own, ~(size_t)0, 1) == cudaErrorInvalidValue);
+	CHECK(cudaMemcpy(a, b, 2 * MIB + 512, 3) == cudaErrorInvalidValue &&
+		cudaMemcpy(a, own, ~(size_t)0, 1) == cudaErrorInvalidValue);
 	CHECK(cudaMemcpy(NULL, own, 1, 1) == cudaErrorInvalidValue && cudaMemcpy(a, NULL, 1, 1) == cudaErrorInvalidValue);
 	CHECK(cudaMemcpy(own, own, ~(size_t)0, 0) == cudaErrorInvalidValue);
 	SUCCEEDS(cudaMemcpy(NULL, NULL, 0, 1));
 	SUCCEEDS(cudaMemcpy(a + 2 * MIB - sizeof own, own, sizeof own, 1)); /* to the last byte */
-	CHECK(cudaMemcpy2DAsync(b, MIB, own, 8, 8, 3, 1, NULL) == cudaErrorInvalidValue && cudaMemcpy2DAsync(b, 4, own, 8, 8, 2, 1, NULL) == 12);
+	CHECK(cudaMemcpy2DAsync(b, MIB, own, 8, 8, 3, 1, NULL) == cudaErrorInvalidValue && cudaMemcpy2DAsync(b, 4, own, 8, 8,
+		2, 1, NULL) == 12);
 	CHECK(cudaMemcpy2DAsync(b, ~(size_t)0 / 2, own, 8, 8, 4, 1, NULL) == cudaErrorInvalidValue);
 	SUCCEEDS(cudaMemcpy2DAsync(b, MIB, own, 8, 8, 2, 1, NULL));
-	CHECK(cuMemsetD32Async((uintptr_t)a, 1, (size_t)1 << 62, NULL) == CUDA_ERROR_INVALID_VALUE); /* four times as much is nothing */
-	CHECK(cuMemsetD32Async((uintptr_t)a, 1, MIB / 2 + 1, NULL) == CUDA_ERROR_INVALID_VALUE && cuMemsetD32Async((uintptr_t)a + 2, 1, 1, NULL) == CUDA_ERROR_INVALID_VALUE);
+	/* four times as much is nothing */
+	CHECK(cuMemsetD32Async((uintptr_t)a, 1, (size_t)1 << 62, NULL) == CUDA_ERROR_INVALID_VALUE);
+	CHECK(cuMemsetD32Async((uintptr_t)a, 1, MIB / 2 + 1, NULL) == CUDA_ERROR_INVALID_VALUE &&
+		cuMemsetD32Async((uintptr_t)a + 2, 1, 1, NULL) == CUDA_ERROR_INVALID_VALUE);
 	CHECK(cuMemsetD8Async((uintptr_t)a, 1, 2 * MIB + 1, NULL) == CUDA_ERROR_INVALID_VALUE);
 	CHECK(cuMemcpyDtoDAsync_v2((uintptr_t)a, (uintptr_t)b, 2 * MIB + 1, NULL) == CUDA_ERROR_INVALID_VALUE);
 	SUCCEEDS(cuMemsetD32Async((uintptr_t)a, 1, MIB / 2, NULL));
@@ -117,12 +132,14 @@ void wrong_sizes(void) {
 	CHECK(cudaMemset(variable, 1, MIB) == cudaErrorInvalidValue);
 	SUCCEEDS(cudaFree(a));
 	SUCCEEDS(cudaFree(b));
-	CHECK(cudaMemset(a, 0, 1) == cudaErrorInvalidValue && cudaMemcpy(own, a, 1, 2) == cudaErrorInvalidValue); /* what was freed */
+	/* what was freed */
+	CHECK(cudaMemset(a, 0, 1) == cudaErrorInvalidValue && cudaMemcpy(own, a, 1, 2) == cudaErrorInvalidValue);
 	SUCCEEDS(cuMemRelease(h));
 	SUCCEEDS(cuMemAddressFree(base, 16 * MIB));
 }
 
-/* The process's addresses run out before the card's memory does, as under ulimit -v: that is no lack of memory on the card. */
+/* The process's addresses run out before the card's memory does, as under ulimit -v: that is no
+   lack of memory on the card. */
 void no_addresses(void) {
 	size_t before = free_now();
 	CUdeviceptr p;
@@ -149,7 +166,8 @@ void spanning(void) {
 	SUCCEEDS(cudaMemcpy(at(base), at(base + 2 * MIB), 2 * MIB, 3));
 	SUCCEEDS(cuMemsetD8Async(base + MIB, 1, 2 * MIB, NULL));
 	CHECK(cudaMemset(at(base + MIB), 0, 3 * MIB + 1) == cudaErrorInvalidValue); /* there is nothing behind them */
-	CHECK(cudaMemset(at(base), 0, 8 * MIB) == cudaErrorInvalidValue && cuMemSetAccess(base, 8 * MIB, NULL, 0) == CUDA_ERROR_INVALID_VALUE);
+	CHECK(cudaMemset(at(base), 0, 8 * MIB) == cudaErrorInvalidValue && cuMemSetAccess(base, 8 * MIB, NULL,
+		0) == CUDA_ERROR_INVALID_VALUE);
 	CHECK(cudaMemset(block, 0, 3 * MIB) == cudaErrorInvalidValue); /* nor does a block of cudaMalloc's reach into them */
 	SUCCEEDS(cuMemUnmap(base, 4 * MIB)); /* both at once */
 	CHECK(cudaMemset(at(base), 0, 1) == cudaErrorInvalidValue);
@@ -170,7 +188,8 @@ void managed(void) {
 	CHECK(free_now() == before);
 	p[0] = 3;
 	SUCCEEDS(cudaPointerGetAttributes(&found, p + MIB));
-	CHECK(found.type == cudaMemoryTypeManaged && found.device == 0 && found.devicePointer == p + MIB && found.hostPointer == p + MIB);
+	CHECK(found.type == cudaMemoryTypeManaged && found.device == 0 && found.devicePointer == p + MIB &&
+		found.hostPointer == p + MIB);
 	SUCCEEDS(cuPointerGetAttribute(&yes, CU_POINTER_ATTRIBUTE_IS_MANAGED, (uintptr_t)p));
 	SUCCEEDS(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (uintptr_t)p));
 	CHECK(yes == 1 && type == CU_MEMORYTYPE_DEVICE);
@@ -180,8 +199,10 @@ void managed(void) {
 	SUCCEEDS(cuMemAdvise((uintptr_t)p, MIB, 3, 0));
 	SUCCEEDS(cuMemPrefetchAsync((uintptr_t)p, MIB, 0, NULL));
 	SUCCEEDS(cudaMalloc((void **)&device, MIB));
-	CHECK(cudaMemPrefetchAsync(p, 3001 * MIB, 0, NULL) == cudaErrorInvalidValue && cudaMemPrefetchAsync(p, 0, 0, NULL) == cudaErrorInvalidValue);
-	CHECK(cudaMemPrefetchAsync(device, MIB, 0, NULL) == cudaErrorInvalidValue && cudaMemAdvise(device, MIB, 3, 0) == cudaErrorInvalidValue);
+	CHECK(cudaMemPrefetchAsync(p, 3001 * MIB, 0, NULL) == cudaErrorInvalidValue &&
+		cudaMemPrefetchAsync(p, 0, 0, NULL) == cudaErrorInvalidValue);
+	CHECK(cudaMemPrefetchAsync(device, MIB, 0, NULL) == cudaErrorInvalidValue &&
+		cudaMemAdvise(device, MIB, 3, 0) == cudaErrorInvalidValue);
 	SUCCEEDS(cudaMemcpy(device, p, 64, 4));
 	CHECK(device[0] == 3);
 	unsigned long long reads = memspec_pretend_reads()->count;
@@ -190,12 +211,14 @@ void managed(void) {
 	SUCCEEDS(cudaMemcpy(p, device, 64, 4)); /* kernels work on both: no value was read */
 	CHECK(memspec_pretend_reads()->count == reads);
 	memspec_pretend_track(0, 0);
-	CHECK(cudaMemcpy(p + 3000 * MIB - 1, device, 2, 4) == cudaErrorInvalidValue && cudaMemset(p + 3000 * MIB - 1, 0, 2) == cudaErrorInvalidValue);
+	CHECK(cudaMemcpy(p + 3000 * MIB - 1, device, 2, 4) == cudaErrorInvalidValue &&
+		cudaMemset(p + 3000 * MIB - 1, 0, 2) == cudaErrorInvalidValue);
 	SUCCEEDS(cudaMemset(p, 5, 64));
 	CHECK(p[63] == 5);
 	SUCCEEDS(cudaMemset(p, 0, 60));
 	CHECK(p[59] == 0 && p[60] == 5);
-	CHECK(cudaMallocManaged((void **)&device, 0, 1) == cudaErrorInvalidValue && cudaMallocManaged((void **)&device, MIB, 0) == cudaErrorInvalidValue);
+	CHECK(cudaMallocManaged((void **)&device, 0, 1) == cudaErrorInvalidValue && cudaMallocManaged((void **)&device, MIB,
+		0) == cudaErrorInvalidValue);
 	SUCCEEDS(cudaFree(p));
 	CHECK(cudaFree(p) == cudaErrorInvalidValue);
 	SUCCEEDS(cuMemAllocManaged(&other, MIB, 1));

@@ -1,4 +1,5 @@
-/* What a stream that captures does with each call: it counts a node, does nothing, and what the call would have written is not known. */
+/* What a stream that captures does with each call: it counts a node, does nothing, and what the
+   call would have written is not known. */
 #include "unit.h"
 
 enum { INT8, SUM = 0 };
@@ -43,7 +44,8 @@ void nodes(void) {
 	CHECK(captured() == 1 && unchanged() && bytes_value(at, 16) == UNKNOWN && bytes_value(at + 16, 48) == KNOWN);
 	known(), capture();
 	SUCCEEDS(cudaMemcpy2DAsync(at, 32, at + 512, 32, 8, 2, 3, stream));
-	CHECK(captured() == 2 && bytes_value(at, 8) == UNKNOWN && bytes_value(at + 32, 8) == UNKNOWN && bytes_value(at + 8, 24) == KNOWN);
+	CHECK(captured() == 2 && bytes_value(at, 8) == UNKNOWN && bytes_value(at + 32, 8) == UNKNOWN &&
+		bytes_value(at + 8, 24) == KNOWN);
 	known(), capture();
 	SUCCEEDS(cuMemsetD32Async((CUdeviceptr)at, 1, 4, (CUstream)stream));
 	CHECK(captured() == 1 && unchanged() && bytes_value(at, 16) == UNKNOWN && bytes_value(at + 16, 48) == KNOWN);
@@ -53,7 +55,8 @@ void nodes(void) {
 	CHECK(captured() == 2);
 	capture();
 	SUCCEEDS(cudaLaunchKernel(nodes, one, one, NULL, 0, stream));
-	CHECK(cudaLaunchKernel(nodes, one, (dim3){ 1025, 1, 1 }, NULL, 0, stream) == cudaErrorInvalidConfiguration); /* is none */
+	/* is none */
+	CHECK(cudaLaunchKernel(nodes, one, (dim3){ 1025, 1, 1 }, NULL, 0, stream) == cudaErrorInvalidConfiguration);
 	CHECK(captured() == 1);
 	capture();
 	SUCCEEDS(ncclAllReduce(at, at + 512, 16, INT8, SUM, two, stream));
@@ -77,9 +80,12 @@ void nodes(void) {
 		dim3 grid, block;
 		bool fits;
 	} shapes[] = {
-		{ { 1, 1, 1 }, { 1024, 1, 1 }, true }, { { 1, 1, 1 }, { 32, 32, 2 }, false }, { { 1, 1, 1 }, { 1, 1, 64 }, true }, { { 1, 1, 1 }, { 1, 1, 65 }, false },
-		{ { 70000, 65535, 65535 }, { 1, 1, 1 }, true }, { { 1, 65536, 1 }, { 1, 1, 1 }, false }, { { 1, 1, 65536 }, { 1, 1, 1 }, false },
-		{ { 0, 1, 1 }, { 1, 1, 1 }, false }, { { 1, 0, 1 }, { 1, 1, 1 }, false }, { { 1, 1, 0 }, { 1, 1, 1 }, false }, { { 1, 1, 1 }, { 0, 1, 1 }, false },
+		{ { 1, 1, 1 }, { 1024, 1, 1 }, true }, { { 1, 1, 1 }, { 32, 32, 2 }, false }, { { 1, 1, 1 }, { 1, 1, 64 }, true },
+		{ { 1, 1, 1 }, { 1, 1, 65 }, false },
+		{ { 70000, 65535, 65535 }, { 1, 1, 1 }, true }, { { 1, 65536, 1 }, { 1, 1, 1 }, false },
+		{ { 1, 1, 65536 }, { 1, 1, 1 }, false },
+		{ { 0, 1, 1 }, { 1, 1, 1 }, false }, { { 1, 0, 1 }, { 1, 1, 1 }, false }, { { 1, 1, 0 }, { 1, 1, 1 }, false },
+		{ { 1, 1, 1 }, { 0, 1, 1 }, false },
 		{ { 1, 1, 1 }, { 1, 0, 1 }, false }, { { 1, 1, 1 }, { 1, 1, 0 }, false },
 	};
 	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {

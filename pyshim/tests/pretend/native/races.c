@@ -1,4 +1,5 @@
-/* Threads that share everything: built with the thread sanitizer, which reports what two of them touch without a lock. */
+/* Threads that share everything: built with the thread sanitizer, which reports what two of them
+   touch without a lock. */
 #include "unit.h"
 
 enum { THREADS = 4, ROUNDS = 200, INT8 = 0, INT32 = 2, SUM = 0 };
@@ -70,7 +71,8 @@ static void captures_of(int me) {
 	SUCCEEDS(cudaStreamWaitEvent(own, mine, 0));
 	SUCCEEDS(cudaEventRecord(event, own)); /* one event of all */
 	SUCCEEDS(cudaStreamIsCapturing(own, &status));
-	if (cudaStreamEndCapture(own, &graph) == cudaSuccess) { /* not where another thread has asked for the event meanwhile */
+	if (cudaStreamEndCapture(own, &graph) == cudaSuccess) {
+		/* not where another thread has asked for the event meanwhile */
 		SUCCEEDS(cudaGraphInstantiate(&ready, graph, 0));
 		SUCCEEDS(cudaGraphRetainUserObject(graph, object, 1, 0)); /* which the graph gives back */
 		SUCCEEDS(cudaGraphLaunch(ready, own));

@@ -1,5 +1,5 @@
-/* What two ranks that are processes send each other (exchange.c). Each runs the same functions; rank 1
-   is the child. */
+/* What two ranks that are processes send each other (exchange.c). Each runs the same functions;
+   rank 1 is the child. */
 #include "unit.h"
 
 #include <sys/socket.h>
@@ -177,8 +177,8 @@ static void late(ncclComm_t c, const int *ends) {
 	CHECK(is_known(p + 64, 2) && p[65] == 2);
 }
 
-/* For a rank that lives and sends nothing another waits, as long as it does with PATIENCE; for one that
-   has ended it does not. A message of one to one that does not come is an error. */
+/* For a rank that lives and sends nothing another waits, as long as it does with PATIENCE; for one
+   that has ended it does not. A message of one to one that does not come is an error. */
 static void alone(ncclComm_t silent, ncclComm_t ended, int end, pid_t child) {
 	SUCCEEDS(cudaMemset(p, 1, 1));
 	SUCCEEDS(ncclAllReduce(p, p + 64, 1, UINT8, SUM, ended, NULL));

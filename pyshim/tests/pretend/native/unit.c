@@ -1,5 +1,6 @@
-/* The library's own tests, linked with its sources; built with the address and undefined-behaviour sanitizers. Each test is a function; a failed
-   check says its line and ends the process. unit NAME runs one, with MEMSPEC_PRETEND set by whoever starts it. */
+/* The library's own tests, linked with its sources; built with the address and undefined-behaviour
+   sanitizers. Each test is a function; a failed check says its line and ends the process. unit NAME
+   runs one, with MEMSPEC_PRETEND set by whoever starts it. */
 #include "unit.h"
 
 /* ---- devices ---- */
@@ -10,7 +11,8 @@ static void devices(void) { /* two cards: t4 of 1 GiB with a context of 100 MiB,
 	CHECK(n == 2);
 	SUCCEEDS(cudaGetDevice(&d));
 	CHECK(d == 0);
-	CHECK(cudaSetDevice(2) == cudaErrorInvalidDevice && cudaPeekAtLastError() == cudaErrorInvalidDevice && cudaGetLastError() == cudaErrorInvalidDevice);
+	CHECK(cudaSetDevice(2) == cudaErrorInvalidDevice && cudaPeekAtLastError() == cudaErrorInvalidDevice &&
+		cudaGetLastError() == cudaErrorInvalidDevice);
 	CHECK(cudaGetLastError() == cudaSuccess);
 	int active;
 	SUCCEEDS(cuDevicePrimaryCtxGetState(1, NULL, &active));
@@ -37,8 +39,10 @@ static void devices(void) { /* two cards: t4 of 1 GiB with a context of 100 MiB,
 	SUCCEEDS(cudaGetDevice(&d));
 	CHECK(d == 0 && cuCtxPopCurrent_v2(&c) == CUDA_ERROR_INVALID_CONTEXT);
 	struct gpu *g = gpu_at(0);
-	CHECK(gpu_occupancy(g, 256, 0) == 4 && gpu_occupancy(g, 32, 0) == 16 && gpu_occupancy(g, 256, 40000) == 1 && gpu_occupancy(g, 1025, 0) == 0);
-	CHECK(gpu_occupancy(gpu_at(1), 512, 76 * 1024) == 2 && gpu_occupancy(gpu_at(1), 512, 75 * 1024) == 3); /* 228 KiB, 1 KiB more for each block */
+	CHECK(gpu_occupancy(g, 256, 0) == 4 && gpu_occupancy(g, 32, 0) == 16 && gpu_occupancy(g, 256, 40000) == 1 &&
+		gpu_occupancy(g, 1025, 0) == 0);
+	/* 228 KiB, 1 KiB more for each block */
+	CHECK(gpu_occupancy(gpu_at(1), 512, 76 * 1024) == 2 && gpu_occupancy(gpu_at(1), 512, 75 * 1024) == 3);
 	struct cudaFuncAttributes f;
 	SUCCEEDS(cudaFuncGetAttributes(&f, devices));
 	CHECK(f.ptxVersion == 75 && f.binaryVersion == 75);
@@ -104,7 +108,8 @@ static void memory(void) {
 	SUCCEEDS(cudaFree(c));
 	SUCCEEDS(cudaFree(NULL));
 	CHECK(free_now() == before);
-	CHECK(cudaMalloc(&a, before + 512) == cudaErrorMemoryAllocation && !a && cudaGetLastError() == cudaErrorMemoryAllocation);
+	CHECK(cudaMalloc(&a, before + 512) == cudaErrorMemoryAllocation && !a &&
+		cudaGetLastError() == cudaErrorMemoryAllocation);
 	CHECK(cudaMalloc(&a, ~(size_t)0) == cudaErrorMemoryAllocation);
 	SUCCEEDS(cudaMalloc(&a, before)); /* to the last byte */
 	CHECK(free_now() == 0 && cudaMalloc(&b, 1) == cudaErrorMemoryAllocation);
@@ -161,7 +166,8 @@ static void lot(void) {
 			held[i].at = p;
 			held[i].size = size;
 			taken += size;
-			for (int j = 0; j < MOST; j++) CHECK(j == i || !held[j].at || held[j].at + held[j].size <= (char *)p || (char *)p + size <= held[j].at);
+			for (int j = 0; j < MOST; j++) CHECK(j == i || !held[j].at || held[j].at + held[j].size <= (char *)p ||
+				(char *)p + size <= held[j].at);
 		}
 		CHECK(free_now() == all - taken);
 	}
@@ -190,7 +196,8 @@ static void expandable(void) {
 	CHECK(free_now() == before - 40 * MIB);
 	unsigned type;
 	SUCCEEDS(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, base + 40 * MIB));
-	CHECK(type == CU_MEMORYTYPE_DEVICE && cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, base + 20 * MIB) == CUDA_ERROR_INVALID_VALUE);
+	CHECK(type == CU_MEMORYTYPE_DEVICE && cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+		base + 20 * MIB) == CUDA_ERROR_INVALID_VALUE);
 	SUCCEEDS(cuMemUnmap(base, 20 * MIB));
 	SUCCEEDS(cuMemUnmap(base + 40 * MIB, 20 * MIB));
 	CHECK(free_now() == before - 40 * MIB); /* unmapped, not released */
@@ -257,7 +264,8 @@ static void values(void) {
 	SUCCEEDS(cudaMemset(device, 1, 64));
 	CHECK(device[15] == 0x01010101 && is_known(device, 64));
 
-	cudaLaunchKernel(values, (dim3){ 1, 1, 1 }, (dim3){ 1, 1, 1 }, NULL, 0, NULL); /* of no operator: it may have written anywhere */
+	/* of no operator: it may have written anywhere */
+	cudaLaunchKernel(values, (dim3){ 1, 1, 1 }, (dim3){ 1, 1, 1 }, NULL, 0, NULL);
 	CHECK(!is_known(device, 4) && device[15] == 0x01010101);
 	SUCCEEDS(cudaMemset(device, 1, 64));
 	++*memspec_pretend_operators();
@@ -361,7 +369,8 @@ static void captures(void) {
 
 	SUCCEEDS(cudaStreamBeginCapture(a, 0));
 	SUCCEEDS(cudaEventRecord(e, a));
-	CHECK(cudaStreamSynchronize(a) == cudaErrorStreamCaptureUnsupported && cudaEventQuery(e) == cudaErrorStreamCaptureUnsupported);
+	CHECK(cudaStreamSynchronize(a) == cudaErrorStreamCaptureUnsupported &&
+		cudaEventQuery(e) == cudaErrorStreamCaptureUnsupported);
 	SUCCEEDS(cudaStreamQuery(b));
 	SUCCEEDS(cudaStreamIsCapturing(a, &status));
 	CHECK(status == cudaStreamCaptureStatusInvalidated);
@@ -383,10 +392,13 @@ static void refusals(void) {
 	unsigned long long count;
 	CHECK(!memspec_pretend_note(0, &kind, &name, &count) && !memspec_pretend_note(-1, &kind, &name, &count));
 	CHECK(cudaIpcGetEventHandle() == cudaErrorNotSupported && cudaIpcGetEventHandle() == cudaErrorNotSupported);
-	CHECK(memspec_pretend_note(0, &kind, &name, &count) && kind == 0 && !strcmp(name, "cudaIpcGetEventHandle") && count == 2);
-	CHECK(!strcmp(cudaGetErrorString(cudaErrorNotSupported), "cudaIpcGetEventHandle is not stood in for on memspec's pretend GPU"));
+	CHECK(memspec_pretend_note(0, &kind, &name, &count) && kind == 0 && !strcmp(name, "cudaIpcGetEventHandle") &&
+		count == 2);
+	CHECK(!strcmp(cudaGetErrorString(cudaErrorNotSupported),
+		"cudaIpcGetEventHandle is not stood in for on memspec's pretend GPU"));
 	note_unsized("what is not known");
-	CHECK(memspec_pretend_note(1, &kind, &name, &count) && kind == 2 && count == 1 && !memspec_pretend_note(2, &kind, &name, &count));
+	CHECK(memspec_pretend_note(1, &kind, &name, &count) && kind == 2 && count == 1 &&
+		!memspec_pretend_note(2, &kind, &name, &count));
 	for (int i = 0; i < 1000; i++) { /* as many as a runtime asks for: what is refused after them is reported too */
 		char wanted[32];
 		snprintf(wanted, sizeof wanted, "cuCall%d", i);
@@ -408,7 +420,8 @@ static void collectives(void) {
 		SUCCEEDS(cudaMemcpy(p, bytes, 16, 1));
 		SUCCEEDS(ncclAllGather(p, p + 64, 16, 0, c, NULL));
 		CHECK(!memcmp(p + 64, bytes, 16) && is_known(p + 64, 16) == (ranks == 1)); /* of others nothing is known */
-		CHECK(ranks == 1 || !memcmp(p + 80, bytes, 16));                                        /* they have the same, it is taken */
+		/* they have the same, it is taken */
+		CHECK(ranks == 1 || !memcmp(p + 80, bytes, 16));
 		SUCCEEDS(ncclReduceScatter(p, p + 128, (size_t)(16 / ranks), 0, 0, c, NULL));
 		CHECK(!memcmp(p + 128, bytes + (ranks == 1 ? 0 : 8), (size_t)(16 / ranks)) && is_known(p + 128, 1) == (ranks == 1));
 		SUCCEEDS(ncclAllReduce(p, p, 16, 0, 5, c, NULL));
@@ -420,13 +433,15 @@ static void collectives(void) {
 		CHECK(is_known(p, 16) == (ranks == 1));
 		SUCCEEDS(cudaMemcpy(p, bytes, 16, 1));
 		SUCCEEDS(ncclGroupStart());
-		for (int root = 0; root < ranks; root++) SUCCEEDS(ncclBroadcast(root == ranks - 1 ? p : p + 160, p + 160 + 16 * root, 16, 0, root, c, NULL));
+		for (int root = 0; root < ranks; root++) SUCCEEDS(ncclBroadcast(root == ranks - 1 ? p : p + 160, p + 160 + 16 * root,
+			16, 0, root, c, NULL));
 		SUCCEEDS(ncclGroupEnd());
 		CHECK(!memcmp(p + 160, bytes, 16) && is_known(p + 160, 16) == (ranks == 1)); /* a gather by broadcasts */
 		SUCCEEDS(ncclCommDestroy(c));
 	}
 	ncclComm_t c;
-	CHECK(ncclCommInitRank(&c, 2, (ncclUniqueId){ { 0 } }, 2) == 4 && ncclCommInitRank(&c, 0, (ncclUniqueId){ { 0 } }, 0) == 4);
+	CHECK(ncclCommInitRank(&c, 2, (ncclUniqueId){ { 0 } }, 2) == 4 && ncclCommInitRank(&c, 0, (ncclUniqueId){
+		{ 0 } }, 0) == 4);
 	SUCCEEDS(cudaFree(p));
 }
 
@@ -482,11 +497,17 @@ static void threads(void) {
 }
 
 int main(int argc, char **argv) {
-	struct { const char *name; void (*run)(void); } all[] = { { "devices", devices }, { "visible", visible }, { "none", none }, { "memory", memory }, { "lot", lot },
-		{ "expandable", expandable }, { "values", values }, { "spans", spans }, { "captures", captures }, { "refusals", refusals }, { "collectives", collectives }, { "threads", threads },
-		{ "wrong_addresses", wrong_addresses }, { "wrong_handles", wrong_handles }, { "wrong_sizes", wrong_sizes }, { "spanning", spanning }, { "managed", managed }, { "no_addresses", no_addresses }, { "ends", ends }, { "ranks", ranks }, { "kept_groups", kept_groups }, { "absent_counts", absent_counts }, { "formulas", formulas }, { "attributes", attributes },
+	struct { const char *name; void (*run)(void); } all[] = { { "devices", devices }, { "visible", visible },
+		{ "none", none }, { "memory", memory }, { "lot", lot },
+		{ "expandable", expandable }, { "values", values }, { "spans", spans }, { "captures", captures },
+		{ "refusals", refusals }, { "collectives", collectives }, { "threads", threads },
+		{ "wrong_addresses", wrong_addresses }, { "wrong_handles", wrong_handles }, { "wrong_sizes", wrong_sizes },
+		{ "spanning", spanning }, { "managed", managed }, { "no_addresses", no_addresses }, { "ends", ends },
+		{ "ranks", ranks }, { "kept_groups", kept_groups }, { "absent_counts", absent_counts }, { "formulas", formulas },
+		{ "attributes", attributes },
 		{ "nodes", nodes }, { "races", races }, { "collected", collected },
-		{ "architectures", architectures }, { "image_forms", image_forms }, { "registered_kernels", registered_kernels }, { "shareable", shareable } };
+		{ "architectures", architectures }, { "image_forms", image_forms }, { "registered_kernels", registered_kernels },
+		{ "shareable", shareable } };
 	for (size_t i = 0; argc == 2 && i < sizeof all / sizeof *all; i++)
 		if (!strcmp(argv[1], all[i].name)) return alarm(60), all[i].run(), puts("ok"), 0; /* without end is an error */
 	fprintf(stderr, "unit: got %s, want the name of a test\n", argc == 2 ? argv[1] : "nothing");

@@ -1,5 +1,6 @@
-/* How many tokens absent ranks would send: an all-to-all of a few integers that follow from what routers chose. Each rank
-   chooses as this one does; modes least and most give the ends of what others may send here. */
+/* How many tokens absent ranks would send: an all-to-all of a few integers that follow from what
+   routers chose. Each rank chooses as this one does; modes least and most give the ends of what
+   others may send here. */
 #include "absent_counts.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
-/* Python's audit events. A hook that is written in Python is called for each of them, thousands in a training step
-   (id(), the code of a frame), a microsecond each. Here those that nobody wants end at once. */
+/* Python's audit events. A hook that is written in Python is called for each of them, thousands in
+   a training step (id(), the code of a frame), a microsecond each. Here those that nobody wants end
+   at once. */
 #include "pretend.h"
 
 #include <dlfcn.h>
@@ -35,8 +36,8 @@ static int hear(const char *event, void *arguments, void *data) {
 	return 0;
 }
 
-/* names: with a space before, between and behind them. act stays. False: this is no Python that can be heard. Call it
-   with Python's lock held. */
+/* names: with a space before, between and behind them. act stays. False: this is no Python that can
+   be heard. Call it with Python's lock held. */
 API bool memspec_pretend_hear(const char *names, void *act) {
 	void *self = dlopen(NULL, RTLD_NOW);
 	if (!self) return false;

@@ -1,8 +1,10 @@
-/* What lies in device memory. Kernels write nothing; what lies there was written by the host: copies, fills, and the Python side, which computes
-   small results on the CPU (values.py). For each byte it is kept whether somebody wrote it, and whether it is what a GPU would have there
+/* What lies in device memory. Kernels write nothing; what lies there was written by the host:
+   copies, fills, and the Python side, which computes small results on the CPU (values.py). For each
+   byte it is kept whether somebody wrote it, and whether it is what a GPU would have there
    ("known"): a kernel's result is not known, and neither is what a copy of it gives.
 
-   A read of bytes that are not known (the result of .item(), a size that nonzero asks for) is counted, and may be answered beforehand. */
+   A read of bytes that are not known (the result of .item(), a size that nonzero asks for) is
+   counted, and may be answered beforehand. */
 #include "pretend.h"
 
 #include <link.h>
@@ -68,7 +70,9 @@ static bool add(struct span_set *s, char *from, char *to) {
 }
 
 static void cut(struct span_set *s, char *from, char *to) {
-	if (!make_room(s)) { /* forgetting too much is safe for what is known; what is written is only ever cut after it was zeroed */
+	if (!make_room(s)) {
+		/* forgetting too much is safe for what is known; what is written is only ever cut after it was
+		   zeroed */
 		s->count = 0;
 		return;
 	}
@@ -99,7 +103,9 @@ static __thread struct {
 	uint64_t bits[MOST_ANSWERS];
 	int count, next;
 } answers;
-static __thread int operators; /* 1: inside of an operator whose writes are reported; -1: of one whose are not; 0: of none, or of one that passes by */
+/* 1: inside of an operator whose writes are reported; -1: of one whose are not; 0: of none, or of
+   one that passes by */
+static __thread int operators;
 
 static bool answer(void *dst, size_t n) {
 	if (answers.next == answers.count || (n != 1 && n != 2 && n != 4 && n != 8)) return false;
@@ -118,8 +124,8 @@ API int memspec_pretend_answers_end(void) { /* how many were used */
 	return used;
 }
 
-/* Whether a function lies in PyTorch's own library of kernels. Operators launch these; of those that do not pass the Python side the results are
-   fresh blocks, which nobody knows. */
+/* Whether a function lies in PyTorch's own library of kernels. Operators launch these; of those
+   that do not pass the Python side the results are fresh blocks, which nobody knows. */
 static int note_code(struct dl_phdr_info *library, size_t size UNUSED, void *into) {
 	const char *file = strrchr(library->dlpi_name, '/');
 	if (!file || strcmp(file, "/libtorch_cuda.so")) return 0;
@@ -201,7 +207,8 @@ void bytes_unknown(const void *p, size_t n) {
 API void memspec_pretend_unknown(const void *p, size_t n) { bytes_unknown(p, n); }
 
 void bytes_after_launch(const void *function) {
-	if (operators > 0 || !tracking || (!operators && code_is_pytorchs(function))) return; /* of an operator it is reported what it writes, where it is not fresh */
+	/* of an operator it is reported what it writes, where it is not fresh */
+	if (operators > 0 || !tracking || (!operators && code_is_pytorchs(function))) return;
 	lock_memory();
 	known.count = chosen.count = 0;
 	unlock_memory();
@@ -226,14 +233,16 @@ static bool is_managed(const void *p) {
 }
 
 enum value bytes_value(const void *p, size_t n) {
-	return !address_is_device(p) || memspec_pretend_known(p, n) == 1 ? KNOWN : memspec_pretend_chosen(p, n) == 1 ? CHOSEN : UNKNOWN;
+	return !address_is_device(p) || memspec_pretend_known(p, n) == 1 ? KNOWN : memspec_pretend_chosen(p, n) == 1 ? CHOSEN
+		: UNKNOWN;
 }
 
 void bytes_copy(void *dst, const void *src, size_t n) {
 	if (!n) return;
 	bool from_device = address_is_device(src), to_device = address_is_device(dst);
 	enum value value = bytes_value(src, n);
-	if (from_device && !to_device && value != KNOWN && !is_managed(dst)) { /* into managed memory it is no read: kernels work there too */
+	if (from_device && !to_device && value != KNOWN && !is_managed(dst)) {
+		/* into managed memory it is no read: kernels work there too */
 		if (answer(dst, n)) return; /* who answers has noted it */
 		reads.count++;
 		reads.bytes = n;
@@ -249,7 +258,8 @@ void bytes_copy(void *dst, const void *src, size_t n) {
 /* Zeros again where somebody wrote; whole pages go back to the system. The lock is held. */
 static void clear(char *from, char *to) {
 	for (size_t i = first_to_after(&written, from); i < written.count && written.spans[i].from < to; i++) {
-		char *a = written.spans[i].from > from ? written.spans[i].from : from, *b = written.spans[i].to < to ? written.spans[i].to : to;
+		char *a = written.spans[i].from > from ? written.spans[i].from : from, *b = written.spans[i].to < to
+			? written.spans[i].to : to;
 		if (b - a >= 16 * PAGE) {
 			char *first = (char *)(((uintptr_t)a + PAGE - 1) / PAGE * PAGE), *last = (char *)((uintptr_t)b / PAGE * PAGE);
 			memset(a, 0, (size_t)(first - a));
@@ -291,15 +301,18 @@ void bytes_set(void *dst, const void *pattern, size_t width, size_t count) {
 	} else bytes_unknown(dst, n);
 }
 
-/* PyTorch says of every block that its caching allocator hands out (n > 0) or takes back through this function of libc10.so:
-   void c10::reportMemoryUsageToProfiler(void *, int64_t, size_t, size_t, c10::Device). A block that is used again must not show what lay there
-   before: a kernel would have written over it. */
-API void _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(void *p, int64_t n, size_t allocated, size_t reserved, uint16_t device) {
+/* PyTorch says of every block that its caching allocator hands out (n > 0) or takes back through
+   this function of libc10.so: void c10::reportMemoryUsageToProfiler(void *, int64_t, size_t,
+   size_t, c10::Device). A block that is used again must not show what lay there before: a kernel
+   would have written over it. */
+API void _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(void *p, int64_t n, size_t allocated, size_t reserved,
+	uint16_t device) {
 	static __thread void (*real)(void *, int64_t, size_t, size_t, uint16_t); /* of each thread: no lock */
 	if (!real) ASSIGN_FUNCTION(real, real_function("libc10.so", "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE"));
 	if (n > 0) {
 		bytes_fresh(p, (size_t)n);
-		if ((device & 0xff) == 1) figures_pytorch(device >> 8, allocated, reserved); /* c10::Device: its type, CUDA, and its index */
+		/* c10::Device: its type, CUDA, and its index */
+		if ((device & 0xff) == 1) figures_pytorch(device >> 8, allocated, reserved);
 	}
 	if (real) real(p, n, allocated, reserved, device);
 }

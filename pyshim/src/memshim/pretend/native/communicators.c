@@ -1,11 +1,12 @@
-/* The communicators of NCCL that this process made: their memory is not taken off the card, since the topology
-   decides it; ../communicators.py has the formula. */
+/* The communicators of NCCL that this process made: their memory is not taken off the card, since
+   the topology decides it; ../communicators.py has the formula. */
 #include "communicators.h"
 
 enum { MOST_COMMUNICATORS = 4096 };
 
 struct communicator { /* int, one beside the other: Python reads them as an array */
-	int device, ranks, local, nodes, channels, shared, operations, met, made, ended; /* made, ended: moments; 0 for not yet */
+	/* made, ended: moments; 0 for not yet */
+	int device, ranks, local, nodes, channels, shared, operations, met, made, ended;
 };
 static struct communicator communicators[MOST_COMMUNICATORS];
 static int count, moment;
@@ -14,7 +15,8 @@ int communicator_made(int ranks, int local, int nodes, int channels, bool shared
 	lock_memory();
 	int number = count < MOST_COMMUNICATORS ? count++ : -1;
 	if (number >= 0)
-		communicators[number] = (struct communicator){ .device = current_device(), .ranks = ranks, .local = local, .nodes = nodes,
+		communicators[number] = (struct communicator){ .device = current_device(), .ranks = ranks, .local = local,
+			.nodes = nodes,
 			.channels = channels, .shared = shared, .made = ++moment };
 	unlock_memory();
 	if (number < 0) note_unsized("NCCL's own buffers: more than 4096 communicators");

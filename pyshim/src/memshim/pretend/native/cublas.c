@@ -1,4 +1,5 @@
-/* cuBLAS and cuBLASLt. PyTorch allocates their workspaces itself, by its own sizes, so that their functions only have to succeed. */
+/* cuBLAS and cuBLASLt. PyTorch allocates their workspaces itself, by its own sizes, so that their
+   functions only have to succeed. */
 #include "pretend.h"
 
 #include <stdlib.h>
@@ -69,18 +70,21 @@ static void one_algorithm(cublasLtMatmulHeuristicResult_t *out) {
 	memset(out, 0, sizeof *out);
 	out->wavesCount = 1;
 }
-API cublasStatus_t cublasLtMatmulAlgoGetHeuristic(void *h UNUSED, void *desc UNUSED, void *a UNUSED, void *b UNUSED, void *c UNUSED, void *d UNUSED, void *preference UNUSED,
+API cublasStatus_t cublasLtMatmulAlgoGetHeuristic(void *h UNUSED, void *desc UNUSED, void *a UNUSED, void *b UNUSED,
+	void *c UNUSED, void *d UNUSED, void *preference UNUSED,
 	int most, cublasLtMatmulHeuristicResult_t *out, int *n) {
 	*n = most > 0;
 	if (*n) one_algorithm(out);
 	return CUBLAS_STATUS_SUCCESS;
 }
-API cublasStatus_t cublasLtMatmulAlgoCheck(void *h UNUSED, void *desc UNUSED, void *a UNUSED, void *b UNUSED, void *c UNUSED, void *d UNUSED, const void *algorithm UNUSED,
+API cublasStatus_t cublasLtMatmulAlgoCheck(void *h UNUSED, void *desc UNUSED, void *a UNUSED, void *b UNUSED,
+	void *c UNUSED, void *d UNUSED, const void *algorithm UNUSED,
 	cublasLtMatmulHeuristicResult_t *out) {
 	one_algorithm(out);
 	return CUBLAS_STATUS_SUCCESS;
 }
-API cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const void *algorithm UNUSED, int attribute UNUSED, void *out, size_t size, size_t *wrote) {
+API cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const void *algorithm UNUSED, int attribute UNUSED, void *out,
+	size_t size, size_t *wrote) {
 	memset(out, 0, size);
 	if (wrote) *wrote = size;
 	return CUBLAS_STATUS_SUCCESS;
@@ -94,25 +98,36 @@ API cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const void *algorithm UN
 #define ALL(f) REAL(f) COMPLEX(f)
 
 SUCCEEDS(cublasLtMatmul) SUCCEEDS(cublasLtMatmulAlgoInit) SUCCEEDS(cublasLtMatmulAlgoConfigSetAttribute)
-SUCCEEDS(cublasSetWorkspace_v2) SUCCEEDS(cublasSetSmCountTarget) SUCCEEDS(cublasSetAtomicsMode) SUCCEEDS(cublasSetEmulationStrategy)
-SUCCEEDS(cublasSetMatrixAsync) SUCCEEDS(cublasGetMatrixAsync) SUCCEEDS(cublasSetVectorAsync) SUCCEEDS(cublasGetVectorAsync)
-ALL(axpy_v2) ALL(copy_v2) ALL(scal_v2) ALL(swap_v2) ALL(rot_v2) ALL(rotg_v2) REAL(rotm_v2) REAL(rotmg_v2) REAL(dot_v2) REAL(nrm2_v2) REAL(asum_v2)
-COMPLEX(dotc_v2) COMPLEX(dotu_v2) SUCCEEDS(cublasCsrot_v2) SUCCEEDS(cublasZdrot_v2) SUCCEEDS(cublasCsscal_v2) SUCCEEDS(cublasZdscal_v2)
-SUCCEEDS(cublasScnrm2_v2) SUCCEEDS(cublasDznrm2_v2) SUCCEEDS(cublasScasum_v2) SUCCEEDS(cublasDzasum_v2) SUCCEEDS(cublasDotEx)
+SUCCEEDS(cublasSetWorkspace_v2) SUCCEEDS(cublasSetSmCountTarget) SUCCEEDS(cublasSetAtomicsMode)
+SUCCEEDS(cublasSetEmulationStrategy)
+SUCCEEDS(cublasSetMatrixAsync) SUCCEEDS(cublasGetMatrixAsync) SUCCEEDS(cublasSetVectorAsync)
+SUCCEEDS(cublasGetVectorAsync)
+ALL(axpy_v2) ALL(copy_v2) ALL(scal_v2) ALL(swap_v2) ALL(rot_v2) ALL(rotg_v2) REAL(rotm_v2) REAL(rotmg_v2) REAL(dot_v2)
+REAL(nrm2_v2) REAL(asum_v2)
+COMPLEX(dotc_v2) COMPLEX(dotu_v2) SUCCEEDS(cublasCsrot_v2) SUCCEEDS(cublasZdrot_v2) SUCCEEDS(cublasCsscal_v2)
+SUCCEEDS(cublasZdscal_v2)
+SUCCEEDS(cublasScnrm2_v2) SUCCEEDS(cublasDznrm2_v2) SUCCEEDS(cublasScasum_v2) SUCCEEDS(cublasDzasum_v2)
+SUCCEEDS(cublasDotEx)
 SUCCEEDS(cublasIsamax_v2) SUCCEEDS(cublasIdamax_v2) SUCCEEDS(cublasIcamax_v2) SUCCEEDS(cublasIzamax_v2)
 SUCCEEDS(cublasIsamin_v2) SUCCEEDS(cublasIdamin_v2) SUCCEEDS(cublasIcamin_v2) SUCCEEDS(cublasIzamin_v2)
-ALL(gemv_v2) REAL(ger_v2) COMPLEX(gerc_v2) COMPLEX(geru_v2) ALL(symv_v2) ALL(syr_v2) ALL(syr2_v2) COMPLEX(hemv_v2) COMPLEX(her_v2) COMPLEX(her2_v2)
-ALL(trmv_v2) ALL(trsv_v2) ALL(gemm_v2) ALL(gemmBatched) ALL(gemmStridedBatched) ALL(symm_v2) ALL(syrk_v2) ALL(syr2k_v2) COMPLEX(hemm_v2)
+ALL(gemv_v2) REAL(ger_v2) COMPLEX(gerc_v2) COMPLEX(geru_v2) ALL(symv_v2) ALL(syr_v2) ALL(syr2_v2) COMPLEX(hemv_v2)
+COMPLEX(her_v2) COMPLEX(her2_v2)
+ALL(trmv_v2) ALL(trsv_v2) ALL(gemm_v2) ALL(gemmBatched) ALL(gemmStridedBatched) ALL(symm_v2) ALL(syrk_v2) ALL(syr2k_v2)
+COMPLEX(hemm_v2)
 COMPLEX(herk_v2) COMPLEX(her2k_v2) ALL(trmm_v2) ALL(trsm_v2) ALL(trsmBatched)
-SUCCEEDS(cublasGemmEx) SUCCEEDS(cublasSgemmEx) SUCCEEDS(cublasCgemmEx) SUCCEEDS(cublasGemmStridedBatchedEx) SUCCEEDS(cublasGemmBatchedEx)
+SUCCEEDS(cublasGemmEx) SUCCEEDS(cublasSgemmEx) SUCCEEDS(cublasCgemmEx) SUCCEEDS(cublasGemmStridedBatchedEx)
+SUCCEEDS(cublasGemmBatchedEx)
 ALL(getrfBatched) ALL(getrsBatched)
 
 /* These report on the host whether their parameters were right; they were. */
 #define NUMBER(x) uintptr_t x UNUSED
 #define GEQRF(name) \
-	API cublasStatus_t name(NUMBER(h), NUMBER(m), NUMBER(n), NUMBER(a), NUMBER(lda), NUMBER(tau), int *info) { return *info = 0, CUBLAS_STATUS_SUCCESS; }
+	API cublasStatus_t name(NUMBER(h), NUMBER(m), NUMBER(n), NUMBER(a), NUMBER(lda), NUMBER(tau), int *info) { \
+		return *info = 0, CUBLAS_STATUS_SUCCESS; \
+	}
 #define GELS(name) \
-	API cublasStatus_t name(NUMBER(h), NUMBER(t), NUMBER(m), NUMBER(n), NUMBER(k), NUMBER(a), NUMBER(lda), NUMBER(c), NUMBER(ldc), int *info) { \
+	API cublasStatus_t name(NUMBER(h), NUMBER(t), NUMBER(m), NUMBER(n), NUMBER(k), NUMBER(a), NUMBER(lda), NUMBER(c), \
+		NUMBER(ldc), int *info) { \
 		return *info = 0, CUBLAS_STATUS_SUCCESS; \
 	}
 GEQRF(cublasSgeqrfBatched) GEQRF(cublasDgeqrfBatched) GEQRF(cublasCgeqrfBatched) GEQRF(cublasZgeqrfBatched)

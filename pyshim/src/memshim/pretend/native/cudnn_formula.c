@@ -1,6 +1,7 @@
-/* Convolutions where cuDNN does not answer without a device (before 9.8): descriptors of ours in the place of the library's, and for each
-   convolution two engines: one with the workspace that the Python side has by formula (../convolutions.py), and, where there is no memory for
-   that, one without, as cuDNN has for every convolution. A graph without a convolution is refused. */
+/* Convolutions where cuDNN does not answer without a device (before 9.8): descriptors of ours in
+   the place of the library's, and for each convolution two engines: one with the workspace that the
+   Python side has by formula (../convolutions.py), and, where there is no memory for that, one
+   without, as cuDNN has for every convolution. A graph without a convolution is refused. */
 #include "pretend.h"
 
 #include <stdlib.h>
@@ -28,8 +29,9 @@ struct formula {
 	int64_t bytes;
 };
 
-/* What Python answers: the bytes of a call on a device, negative where it cannot say. The numbers are x's sizes and strides and w's, of `dims` each,
-   then padding, stride and dilation, of dims - 2. */
+/* What Python answers: the bytes of a call on a device, negative where it cannot say. The numbers
+   are x's sizes and strides and w's, of `dims` each, then padding, stride and dilation, of dims -
+   2. */
 typedef long long (*formula_callback)(int ordinal, int direction, int dtype, int dims, const int64_t *numbers);
 static formula_callback callback; /* read and set as a whole */
 
@@ -39,7 +41,8 @@ API void memspec_pretend_convolutions(formula_callback f) { __atomic_store_n(&ca
 static long long ask(const struct call *c) {
 	int64_t numbers[7 * MOST_DIMS];
 	size_t n = 0, dims = (size_t)c->x.dims;
-	const int64_t *whole[] = { c->x.sizes, c->x.strides, c->w.sizes, c->w.strides }, *spatial[] = { c->window.padding, c->window.stride, c->window.dilation };
+	const int64_t *whole[] = { c->x.sizes, c->x.strides, c->w.sizes, c->w.strides }, *spatial[] = { c->window.padding,
+		c->window.stride, c->window.dilation };
 	for (size_t i = 0; i < 4; i++, n += dims) memcpy(numbers + n, whole[i], dims * sizeof *numbers);
 	for (size_t i = 0; i < 3; i++, n += dims - 2) memcpy(numbers + n, spatial[i], (dims - 2) * sizeof *numbers);
 	formula_callback f = __atomic_load_n(&callback, __ATOMIC_ACQUIRE);
@@ -132,7 +135,8 @@ int formula_finalize(void *descriptor) {
 		return CUDNN_STATUS_NOT_SUPPORTED;
 	case CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR:
 		d->bytes = d->call.without ? 0 : ask(&d->call);
-		if (d->bytes >= 0) return note_estimated("workspace-estimate: the workspace of cuDNN's convolutions is by formula"), CUDNN_STATUS_SUCCESS;
+		if (d->bytes >= 0) return note_estimated("workspace-estimate: the workspace of cuDNN's convolutions is by formula"),
+			CUDNN_STATUS_SUCCESS;
 		note_refused(CUDNN, "a convolution before 9.8, whose workspace nobody has by formula");
 		return CUDNN_STATUS_NOT_SUPPORTED;
 	default: return CUDNN_STATUS_SUCCESS;

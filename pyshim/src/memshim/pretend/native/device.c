@@ -25,11 +25,14 @@ static bool read_number(const char *text, unsigned long long most, unsigned long
 static bool set_number(struct gpu *g, const char *key, unsigned long long n) {
 	struct { const char *key; int *field; } small[] = {
 		{ "major", &g->major }, { "minor", &g->minor }, { "kernels", &g->kernels }, { "sms", &g->sms },
-		{ "threads_per_sm", &g->threads_per_sm }, { "blocks_per_sm", &g->blocks_per_sm }, { "registers_per_sm", &g->registers_per_sm },
-		{ "clock_khz", &g->clock_khz }, { "memory_clock_khz", &g->memory_clock_khz }, { "bus_bits", &g->bus_bits }, { "multicast", &g->multicast },
+		{ "threads_per_sm", &g->threads_per_sm }, { "blocks_per_sm", &g->blocks_per_sm },
+		{ "registers_per_sm", &g->registers_per_sm },
+		{ "clock_khz", &g->clock_khz }, { "memory_clock_khz", &g->memory_clock_khz }, { "bus_bits", &g->bus_bits },
+		{ "multicast", &g->multicast },
 	};
 	struct { const char *key; size_t *field; } large[] = {
-		{ "shared_per_block", &g->shared_per_block }, { "shared_optin", &g->shared_optin }, { "shared_per_sm", &g->shared_per_sm },
+		{ "shared_per_block", &g->shared_per_block }, { "shared_optin", &g->shared_optin },
+		{ "shared_per_sm", &g->shared_per_sm },
 		{ "shared_reserved", &g->shared_reserved }, { "memory", &g->memory }, { "context", &g->context }, { "l2", &g->l2 },
 	};
 	for (size_t i = 0; i < sizeof small / sizeof *small; i++)
@@ -51,7 +54,8 @@ static bool read_gpu(struct gpu *g, char *line) {
 			return complain("MEMSPEC_PRETEND: got %s=%s, want a known key and a number", pair, value), false;
 	}
 	if (!g->major || !g->sms || !g->memory || !g->threads_per_sm || g->context > g->memory)
-		return complain("MEMSPEC_PRETEND: got a device without major, sms, threads_per_sm or memory (more than its context)"), false;
+		return complain("MEMSPEC_PRETEND: got a device without major, sms, threads_per_sm or memory (more than its context)"),
+			false;
 	return true;
 }
 
@@ -65,7 +69,8 @@ void gpu_uuid_text(const struct gpu *g, char *out, size_t size) {
 	size_t at = (size_t)snprintf(out, size, "GPU-");
 	gpu_uuid(g, u);
 	for (int i = 0; i < 16 && at < size; i++)
-		at += (size_t)snprintf(out + at, size - at, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", (unsigned)(unsigned char)u[i]);
+		at += (size_t)snprintf(out + at, size - at, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+			(unsigned)(unsigned char)u[i]);
 }
 
 /* The device of an index or of the beginning of a UUID; -1 for none. */
@@ -87,7 +92,8 @@ static void read_visible(const char *text) {
 		return;
 	}
 	char *copy = strdup(text), *rest = NULL;
-	for (char *word = copy ? strtok_r(copy, ",", &rest) : NULL; word && visible_count < MOST_GPUS; word = strtok_r(NULL, ",", &rest)) {
+	for (char *word = copy ? strtok_r(copy, ",", &rest) : NULL; word && visible_count < MOST_GPUS;
+		word = strtok_r(NULL, ",", &rest)) {
 		while (isspace((unsigned char)*word)) word++;
 		int n = named(word);
 		if (n < 0) {
@@ -144,8 +150,9 @@ void set_current_device(int ordinal) { current = ordinal; }
 
 /* ---- attributes ---- */
 
-/* Where the number is neither the card's nor its capability's, it is the same on all cards that PyTorch 2.6 and newer run on (CUDA C++
-   Programming Guide, "Technical Specifications per Compute Capability"), or says what this library can do. */
+/* Where the number is neither the card's nor its capability's, it is the same on all cards that
+   PyTorch 2.6 and newer run on (CUDA C++ Programming Guide, "Technical Specifications per Compute
+   Capability"), or says what this library can do. */
 int gpu_attribute(const struct gpu *g, int attribute) {
 	switch (attribute) {
 	case DEVICE_COMPUTE_CAPABILITY_MAJOR: return g->major;
@@ -199,7 +206,8 @@ int gpu_attribute(const struct gpu *g, int attribute) {
 	}
 }
 
-/* Blocks of a kernel on one multiprocessor by threads, shared memory and the limit on blocks. Registers are not known: kernels are not read. */
+/* Blocks of a kernel on one multiprocessor by threads, shared memory and the limit on blocks.
+   Registers are not known: kernels are not read. */
 int gpu_occupancy(const struct gpu *g, int threads, size_t shared) {
 	if (threads <= 0 || threads > 1024) return 0;
 	int warps = (threads + 31) / 32, most = g->threads_per_sm / (32 * warps);

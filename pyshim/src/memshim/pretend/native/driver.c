@@ -1,5 +1,6 @@
-/* The CUDA driver: devices, contexts, errors, and its functions by name. PyTorch asks for some by name; Triton, NVRTC's users, cuDNN's engines and
-   every copy of the CUDA runtime that is linked statically load libcuda.so.1, which is this library's own name. */
+/* The CUDA driver: devices, contexts, errors, and its functions by name. PyTorch asks for some by
+   name; Triton, NVRTC's users, cuDNN's engines and every copy of the CUDA runtime that is linked
+   statically load libcuda.so.1, which is this library's own name. */
 #include "pretend.h"
 
 #include <dlfcn.h>
@@ -17,7 +18,8 @@ static const struct {
 } errors[] = {
 	{ CUDA_SUCCESS, "CUDA_SUCCESS", "no error" },
 	{ CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory" },
-	{ CUDA_ERROR_NO_BINARY_FOR_GPU, "CUDA_ERROR_NO_BINARY_FOR_GPU", "no kernel image is available for execution on the device" },
+	{ CUDA_ERROR_NO_BINARY_FOR_GPU, "CUDA_ERROR_NO_BINARY_FOR_GPU",
+	"no kernel image is available for execution on the device" },
 	{ CUDA_ERROR_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported on a pretend GPU" },
 };
 static const size_t error_count = sizeof errors / sizeof *errors;
@@ -70,7 +72,8 @@ API CUresult cuDeviceGetUuid_v2(CUuuid *out, CUdevice d) {
 	gpu_uuid(g, out->bytes);
 	return CUDA_SUCCESS;
 }
-#ifndef PUBLIC_HEADERS /* there the first form's name is a macro for the second's. gorgonia.org/cu asks for the first. */
+/* there the first form's name is a macro for the second's. gorgonia.org/cu asks for the first. */
+#ifndef PUBLIC_HEADERS
 API CUresult cuDeviceGetUuid(CUuuid *out, CUdevice d) { return cuDeviceGetUuid_v2(out, d); }
 #endif
 
@@ -153,7 +156,8 @@ API CUresult cuStreamGetCtx(CUstream s UNUSED, CUcontext *c) { return cuCtxGetCu
 
 /* ---- by name ---- */
 
-/* A name without a version means the newest form of the function: _v3 before _v2 before none. All that this library has are exported. */
+/* A name without a version means the newest form of the function: _v3 before _v2 before none. All
+   that this library has are exported. */
 void *driver_function(const char *name) {
 	static void *self;
 	if (!self) {
@@ -171,13 +175,15 @@ void *driver_function(const char *name) {
 	return f;
 }
 
-API CUresult cuGetProcAddress_v2(const char *name, void **f, int version UNUSED, uint64_t flags UNUSED, CUdriverProcAddressQueryResult *result) {
+API CUresult cuGetProcAddress_v2(const char *name, void **f, int version UNUSED, uint64_t flags UNUSED,
+	CUdriverProcAddressQueryResult *result) {
 	*f = driver_function(name);
 	if (result) *result = *f ? 0 : 1; /* CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND */
 	return *f ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
-/* Tables of functions that are no public interface: a CUDA runtime that is linked statically into a library wants them before it does anything. */
+/* Tables of functions that are no public interface: a CUDA runtime that is linked statically into a
+   library wants them before it does anything. */
 API CUresult cuGetExportTable(const void **table UNUSED, const CUuuid *id UNUSED) {
 	note_absent("cuGetExportTable");
 	return CUDA_ERROR_NOT_SUPPORTED;

@@ -1,4 +1,5 @@
-/* The CUDA driver's modules, kernels and launches: for Triton, jiterator, and cuDNN's engines that are compiled at run time. */
+/* The CUDA driver's modules, kernels and launches: for Triton, jiterator, and cuDNN's engines that
+   are compiled at run time. */
 #include "pretend.h"
 
 #include <stdlib.h>
@@ -16,7 +17,8 @@ API CUresult cuModuleLoadData(CUmodule *m, const void *image) {
 	CUresult e = image_load(image);
 	return e ? e : token(m);
 }
-API CUresult cuModuleLoadDataEx(CUmodule *m, const void *image, unsigned int n UNUSED, CUjit_option *options UNUSED, void **values UNUSED) {
+API CUresult cuModuleLoadDataEx(CUmodule *m, const void *image, unsigned int n UNUSED, CUjit_option *options UNUSED,
+	void **values UNUSED) {
 	return cuModuleLoadData(m, image);
 }
 API CUresult cuModuleLoadFatBinary(CUmodule *m, const void *image) { return cuModuleLoadData(m, image); }
@@ -36,12 +38,14 @@ API CUresult cuModuleGetGlobal_v2(CUdeviceptr *p, size_t *size, CUmodule m UNUSE
 	*p = (uintptr_t)kernel_variable(size);
 	return CUDA_SUCCESS;
 }
-API CUresult cuLibraryLoadData(CUlibrary *l, const void *code, CUjit_option *jit UNUSED, void **jit_values UNUSED, unsigned int jit_count UNUSED,
+API CUresult cuLibraryLoadData(CUlibrary *l, const void *code, CUjit_option *jit UNUSED, void **jit_values UNUSED,
+	unsigned int jit_count UNUSED,
 	CUlibraryOption *options UNUSED, void **values UNUSED, unsigned int count UNUSED) {
 	CUresult e = image_load(code);
 	return e ? e : token(l);
 }
-API CUresult cuLibraryLoadFromFile(CUlibrary *l, const char *path, CUjit_option *jit UNUSED, void **jit_values UNUSED, unsigned int jit_count UNUSED,
+API CUresult cuLibraryLoadFromFile(CUlibrary *l, const char *path, CUjit_option *jit UNUSED, void **jit_values UNUSED,
+	unsigned int jit_count UNUSED,
 	CUlibraryOption *options UNUSED, void **values UNUSED, unsigned int count UNUSED) {
 	CUresult e = image_load_file(path);
 	return e ? e : token(l);
@@ -64,12 +68,17 @@ API CUresult cuFuncGetModule(CUmodule *m, CUfunction f) {
 }
 
 /* Linking makes an image that nobody reads. */
-API CUresult cuLinkCreate_v2(unsigned int n UNUSED, CUjit_option *options UNUSED, void **values UNUSED, CUlinkState *l) { return token(l); }
-API CUresult cuLinkAddData_v2(CUlinkState l UNUSED, CUjitInputType type UNUSED, void *data UNUSED, size_t size UNUSED, const char *name UNUSED, unsigned int n UNUSED,
+API CUresult cuLinkCreate_v2(unsigned int n UNUSED, CUjit_option *options UNUSED, void **values UNUSED, CUlinkState *l)
+	{ return token(l); }
+API CUresult cuLinkAddData_v2(CUlinkState l UNUSED, CUjitInputType type UNUSED, void *data UNUSED, size_t size UNUSED,
+	const char *name UNUSED, unsigned int n UNUSED,
 	CUjit_option *options UNUSED, void **values UNUSED) { return CUDA_SUCCESS; }
 #ifndef PUBLIC_HEADERS /* as in driver.c */
-API CUresult cuLinkCreate(unsigned int n UNUSED, CUjit_option *options UNUSED, void **values UNUSED, CUlinkState *l) { return token(l); }
-API CUresult cuLinkAddData(CUlinkState l UNUSED, CUjitInputType type UNUSED, void *data UNUSED, size_t size UNUSED, const char *name UNUSED, unsigned int n UNUSED,
+API CUresult cuLinkCreate(unsigned int n UNUSED, CUjit_option *options UNUSED, void **values UNUSED, CUlinkState *l) {
+	return token(l);
+}
+API CUresult cuLinkAddData(CUlinkState l UNUSED, CUjitInputType type UNUSED, void *data UNUSED, size_t size UNUSED,
+	const char *name UNUSED, unsigned int n UNUSED,
 	CUjit_option *options UNUSED, void **values UNUSED) { return CUDA_SUCCESS; }
 #endif
 API CUresult cuLinkComplete(CUlinkState l UNUSED, void **image, size_t *size) {
@@ -100,12 +109,17 @@ API CUresult cuFuncGetAttribute(int *value, CUfunction_attribute a, CUfunction f
 API CUresult cuFuncSetAttribute(CUfunction f UNUSED, CUfunction_attribute a, int value) {
 	const struct gpu *g = current_gpu();
 	if (!g) return CUDA_ERROR_NOT_INITIALIZED;
-	bool too_much = (int)a == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES && (value < 0 || (size_t)value > g->shared_optin);
+	bool too_much = (int)a == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES &&
+		(value < 0 || (size_t)value > g->shared_optin);
 	return too_much ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 API CUresult cuFuncSetCacheConfig(CUfunction f UNUSED, CUfunc_cache c UNUSED) { return CUDA_SUCCESS; }
-API CUresult cuKernelGetAttribute(int *value, CUfunction_attribute a, CUkernel k UNUSED, CUdevice d UNUSED) { return cuFuncGetAttribute(value, a, NULL); }
-API CUresult cuKernelSetAttribute(CUfunction_attribute a, int value, CUkernel k UNUSED, CUdevice d UNUSED) { return cuFuncSetAttribute(NULL, a, value); }
+API CUresult cuKernelGetAttribute(int *value, CUfunction_attribute a, CUkernel k UNUSED, CUdevice d UNUSED) {
+	return cuFuncGetAttribute(value, a, NULL);
+}
+API CUresult cuKernelSetAttribute(CUfunction_attribute a, int value, CUkernel k UNUSED, CUdevice d UNUSED) {
+	return cuFuncSetAttribute(NULL, a, value);
+}
 API CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *n, CUfunction f UNUSED, int threads, size_t shared) {
 	const struct gpu *g = current_gpu();
 	if (!g) return CUDA_ERROR_NOT_INITIALIZED;
@@ -122,8 +136,10 @@ API CUresult cuOccupancyMaxPotentialClusterSize(int *n, CUfunction f UNUSED, con
 }
 
 /* A descriptor of a tensor for the tensor memory accelerator: 128 bytes that kernels alone read. */
-API CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type UNUSED, cuuint32_t rank UNUSED, void *p UNUSED, const cuuint64_t *sizes UNUSED,
-	const cuuint64_t *strides UNUSED, const cuuint32_t *box UNUSED, const cuuint32_t *steps UNUSED, CUtensorMapInterleave interleave UNUSED,
+API CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type UNUSED, cuuint32_t rank UNUSED,
+	void *p UNUSED, const cuuint64_t *sizes UNUSED,
+	const cuuint64_t *strides UNUSED, const cuuint32_t *box UNUSED, const cuuint32_t *steps UNUSED,
+	CUtensorMapInterleave interleave UNUSED,
 	CUtensorMapSwizzle swizzle UNUSED, CUtensorMapL2promotion promotion UNUSED, CUtensorMapFloatOOBfill fill UNUSED) {
 	memset(map, 0, sizeof *map);
 	return CUDA_SUCCESS;
@@ -136,8 +152,15 @@ static CUresult launch(CUstream s) {
 	bytes_after_launch(NULL);
 	return CUDA_SUCCESS;
 }
-API CUresult cuLaunchKernel(CUfunction f UNUSED, unsigned int gx UNUSED, unsigned int gy UNUSED, unsigned int gz UNUSED, unsigned int bx UNUSED, unsigned int by UNUSED,
-	unsigned int bz UNUSED, unsigned int shared UNUSED, CUstream s, void **arguments UNUSED, void **extra UNUSED) { return launch(s); }
-API CUresult cuLaunchCooperativeKernel(CUfunction f UNUSED, unsigned int gx UNUSED, unsigned int gy UNUSED, unsigned int gz UNUSED, unsigned int bx UNUSED,
-	unsigned int by UNUSED, unsigned int bz UNUSED, unsigned int shared UNUSED, CUstream s, void **arguments UNUSED) { return launch(s); }
-API CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f UNUSED, void **arguments UNUSED, void **extra UNUSED) { return launch(c->hStream); }
+API CUresult cuLaunchKernel(CUfunction f UNUSED, unsigned int gx UNUSED, unsigned int gy UNUSED, unsigned int gz UNUSED,
+	unsigned int bx UNUSED, unsigned int by UNUSED,
+	unsigned int bz UNUSED, unsigned int shared UNUSED, CUstream s, void **arguments UNUSED, void **extra UNUSED) {
+		return launch(s);
+	}
+API CUresult cuLaunchCooperativeKernel(CUfunction f UNUSED, unsigned int gx UNUSED, unsigned int gy UNUSED,
+	unsigned int gz UNUSED, unsigned int bx UNUSED,
+	unsigned int by UNUSED, unsigned int bz UNUSED, unsigned int shared UNUSED, CUstream s, void **arguments UNUSED) {
+		return launch(s);
+	}
+API CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f UNUSED, void **arguments UNUSED,
+	void **extra UNUSED) { return launch(c->hStream); }

@@ -1,10 +1,12 @@
-/* The CUDA driver's memory: ranges of addresses that physical memory is mapped into (expandable segments), plain allocations, copies. */
+/* The CUDA driver's memory: ranges of addresses that physical memory is mapped into (expandable
+   segments), plain allocations, copies. */
 #include "pretend.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Physical memory: taken at cuMemCreate, given back when it is released and mapped nowhere. Handles ascend, so the table is in their order. */
+/* Physical memory: taken at cuMemCreate, given back when it is released and mapped nowhere. Handles
+   ascend, so the table is in their order. */
 static struct physical *memories;
 static size_t memory_count, memory_room;
 
@@ -33,7 +35,8 @@ static void give_unused(struct physical *m) {
 
 static bool whole_pages(unsigned long long n) { return n % GRANULARITY == 0; }
 
-API CUresult cuMemGetAllocationGranularity(size_t *size, const CUmemAllocationProp *p UNUSED, CUmemAllocationGranularity_flags option UNUSED) {
+API CUresult cuMemGetAllocationGranularity(size_t *size, const CUmemAllocationProp *p UNUSED,
+	CUmemAllocationGranularity_flags option UNUSED) {
 	*size = GRANULARITY;
 	return CUDA_SUCCESS;
 }
@@ -64,7 +67,8 @@ bool physical_find(unsigned long long handle, struct physical *out) {
 	return found;
 }
 
-API CUresult cuMemCreate(CUmemGenericAllocationHandle *h, size_t size, const CUmemAllocationProp *p, unsigned long long flags UNUSED) {
+API CUresult cuMemCreate(CUmemGenericAllocationHandle *h, size_t size, const CUmemAllocationProp *p,
+	unsigned long long flags UNUSED) {
 	struct gpu *g = gpu_at(p->location.id);
 	if (!g || !size || !whole_pages(size)) return CUDA_ERROR_INVALID_VALUE;
 	if (size > g->memory || !memory_take(g, size)) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -112,7 +116,8 @@ static struct reservation *reservation_of(const char *p, size_t n) { /* the lock
 	return NULL;
 }
 
-API CUresult cuMemAddressReserve(CUdeviceptr *p, size_t size, size_t alignment, CUdeviceptr wanted UNUSED, unsigned long long flags UNUSED) {
+API CUresult cuMemAddressReserve(CUdeviceptr *p, size_t size, size_t alignment, CUdeviceptr wanted UNUSED,
+	unsigned long long flags UNUSED) {
 	if (!size || size % 4096 || (alignment & (alignment - 1))) return CUDA_ERROR_INVALID_VALUE;
 	char *at = address_reserve(size);
 	lock_memory();
@@ -145,12 +150,14 @@ API CUresult cuMemAddressFree(CUdeviceptr p, size_t size) {
 	return there ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-API CUresult cuMemMap(CUdeviceptr p, size_t size, size_t offset, CUmemGenericAllocationHandle h, unsigned long long flags UNUSED) {
+API CUresult cuMemMap(CUdeviceptr p, size_t size, size_t offset, CUmemGenericAllocationHandle h,
+	unsigned long long flags UNUSED) {
 	char *at = (char *)(uintptr_t)p;
 	CUresult e = CUDA_ERROR_INVALID_VALUE;
 	lock_memory();
 	struct physical *m = of_handle(h);
-	if (m && m->holders && size && size <= m->size && !offset && whole_pages(size) && whole_pages(p) && reservation_of(at, size) && !ranges_overlap(at, size)) {
+	if (m && m->holders && size && size <= m->size && !offset && whole_pages(size) && whole_pages(p) &&
+		reservation_of(at, size) && !ranges_overlap(at, size)) {
 		e = CUDA_ERROR_NOT_SUPPORTED;
 		if (address_back(at, size)) {
 			ranges_add((struct range){ at, size, MAPPED, m->ordinal, h });
@@ -195,11 +202,14 @@ API CUresult cuMemSetAccess(CUdeviceptr p, size_t size, const CUmemAccessDesc *l
 
 API CUresult cuMemAllocManaged(CUdeviceptr *p, size_t size, unsigned int flags) {
 	void *at = NULL;
-	CUresult e = flags == 1 || flags == 2 ? (CUresult)managed_malloc(&at, size, current_device()) : CUDA_ERROR_INVALID_VALUE;
+	CUresult e = flags == 1 || flags == 2 ? (CUresult)managed_malloc(&at, size, current_device())
+		: CUDA_ERROR_INVALID_VALUE;
 	*p = (uintptr_t)at;
 	return e;
 }
-#ifndef PUBLIC_HEADERS /* CUDA 13 has a location where 12 has a device, and flags before the stream. None is looked at: what is checked comes before them. */
+/* CUDA 13 has a location where 12 has a device, and flags before the stream. None is looked at:
+   what is checked comes before them. */
+#ifndef PUBLIC_HEADERS
 static CUresult advised(CUdeviceptr p, size_t n) {
 	struct range r;
 	bool managed = n && range_find((void *)(uintptr_t)p, &r) && r.kind == MANAGED && range_holds((void *)(uintptr_t)p, n);
@@ -262,12 +272,18 @@ API CUresult cuPointerGetAttribute(void *out, CUpointer_attribute a, CUdeviceptr
 
 /* ---- copies and fills ---- */
 
-API CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t n, CUstream s) { return (CUresult)device_copy((void *)(uintptr_t)to, from, n, s); }
-API CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t n, CUstream s) { return (CUresult)device_copy(to, (void *)(uintptr_t)from, n, s); }
+API CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t n, CUstream s) {
+	return (CUresult)device_copy((void *)(uintptr_t)to, from, n, s);
+}
+API CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t n, CUstream s) {
+	return (CUresult)device_copy(to, (void *)(uintptr_t)from, n, s);
+}
 API CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t n, CUstream s) {
 	return (CUresult)device_copy((void *)(uintptr_t)to, (void *)(uintptr_t)from, n, s);
 }
-API CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t n) { return cuMemcpyHtoDAsync_v2(to, from, n, NULL); }
+API CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t n) {
+	return cuMemcpyHtoDAsync_v2(to, from, n, NULL);
+}
 API CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t n) { return cuMemcpyDtoHAsync_v2(to, from, n, NULL); }
 API CUresult cuMemsetD8Async(CUdeviceptr p, unsigned char value, size_t n, CUstream s) {
 	return (CUresult)device_set((void *)(uintptr_t)p, &value, sizeof value, n, s);

@@ -1,12 +1,11 @@
 /* Ranks that are processes of this machine: what one sends of which the bytes are known arrives at
    the others as sent. Objects, shapes, counts of tokens and small sums are that; gradients are not.
    Each rank appends to a file in the folder of `memshim run`, named by the communicator and the
-   rank; the others read it. A rank that waits for one that has ended, that sends nothing for long or
-   that does not do the same goes on with what is not known. What one sends that was late arrives
-   again from then on. A message of one to one is an error then, after PyTorch's own ten minutes where
-   the sender lives.
-   Ranks that run alone, one after the other: the first one's files are what later ones read, and they
-   wait for nothing. */
+   rank; the others read it. A rank that waits for one that has ended, that sends nothing for long
+   or that does not do the same goes on with what is not known. What one sends that was late arrives
+   again from then on. A message of one to one is an error then, after PyTorch's own ten minutes
+   where the sender lives. Ranks that run alone, one after the other: the first one's files are what
+   later ones read, and they wait for nothing. */
 #include "exchange.h"
 
 #include <errno.h>
@@ -140,7 +139,8 @@ static bool ended(struct exchange *x, int rank) {
 	return joined && kill((pid_t)pid, 0) && errno == ESRCH;
 }
 
-/* Waits until n bytes lie at the log's place. to < 0: of an operation of all ranks. False and not lost: they are late. */
+/* Waits until n bytes lie at the log's place. to < 0: of an operation of all ranks. False and not
+   lost: they are late. */
 static bool arrived(struct exchange *x, struct log *log, int from, int to, void *into, size_t n) {
 	struct timespec pause = { 0, 20000 };
 	long waited = 0; /* microseconds */

@@ -1,5 +1,5 @@
-/* What ranks that are processes of this machine send to each other, and the first that runs alone to later ones
-   (exchange.c). */
+/* What ranks that are processes of this machine send to each other, and the first that runs alone
+   to later ones (exchange.c). */
 #pragma once
 
 #include "pretend.h"
@@ -22,8 +22,8 @@ void exchange_open(struct exchange *x, uint64_t id, int rank, int ranks);
 void exchange_close(struct exchange *x);
 /* Says what this rank has in operation `number`, for all ranks (to < 0) or for one. */
 void exchange_send(struct exchange *x, int to, uint64_t number, const void *from, size_t n);
-/* What another rank has there, after waiting for it: whether it is known, and in *known how many of the n bytes, from
-   the first on. */
+/* What another rank has there, after waiting for it: whether it is known, and in *known how many of
+   the n bytes, from the first on. */
 enum value exchange_receive(struct exchange *x, int from, bool to_me, uint64_t number, void *to, size_t n,
 	size_t *known);
 /* How many of n bytes are known, from the first on: of an object as long as the longest of all, those that are its. */

@@ -1,5 +1,6 @@
-/* What this process takes of each card, kept where its parent can read it at any time, whatever ends the process: a file of a few KiB in the folder
-   that MEMSPEC_PRETEND_FIGURES names, mapped and shared. program/process_reports.py reads it; both know its layout. */
+/* What this process takes of each card, kept where its parent can read it at any time, whatever
+   ends the process: a file of a few KiB in the folder that MEMSPEC_PRETEND_FIGURES names, mapped
+   and shared. program/process_reports.py reads it; both know its layout. */
 #include "pretend.h"
 
 #include <errno.h>
@@ -58,7 +59,8 @@ static void read_command(char *into, size_t size) {
 	close(f);
 }
 
-/* With the lock held. Room is made before anything is written: a page that a full disk has no room for ends the process. */
+/* With the lock held. Room is made before anything is written: a page that a full disk has no room
+   for ends the process. */
 static void open_file(void) {
 	static bool registered;
 	const char *folder = getenv("MEMSPEC_PRETEND_FIGURES");
@@ -153,7 +155,8 @@ API uint64_t memspec_pretend_pinned(void) {
 	return most;
 }
 
-/* For the Python side: the name of this process's file, which is made now where it is not there; null where none is wanted. */
+/* For the Python side: the name of this process's file, which is made now where it is not there;
+   null where none is wanted. */
 API const char *memspec_pretend_figures(void) {
 	lock_memory();
 	open_file();

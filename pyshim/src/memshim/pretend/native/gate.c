@@ -1,10 +1,13 @@
-/* Operators that the Python side has nothing to do for go on to CUDA's kernel from here. PyTorch hands every operator to a kernel of ours in Python
-   (../values); to make Python's objects of its arguments and to take them apart again costs more than the operator. Most of a training step's
-   operators read what nobody knows and give what nobody knows: here that is seen without Python. What each operator wants is in its rule, which the
-   Python side gives (../values/gate.py); one without a rule goes to Python.
+/* Operators that the Python side has nothing to do for go on to CUDA's kernel from here. PyTorch
+   hands every operator to a kernel of ours in Python (../values); to make Python's objects of its
+   arguments and to take them apart again costs more than the operator. Most of a training step's
+   operators read what nobody knows and give what nobody knows: here that is seen without Python.
+   What each operator wants is in its rule, which the Python side gives (../values/gate.py); one
+   without a rule goes to Python.
 
-   C++'s objects are read as they lie: a stack of IValues, the head of a CppFunction. ../values/gate.py compares what is read here with what Python
-   says of the same arguments, and opens the gate only where all agree. Tensors are read by PyTorch's own C functions. */
+   C++'s objects are read as they lie: a stack of IValues, the head of a CppFunction.
+   ../values/gate.py compares what is read here with what Python says of the same arguments, and
+   opens the gate only where all agree. Tensors are read by PyTorch's own C functions. */
 #include "pretend.h"
 
 #include <dlfcn.h>
@@ -45,9 +48,12 @@ struct rule { /* as ../values/gate.py has it; the sets have a bit for each argum
 	uint32_t tensors, lists, written;
 	uint32_t unread; /* what was there before does not matter */
 	uint32_t absent; /* has to be None */
-	int32_t kind, arguments, first; /* first: the argument that says of a layer whether it is known, and of others the type of the result */
+	/* first: the argument that says of a layer whether it is known, and of others the type of the
+	   result */
+	int32_t kind, arguments, first;
 	int32_t alone;                  /* what it calls inside does not come here */
-	int32_t follows;                /* a layer that is computed where it is known; others that are computed of unknown values */
+	/* a layer that is computed where it is known; others that are computed of unknown values */
+	int32_t follows;
 	int32_t fills;                  /* of the host's memory, which initialisers do: Python looks */
 	int32_t several;                /* elements at least, of what is written */
 };
@@ -84,7 +90,8 @@ static boxed pass_or_call;
 
 /* The key of a torch::Library, whose std::optional<std::string> before it is larger with the newer of C++'s strings. */
 static uint16_t key_of(const char *library) {
-	static const char newer[] = "_ZN5torch7LibraryC1ENS0_4KindENSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEESt8optionalIN3c1011DispatchKeyEEPKcj";
+	static const char newer[] =
+		"_ZN5torch7LibraryC1ENS0_4KindENSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEESt8optionalIN3c1011DispatchKeyEEPKcj";
 	static int at;
 	if (!at) at = real_function("libtorch_cpu.so", newer) ? 48 : 24;
 	uint16_t key = 0;
@@ -95,7 +102,8 @@ static uint16_t key_of(const char *library) {
 static void wrap(struct function *f) {
 	Dl_info of;
 	if (!wrapping || !f->functor || !f->run || f->run == pass_or_call) return;
-	if (!gate.python && dladdr((void *)(uintptr_t)f->run, &of) && of.dli_fname && strstr(of.dli_fname, "/libtorch_python.so")) gate.python = f->run;
+	if (!gate.python && dladdr((void *)(uintptr_t)f->run, &of) && of.dli_fname &&
+		strstr(of.dli_fname, "/libtorch_python.so")) gate.python = f->run;
 	if (f->run == gate.python) f->run = pass_or_call;
 }
 
@@ -112,9 +120,11 @@ API void *_ZNR5torch7Library9_fallbackEONS_11CppFunctionE(void *library, struct 
 }
 
 /* torch::Library &torch::Library::_impl(const char *, CppFunction &&, _RegisterOrVerify) & */
-API void *_ZNR5torch7Library5_implEPKcONS_11CppFunctionENS_17_RegisterOrVerifyE(void *library, const char *name, struct function *f, int verify) {
+API void *_ZNR5torch7Library5_implEPKcONS_11CppFunctionENS_17_RegisterOrVerifyE(void *library, const char *name,
+	struct function *f, int verify) {
 	static void *(*real)(void *, const char *, struct function *, int);
-	if (!real) ASSIGN_FUNCTION(real, real_function("libtorch_cpu.so", "_ZNR5torch7Library5_implEPKcONS_11CppFunctionENS_17_RegisterOrVerifyE"));
+	if (!real) ASSIGN_FUNCTION(real, real_function("libtorch_cpu.so",
+		"_ZNR5torch7Library5_implEPKcONS_11CppFunctionENS_17_RegisterOrVerifyE"));
 	wrap(f);
 	if (!wrapping) __atomic_fetch_add(&registered, 1, __ATOMIC_RELAXED);
 	return real(library, name, f, verify);
@@ -141,9 +151,12 @@ static bool look(const struct ivalue *v, struct tensor *t) {
 	int32_t layout = 0;
 	int64_t dims, *sizes, *strides, last = 0, full = 1;
 	if (impl[0] != gate.plain || !impl[2]) return false; /* a TensorImpl with a storage */
-	if (torch.device(v, &t->device) || (torch.layout && torch.layout(v, &layout)) || layout || torch.type(v, &t->type) || torch.elements(v, &t->elements)) return false;
-	if ((t->device != CPU && t->device != CUDA) || torch.dims(v, &dims) || dims > MOST_DIMS || torch.sizes(v, &sizes) || torch.strides(v, &strides)) return false;
-	static const unsigned char item[] = { 1, 1, 2, 4, 8, 2, 4, 8, 4, 8, 16, 1, 0, 0, 0, 2 }; /* bytes, by c10::ScalarType */
+	if (torch.device(v, &t->device) || (torch.layout && torch.layout(v, &layout)) || layout || torch.type(v, &t->type) ||
+		torch.elements(v, &t->elements)) return false;
+	if ((t->device != CPU && t->device != CUDA) || torch.dims(v, &dims) || dims > MOST_DIMS || torch.sizes(v, &sizes) ||
+		torch.strides(v, &strides)) return false;
+	/* bytes, by c10::ScalarType */
+	static const unsigned char item[] = { 1, 1, 2, 4, 8, 2, 4, 8, 4, 8, 16, 1, 0, 0, 0, 2 };
 	size_t width = t->type >= 0 && t->type < (int)sizeof item ? item[t->type] : 0;
 	if (!width) return false;
 	t->dense = true;
@@ -161,7 +174,8 @@ static bool look(const struct ivalue *v, struct tensor *t) {
 	return true;
 }
 
-static bool is_float(int32_t type) { return (type >= 5 && type <= 7) || type == 15; } /* half, float, double, bfloat16 */
+/* half, float, double, bfloat16 */
+static bool is_float(int32_t type) { return (type >= 5 && type <= 7) || type == 15; }
 
 /* ---- what a rule says of arguments ---- */
 
@@ -229,7 +243,8 @@ static bool see(const struct rule *r, const struct ivalue *arguments, struct see
 	return true;
 }
 
-/* As Operator.layer and Operator.default of ../values/operators.py, where these do nothing but run the kernel and forget what it writes. */
+/* As Operator.layer and Operator.default of ../values/operators.py, where these do nothing but run
+   the kernel and forget what it writes. */
 static bool passes(const struct rule *r, const struct ivalue *arguments, struct seen *s) {
 	if (r->kind == FORWARD) return true;
 	if (!see(r, arguments, s)) return false;
@@ -247,7 +262,8 @@ API const void *memspec_pretend_gate_current(void) { return current; }
 
 static size_t place_of(const void *op) {
 	size_t i = (size_t)((uintptr_t)op >> 4) % (2 * MOST_RULES);
-	for (const void *there; (there = __atomic_load_n(&rules[i].op, __ATOMIC_ACQUIRE)) && there != op;) i = (i + 1) % (2 * MOST_RULES);
+	for (const void *there; (there = __atomic_load_n(&rules[i].op, __ATOMIC_ACQUIRE)) && there != op;) i = (i + 1)
+		% (2 * MOST_RULES);
 	return i;
 }
 
@@ -281,7 +297,8 @@ static void probe(const void *op, const struct rule *r, const struct stack *stac
 	probed.op = op;
 	probed.count = 0;
 	if (stack->to - stack->from >= r->arguments && see(&all, stack->to - r->arguments, &s))
-		for (; probed.count < s.written_count && probed.count < MOST_ARGUMENTS; probed.count++) probed.tensors[probed.count] = s.written[probed.count];
+		for (; probed.count < s.written_count && probed.count < MOST_ARGUMENTS; probed.count++)
+			probed.tensors[probed.count] = s.written[probed.count];
 	free(s.written);
 }
 
@@ -297,7 +314,8 @@ static void end_run(struct running *r) {
 }
 
 static bool run_onward(const struct rule *r, boxed *onward, const void *const *op, uint64_t keys, struct stack *stack) {
-	struct running run __attribute__((cleanup(end_run))) = { .operators = *memspec_pretend_operators() }; /* also where C++ throws */
+	/* also where C++ throws */
+	struct running run __attribute__((cleanup(end_run))) = { .operators = *memspec_pretend_operators() };
 	struct reads *reads = memspec_pretend_reads();
 	unsigned long long before = reads->count;
 	if (stack->to - stack->from < r->arguments || !passes(r, stack->to - r->arguments, &run.seen)) return false;
@@ -338,7 +356,8 @@ static bool find_functions(void) {
 #define OF(library, member, name) ASSIGN_FUNCTION(torch.member, real_function(library, name))
 	OF("libtorch_cpu.so", type, "aoti_torch_get_dtype");
 	OF("libtorch_cpu.so", device, "aoti_torch_get_device_type");
-	OF("libtorch_cpu.so", layout, "aoti_torch_get_layout"); /* from 2.9 on; tensors of other layouts have other tables of functions */
+	/* from 2.9 on; tensors of other layouts have other tables of functions */
+	OF("libtorch_cpu.so", layout, "aoti_torch_get_layout");
 	OF("libtorch_cpu.so", elements, "aoti_torch_get_numel");
 	OF("libtorch_cpu.so", dims, "aoti_torch_get_dim");
 	OF("libtorch_cpu.so", address, "aoti_torch_get_data_ptr");
@@ -348,7 +367,8 @@ static bool find_functions(void) {
 	OF("libc10.so", wants_gradient, "_ZNK3c1010TensorImpl13requires_gradEv");
 	OF("libc10.so", gradients, "_ZN3c108GradMode10is_enabledEv");
 	OF("libc10.so", exclude, "_ZN3c104impl29tls_set_dispatch_key_excludedENS_11DispatchKeyEb");
-	return torch.type && torch.device && torch.elements && torch.dims && torch.address && torch.sizes && torch.strides && torch.backward &&
+	return torch.type && torch.device && torch.elements && torch.dims && torch.address && torch.sizes && torch.strides &&
+		torch.backward &&
 	       torch.wants_gradient && torch.gradients && torch.exclude;
 }
 
@@ -360,9 +380,10 @@ API bool memspec_pretend_gate_ready(void) {
 	return gate.plain && gate.undefined && find_functions() && gate.python;
 }
 
-/* snapshot: the number of PythonTLSSnapshot, whose kernel calls the next one by the keys that it is given. note: called with what an operator read
-   that is not known. False: it stays closed. */
-API bool memspec_pretend_gate_open(uint16_t snapshot, uint16_t key, uint64_t below, int64_t unknown_limit, void (*note)(const void *, uint64_t)) {
+/* snapshot: the number of PythonTLSSnapshot, whose kernel calls the next one by the keys that it is
+   given. note: called with what an operator read that is not known. False: it stays closed. */
+API bool memspec_pretend_gate_open(uint16_t snapshot, uint16_t key, uint64_t below, int64_t unknown_limit,
+	void (*note)(const void *, uint64_t)) {
 	gate.key = key;
 	gate.below = below;
 	gate.unknown_limit = unknown_limit;
@@ -374,7 +395,8 @@ API bool memspec_pretend_gate_open(uint16_t snapshot, uint16_t key, uint64_t bel
 		found = fallbacks[i].run;
 	}
 	Dl_info of;
-	if (!found || !dladdr((void *)(uintptr_t)found, &of) || !of.dli_fname || !strstr(of.dli_fname, "/libtorch_cpu.so")) return false;
+	if (!found || !dladdr((void *)(uintptr_t)found, &of) || !of.dli_fname || !strstr(of.dli_fname, "/libtorch_cpu.so"))
+		return false;
 	gate.onward = found;
 	return true;
 }

@@ -1,5 +1,6 @@
-/* Which cards an image of kernels is for. Its kernels are not read; the headers around them say for which architectures they are. An image that
-   has nothing for a card fails as the driver says. Of one in another form nothing is said. */
+/* Which cards an image of kernels is for. Its kernels are not read; the headers around them say for
+   which architectures they are. An image that has nothing for a card fails as the driver says. Of
+   one in another form nothing is said. */
 #include "pretend.h"
 
 #include <ctype.h>
@@ -8,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- forms: fatbinary_section.h describes the wrapper; the container and its entries are as nvcc 11 to 13 write them ---- */
+/* ---- forms: fatbinary_section.h describes the wrapper; the container and its entries are as nvcc
+   11 to 13 write them ---- */
 
 #define WRAPPER_MAGIC 0x466243b1u
 #define CONTAINER_MAGIC 0xba55ed50u
@@ -49,7 +51,8 @@ static bool runs(unsigned kind, unsigned built, uint64_t flags, const struct gpu
 
 static void add_entry(struct found *f, unsigned kind, unsigned built, uint64_t flags, const struct gpu *g) {
 	char name[32];
-	snprintf(name, sizeof name, "%s%u%s", kind == PTX ? "compute_" : "sm_", built, flags & ONLY ? "a" : flags & FAMILY ? "f" : "");
+	snprintf(name, sizeof name, "%s%u%s", kind == PTX ? "compute_" : "sm_", built, flags & ONLY ? "a" : flags & FAMILY
+		? "f" : "");
 	if (!strstr(f->built, name)) {
 		size_t used = strlen(f->built);
 		snprintf(f->built + used, sizeof f->built - used, "%s%s", used ? ", " : "", name);
@@ -116,7 +119,8 @@ static bool fits(const void *image, const struct gpu *g) {
 	bool again = *file && !strncmp(last, file, sizeof last - 1);
 	snprintf(last, sizeof last, "%s", file);
 	unlock_memory();
-	if (!again) complain("the kernels of %s are for %s, not for a %s (sm_%d%d): their launch fails", name, f.built, g->name, g->major, g->minor);
+	if (!again) complain("the kernels of %s are for %s, not for a %s (sm_%d%d): their launch fails", name, f.built,
+		g->name, g->major, g->minor);
 	return false;
 }
 
@@ -209,7 +213,8 @@ bool kernel_is_for(const void *host, const struct gpu *g) {
 	lock_memory();
 	if (!sorted && count) qsort(kernels, count, sizeof *kernels, by_address);
 	sorted = true;
-	struct kernel wanted = { .host = host }, *k = count ? bsearch(&wanted, kernels, count, sizeof *kernels, by_address) : NULL;
+	struct kernel wanted = { .host = host }, *k = count ? bsearch(&wanted, kernels, count, sizeof *kernels, by_address)
+		: NULL;
 	struct image *i = k ? k->of : NULL;
 	bool checked = !i || i->checked == g, yes = !i || i->fits;
 	unlock_memory();

@@ -1,5 +1,6 @@
-/* Memory that another process of this machine allocated, by CUDA's IPC handles: a handle is opened at addresses that nothing of the card is taken
-   for, as the process that made it has taken it. What lies there is not known: no process sees what another one wrote. */
+/* Memory that another process of this machine allocated, by CUDA's IPC handles: a handle is opened
+   at addresses that nothing of the card is taken for, as the process that made it has taken it.
+   What lies there is not known: no process sees what another one wrote. */
 #include "pretend.h"
 
 #include <pthread.h>

@@ -1,8 +1,9 @@
 /* Device memory: what is taken of a card, and which addresses it has.
 
-   A device address is an address of this process that nobody touched: one reservation without access, of which allocations open their part.
-   Reading gives zeros and costs nothing, writing costs a page; what is freed is closed again, and its pages go back. Segments lie at
-   multiples of 2 MiB, the lowest free address first. */
+   A device address is an address of this process that nobody touched: one reservation without
+   access, of which allocations open their part. Reading gives zeros and costs nothing, writing
+   costs a page; what is freed is closed again, and its pages go back. Segments lie at multiples of
+   2 MiB, the lowest free address first. */
 #include "pretend.h"
 
 #include <errno.h>
@@ -24,7 +25,9 @@ static void after_fork(void) {
 	figures_forked();
 	unlock_memory();
 }
-__attribute__((constructor)) static void keep_lock_over_fork(void) { pthread_atfork(lock_memory, unlock_memory, after_fork); }
+__attribute__((constructor)) static void keep_lock_over_fork(void) {
+	pthread_atfork(lock_memory, unlock_memory, after_fork);
+}
 
 void gpu_activate(struct gpu *g) {
 	lock_memory();
@@ -55,7 +58,8 @@ void memory_give(struct gpu *g, size_t n) {
 	unlock_memory();
 }
 
-/* For the Python side: what a driver takes of a card beside allocations, as for modules. False where there is no such card or no room. */
+/* For the Python side: what a driver takes of a card beside allocations, as for modules. False
+   where there is no such card or no room. */
 API bool memspec_pretend_take(int ordinal, size_t n) {
 	struct gpu *g = gpu_at(ordinal);
 	return g && memory_take(g, n);
@@ -78,7 +82,8 @@ struct hole {
 static char *arena, *arena_end, *arena_top; /* top: the first address that was never given out */
 static struct hole *holes;
 
-/* Much more than any card has: expandable segments reserve 9/8 of the card for each stream and pool. Less where the process may not have it. */
+/* Much more than any card has: expandable segments reserve 9/8 of the card for each stream and
+   pool. Less where the process may not have it. */
 static bool make_arena(void) {
 	static bool complained;
 	for (size_t size = (size_t)1 << 44; size >= (size_t)1 << 36; size >>= 1) {
@@ -91,7 +96,8 @@ static bool make_arena(void) {
 		arena_end = arena + size;
 		return true;
 	}
-	if (!complained) complain("no address space for device memory: %s; is there a limit on it (ulimit -v)?", strerror(errno));
+	if (!complained) complain("no address space for device memory: %s; is there a limit on it (ulimit -v)?",
+		strerror(errno));
 	complained = true;
 	return false;
 }
@@ -208,7 +214,8 @@ cudaError_t device_free(void *p) {
 	return cudaSuccess;
 }
 
-/* ---- cudaMallocManaged: its pages move between host and card as they are used, so that it is taken of neither. Here it is the host's ---- */
+/* ---- cudaMallocManaged: its pages move between host and card as they are used, so that it is
+   taken of neither. Here it is the host's ---- */
 
 cudaError_t managed_malloc(void **p, size_t n, int ordinal) {
 	struct gpu *g = gpu_at(ordinal);

@@ -1,5 +1,6 @@
-/* NCCL: communicators without partners. A collective is over at once, and what other ranks would have sent is not known. PyTorch's allocator sees
-   what it sees on real cards; what NCCL takes of the device for itself is by formula (communicators.c). */
+/* NCCL: communicators without partners. A collective is over at once, and what other ranks would
+   have sent is not known. PyTorch's allocator sees what it sees on real cards; what NCCL takes of
+   the device for itself is by formula (communicators.c). */
 #include "absent_counts.h"
 #include "communicators.h"
 #include "exchange.h"
@@ -34,7 +35,8 @@ struct spread {
 	int ranks, local, nodes;
 };
 
-static ncclResult_t make(ncclComm_t *out, struct spread s, int rank, uint64_t id, const ncclConfig_t *config, bool split) {
+static ncclResult_t make(ncclComm_t *out, struct spread s, int rank, uint64_t id, const ncclConfig_t *config,
+	bool split) {
 	static const size_t read = offsetof(ncclConfig_t, splitShare) + sizeof config->splitShare;
 	if (s.ranks < 1 || rank < 0 || rank >= s.ranks) return ncclInvalidArgument;
 	struct ncclComm *c = calloc(1, sizeof *c);
@@ -86,7 +88,8 @@ API ncclResult_t ncclCommInitAll(ncclComm_t *out, int n, const int *devices UNUS
 	return e;
 }
 /* Which ranks are of a colour is known to all of them together alone; the Python side
-   (process_groups.py) knows the list of this rank's colour. PyTorch's key is the rank in that list. */
+   (process_groups.py) knows the list of this rank's colour. PyTorch's key is the rank in that list.
+   */
 enum { MOST_SPLITS = 64 };
 static struct {
 	int colour;
@@ -156,7 +159,8 @@ API ncclResult_t ncclCommRegister(const ncclComm_t c UNUSED, void *p UNUSED, siz
 	return ncclSuccess;
 }
 API ncclResult_t ncclCommDeregister(const ncclComm_t c UNUSED, void *handle UNUSED) { return ncclSuccess; }
-API ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t *op, void *scalar UNUSED, ncclDataType_t type UNUSED, ncclScalarResidence_t where UNUSED, ncclComm_t c UNUSED) {
+API ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t *op, void *scalar UNUSED, ncclDataType_t type UNUSED,
+	ncclScalarResidence_t where UNUSED, ncclComm_t c UNUSED) {
 	*op = (ncclRedOp_t)PRE_MULTIPLIED_SUM;
 	return ncclSuccess;
 }
@@ -167,7 +171,8 @@ API ncclResult_t ncclRedOpDestroy(ncclRedOp_t op UNUSED, ncclComm_t c UNUSED) { 
 enum { MOST_MESSAGES = 64 };
 struct message {
 	char *bytes;
-	size_t size, part, own, taken; /* part: of a rank, where a gathering is a broadcast of each; this rank's does not come */
+	/* part: of a rank, where a gathering is a broadcast of each; this rank's does not come */
+	size_t size, part, own, taken;
 };
 static __thread struct {
 	struct message messages[MOST_MESSAGES];
@@ -210,8 +215,8 @@ static size_t width(ncclDataType_t type) {
 	static const unsigned char widths[] = { 1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1 }; /* ncclInt8 .. ncclFloat8e5m2 */
 	return (size_t)type < sizeof widths ? widths[type] : 8;
 }
-/* Whether ranks say what they have in an operation of so many bytes of each; of PyTorch's objects, which are numbers of
-   a byte, more. */
+/* Whether ranks say what they have in an operation of so many bytes of each; of PyTorch's objects,
+   which are numbers of a byte, more. */
 static bool exchanged(const ncclComm_t c, size_t n, ncclDataType_t type, cudaStream_t s) {
 	size_t most = !c->exchange.alone && width(type) == 1 ? MOST_OBJECT : MOST_EXCHANGED;
 	return c->exchange.id && n && n <= most && !stream_capturing(s);
@@ -229,15 +234,16 @@ static void put(void *to, const void *bytes, size_t n, enum value value) {
 /* Bytes of an element that may count something; 0 of any other. */
 static size_t counting(ncclDataType_t type) { return (size_t)type >= 2 && (size_t)type <= 5 ? width(type) : 0; }
 
-/* What others send now is what this rank does, or the program would not go on: such are checks that all ranks have the
-   same (absent/agreement.py). */
+/* What others send now is what this rank does, or the program would not go on: such are checks that
+   all ranks have the same (absent/agreement.py). */
 static __thread bool agreed;
 API void memspec_pretend_agreed(int on) { agreed = on; }
 static void not_known(void *p, size_t n) {
 	if (!agreed) bytes_unknown(p, n);
 }
 
-/* What a rank receives is what it would if every rank held what this one holds: right where there is one rank, else plausible and not known. */
+/* What a rank receives is what it would if every rank held what this one holds: right where there
+   is one rank, else plausible and not known. */
 static ncclResult_t receive(const void *from, void *to, size_t n, size_t times, ncclComm_t c, cudaStream_t s) {
 	capture_node(s);
 	if (expected.count && arrived(to, n * times)) return ncclSuccess;
@@ -322,7 +328,8 @@ API ncclResult_t ncclReduce(const void *from, void *to, size_t n, ncclDataType_t
 	return reduce(from, to, n, 0, n, type, op, c->rank == root, c, s);
 }
 
-/* PyTorch also gathers by a group of broadcasts, one of each rank: what this rank sends is then what the others send, too. */
+/* PyTorch also gathers by a group of broadcasts, one of each rank: what this rank sends is then
+   what the others send, too. */
 enum { MOST_RECEIVED = 64 };
 struct awaited {
 	void *to;

@@ -1,6 +1,6 @@
-/* Memory that NCCL allocates for programs, and windows of it: ncclMemAlloc takes physical memory in whole pages, beside
-   PyTorch's allocator or for a pool of it. A window is a name for memory that each rank has; what NCCL keeps for it is
-   not known. */
+/* Memory that NCCL allocates for programs, and windows of it: ncclMemAlloc takes physical memory in
+   whole pages, beside PyTorch's allocator or for a pool of it. A window is a name for memory that
+   each rank has; what NCCL keeps for it is not known. */
 #include "pretend.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* What was asked for and is not replaced: reported on stderr, kept for the Python side. And how real libraries are found. */
+/* What was asked for and is not replaced: reported on stderr, kept for the Python side. And how
+   real libraries are found. */
 #include "pretend.h"
 
 #include <dlfcn.h>
@@ -9,8 +10,10 @@
 #include <string.h>
 
 static const char *const library_names[] = {
-	[CUDA_RUNTIME] = "the CUDA runtime", [CUDA_DRIVER] = "the CUDA driver", [CUBLAS] = "cuBLAS", [CUDNN] = "cuDNN", [CUFFT] = "cuFFT",
-	[CUSOLVER] = "cuSOLVER", [CUSPARSE] = "cuSPARSE", [CUSPARSELT] = "cuSPARSELt", [NCCL] = "NCCL", [NVML] = "NVML", [CUFILE] = "cuFile",
+	[CUDA_RUNTIME] = "the CUDA runtime", [CUDA_DRIVER] = "the CUDA driver", [CUBLAS] = "cuBLAS", [CUDNN] = "cuDNN",
+		[CUFFT] = "cuFFT",
+	[CUSOLVER] = "cuSOLVER", [CUSPARSE] = "cuSPARSE", [CUSPARSELT] = "cuSPARSELt", [NCCL] = "NCCL", [NVML] = "NVML",
+	[CUFILE] = "cuFile",
 	[NVJPEG] = "nvJPEG", [NVSHMEM] = "NVSHMEM",
 };
 
@@ -20,7 +23,9 @@ struct note {
 	const char *name;
 	unsigned long long count;
 };
-static struct note *notes; /* a CUDA runtime that is linked into something asks for each of the driver's 600 functions by its name */
+/* a CUDA runtime that is linked into something asks for each of the driver's 600 functions by its
+   name */
+static struct note *notes;
 static int note_count, note_room;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static __thread const char *last_refused;
@@ -53,7 +58,8 @@ static bool keep(enum kind kind, const char *name) { /* whether it is the first 
 
 void note_refused(enum library library, const char *call) {
 	last_refused = call;
-	if (keep(REFUSED, call)) complain("%s of %s is not stood in for on a pretend GPU: it fails", call, library_names[library]);
+	if (keep(REFUSED, call)) complain("%s of %s is not stood in for on a pretend GPU: it fails", call,
+		library_names[library]);
 }
 
 void note_absent(const char *call) {
@@ -72,7 +78,8 @@ void note_unfollowed(const char *call) { keep(UNFOLLOWED, call); }
 
 const char *note_last_refused(void) { return last_refused; }
 
-/* The i-th note, in the order in which they came first: kind 0 refused, 1 absent, 2 unsized, 3 unfollowed, 4 estimated. False: there are no more. */
+/* The i-th note, in the order in which they came first: kind 0 refused, 1 absent, 2 unsized, 3
+   unfollowed, 4 estimated. False: there are no more. */
 API bool memspec_pretend_note(int i, int *kind, const char **name, unsigned long long *count) {
 	pthread_mutex_lock(&lock);
 	bool there = i >= 0 && i < note_count;

@@ -1,5 +1,6 @@
-/* NVML: what PyTorch and its neighbours ask of it. It shows every card, whatever CUDA_VISIBLE_DEVICES says. libnvidia-ml.so.1 is an empty library
-   of that name that needs this one. */
+/* NVML: what PyTorch and its neighbours ask of it. It shows every card, whatever
+   CUDA_VISIBLE_DEVICES says. libnvidia-ml.so.1 is an empty library of that name that needs this
+   one. */
 #include "pretend.h"
 
 #include <stdio.h>
@@ -19,7 +20,8 @@ API nvmlReturn_t nvmlInit_v2(void) { return NVML_SUCCESS; }
 API nvmlReturn_t nvmlInit(void) { return NVML_SUCCESS; }
 API nvmlReturn_t nvmlInitWithFlags(unsigned int flags UNUSED) { return NVML_SUCCESS; }
 API nvmlReturn_t nvmlShutdown(void) { return NVML_SUCCESS; }
-API const char *nvmlErrorString(nvmlReturn_t e) { return e == NVML_SUCCESS ? "Success" : e == NVML_ERROR_NOT_SUPPORTED ? "Not Supported on a pretend GPU" : "an error of a pretend GPU"; }
+API const char *nvmlErrorString(nvmlReturn_t e) { return e == NVML_SUCCESS ? "Success" : e == NVML_ERROR_NOT_SUPPORTED
+	? "Not Supported on a pretend GPU" : "an error of a pretend GPU"; }
 API nvmlReturn_t nvmlSystemGetCudaDriverVersion_v2(int *version) {
 	*version = runtime_version();
 	return NVML_SUCCESS;
@@ -42,7 +44,9 @@ API nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned int i, nvmlDevice_t *d) 
 	*d = (nvmlDevice_t)(void *)g;
 	return g ? NVML_SUCCESS : NVML_ERROR_NOT_FOUND;
 }
-API nvmlReturn_t nvmlDeviceGetHandleByIndex(unsigned int i, nvmlDevice_t *d) { return nvmlDeviceGetHandleByIndex_v2(i, d); }
+API nvmlReturn_t nvmlDeviceGetHandleByIndex(unsigned int i, nvmlDevice_t *d) {
+	return nvmlDeviceGetHandleByIndex_v2(i, d);
+}
 API nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char *id, nvmlDevice_t *d) {
 	unsigned int domain, bus;
 	if (sscanf(id, "%x:%x:", &domain, &bus) != 2 || !bus) return NVML_ERROR_NOT_FOUND;
@@ -89,7 +93,8 @@ API nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t d, nvmlMemory_v2_t *out
 static nvmlReturn_t processes(nvmlDevice_t d, unsigned int *n, void *out, size_t size) {
 	const struct gpu *g = gpu_of(d);
 	unsigned int room = *n;
-	nvmlProcessInfo_v2_t p = { .pid = (unsigned)getpid(), .usedGpuMemory = g->used, .gpuInstanceId = ~0u, .computeInstanceId = ~0u };
+	nvmlProcessInfo_v2_t p = { .pid = (unsigned)getpid(), .usedGpuMemory = g->used, .gpuInstanceId = ~0u,
+		.computeInstanceId = ~0u };
 	*n = g->active;
 	if (!g->active) return NVML_SUCCESS;
 	if (!room) return NVML_ERROR_INSUFFICIENT_SIZE;
@@ -99,15 +104,23 @@ static nvmlReturn_t processes(nvmlDevice_t d, unsigned int *n, void *out, size_t
 API nvmlReturn_t nvmlDeviceGetComputeRunningProcesses(nvmlDevice_t d, unsigned int *n, void *out) {
 	return processes(d, n, out, offsetof(nvmlProcessInfo_v2_t, gpuInstanceId));
 }
-API nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v2(nvmlDevice_t d, unsigned int *n, nvmlProcessInfo_v2_t *out) { return processes(d, n, out, sizeof *out); }
-API nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t d, unsigned int *n, process_info *out) { return processes(d, n, out, sizeof(nvmlProcessInfo_v2_t)); }
+API nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v2(nvmlDevice_t d, unsigned int *n, nvmlProcessInfo_v2_t *out) {
+	return processes(d, n, out, sizeof *out);
+}
+API nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t d, unsigned int *n, process_info *out) {
+	return processes(d, n, out, sizeof(nvmlProcessInfo_v2_t));
+}
 
-/* Links between cards and fabrics of them: there are none. PyTorch 2.13 with expandable segments wants the call to succeed: behind the version stand
-   the cluster's id (16 bytes), a status and a clique (4 each), and the state, of which 0 is NVML_GPU_FABRIC_STATE_NOT_SUPPORTED. */
+/* Links between cards and fabrics of them: there are none. PyTorch 2.13 with expandable segments
+   wants the call to succeed: behind the version stand the cluster's id (16 bytes), a status and a
+   clique (4 each), and the state, of which 0 is NVML_GPU_FABRIC_STATE_NOT_SUPPORTED. */
 API nvmlReturn_t nvmlDeviceGetGpuFabricInfoV(nvmlDevice_t d UNUSED, fabric_info *out) {
 	memset((char *)out + sizeof(unsigned), 0, 16 + 4 + 4 + 1);
 	return NVML_SUCCESS;
 }
-API nvmlReturn_t nvmlDeviceGetNvLinkRemoteDeviceType(nvmlDevice_t d UNUSED, unsigned int link UNUSED, link_device *out UNUSED) { return NVML_ERROR_NOT_SUPPORTED; }
-API nvmlReturn_t nvmlDeviceGetNvLinkRemotePciInfo_v2(nvmlDevice_t d UNUSED, unsigned int link UNUSED, pci_info *out UNUSED) { return NVML_ERROR_NOT_SUPPORTED; }
-API nvmlReturn_t nvmlDeviceGetP2PStatus(nvmlDevice_t a UNUSED, nvmlDevice_t b UNUSED, p2p_index i UNUSED, p2p_status *out UNUSED) { return NVML_ERROR_NOT_SUPPORTED; }
+API nvmlReturn_t nvmlDeviceGetNvLinkRemoteDeviceType(nvmlDevice_t d UNUSED, unsigned int link UNUSED,
+	link_device *out UNUSED) { return NVML_ERROR_NOT_SUPPORTED; }
+API nvmlReturn_t nvmlDeviceGetNvLinkRemotePciInfo_v2(nvmlDevice_t d UNUSED, unsigned int link UNUSED,
+	pci_info *out UNUSED) { return NVML_ERROR_NOT_SUPPORTED; }
+API nvmlReturn_t nvmlDeviceGetP2PStatus(nvmlDevice_t a UNUSED, nvmlDevice_t b UNUSED, p2p_index i UNUSED,
+	p2p_status *out UNUSED) { return NVML_ERROR_NOT_SUPPORTED; }

@@ -12,7 +12,8 @@ enum { MOST_GPUS = 16 };
 struct gpu {
 	char name[128];                         /* as the driver spells it */
 	int major, minor;                       /* compute capability */
-	int kernels;                            /* newest architecture that PyTorch's wheel has kernels for and that runs here, such as 86 */
+	/* newest architecture that PyTorch's wheel has kernels for and that runs here, such as 86 */
+	int kernels;
 	int sms, threads_per_sm, blocks_per_sm; /* multiprocessors, and what one of them holds */
 	int registers_per_sm;
 	size_t shared_per_block, shared_optin, shared_per_sm, shared_reserved; /* shared memory */
@@ -30,8 +31,10 @@ struct gpu *gpu_at(int ordinal);          /* null where there is none */
 int gpu_physical_count(void);             /* all of them: NVML does not look at CUDA_VISIBLE_DEVICES */
 struct gpu *gpu_physical(int index);
 int gpu_index(const struct gpu *g);
-int gpu_ordinal(const struct gpu *g);     /* the first under which CUDA_VISIBLE_DEVICES shows it; -1 where it does not */
-int gpu_attribute(const struct gpu *g, int attribute); /* by the number of cudaDeviceAttr, which is that of CUdevice_attribute */
+/* the first under which CUDA_VISIBLE_DEVICES shows it; -1 where it does not */
+int gpu_ordinal(const struct gpu *g);
+/* by the number of cudaDeviceAttr, which is that of CUdevice_attribute */
+int gpu_attribute(const struct gpu *g, int attribute);
 int gpu_occupancy(const struct gpu *g, int threads, size_t shared);
 void gpu_uuid(const struct gpu *g, char out[16]);
 void gpu_uuid_text(const struct gpu *g, char *out, size_t size); /* GPU-… */
@@ -50,7 +53,8 @@ void gpu_activate(struct gpu *g); /* a context from now on */
 bool memory_take(struct gpu *g, size_t n); /* false: out of memory */
 void memory_give(struct gpu *g, size_t n);
 
-#define NO_ADDRESSES "device memory beyond this process's address space (ulimit -v)" /* noted as refused where addresses run out */
+/* noted as refused where addresses run out */
+#define NO_ADDRESSES "device memory beyond this process's address space (ulimit -v)"
 void *address_reserve(size_t n); /* a range of addresses without memory; null where there is none left */
 void address_free(void *p, size_t n);
 bool address_back(void *p, size_t n); /* bytes behind a reserved range, zero at first */
@@ -75,9 +79,11 @@ struct physical {
 unsigned long long physical_add(struct physical m); /* a handle of it, which one holds; 0 without memory of the host */
 bool physical_find(unsigned long long handle, struct physical *out);
 #ifndef PUBLIC_HEADERS
-CUresult cuMemCreate(CUmemGenericAllocationHandle *h, size_t size, const CUmemAllocationProp *p, unsigned long long flags);
+CUresult cuMemCreate(CUmemGenericAllocationHandle *h, size_t size, const CUmemAllocationProp *p,
+	unsigned long long flags);
 CUresult cuMemRelease(CUmemGenericAllocationHandle h);
-CUresult cuMemAddressReserve(CUdeviceptr *p, size_t size, size_t alignment, CUdeviceptr wanted, unsigned long long flags);
+CUresult cuMemAddressReserve(CUdeviceptr *p, size_t size, size_t alignment, CUdeviceptr wanted,
+	unsigned long long flags);
 CUresult cuMemAddressFree(CUdeviceptr p, size_t size);
 CUresult cuMemMap(CUdeviceptr p, size_t size, size_t offset, CUmemGenericAllocationHandle h, unsigned long long flags);
 CUresult cuMemUnmap(CUdeviceptr p, size_t size);
@@ -85,7 +91,8 @@ CUresult cuMemUnmap(CUdeviceptr p, size_t size);
 
 /* ---- ranges.c: who owns an address ---- */
 
-/* cudaMalloc, cuMemMap, cudaMallocManaged, cudaIpcOpenMemHandle, a kernel's variable, cudaHostAlloc, cudaHostRegister */
+/* cudaMalloc, cuMemMap, cudaMallocManaged, cudaIpcOpenMemHandle, a kernel's variable,
+   cudaHostAlloc, cudaHostRegister */
 enum range_kind { ALLOCATED, MAPPED, MANAGED, OPENED, VARIABLE, PINNED, REGISTERED };
 
 struct range {
@@ -98,10 +105,12 @@ struct range {
 bool range_on_host(const struct range *r);
 void range_add(struct range r);
 bool range_find(const void *p, struct range *out);
-bool range_take(const void *p, enum range_kind kind, struct range *out); /* removes the range of that kind that begins at p */
+/* removes the range of that kind that begins at p */
+bool range_take(const void *p, enum range_kind kind, struct range *out);
 bool range_holds(const void *p, size_t n); /* all of it is in one range, or in mappings that lie side by side */
 void *kernel_variable(size_t *size);       /* the place of every variable of a kernel's module: nobody reads it */
-/* With the lock held: the mappings that make up exactly these addresses, and how many they are; null where they do not. */
+/* With the lock held: the mappings that make up exactly these addresses, and how many they are;
+   null where they do not. */
 const struct range *ranges_mapped(const void *p, size_t n, size_t *count);
 bool ranges_overlap(const void *p, size_t n);
 void ranges_add(struct range r);
@@ -117,7 +126,8 @@ void figures_forked(void); /* in a forked child, which has taken nothing yet */
 
 /* ---- bytes.c: what lies in device memory, and whether it is known; runtime_memory.c: checked copies and fills ---- */
 
-cudaError_t device_copy(void *dst, const void *src, size_t n, cudaStream_t s); /* checked; a stream that captures copies nothing */
+/* checked; a stream that captures copies nothing */
+cudaError_t device_copy(void *dst, const void *src, size_t n, cudaStream_t s);
 cudaError_t device_set(void *p, const void *pattern, size_t width, size_t count, cudaStream_t s);
 void bytes_copy(void *dst, const void *src, size_t n);
 void bytes_set(void *dst, const void *pattern, size_t width, size_t count); /* count times the pattern of width bytes */
@@ -126,10 +136,12 @@ void bytes_unknown(const void *p, size_t n);
 void bytes_chosen(void *p, size_t n); /* what lies there is chosen as it is */
 enum value { UNKNOWN, KNOWN, CHOSEN }; /* as ../values/memory.py has them */
 enum value bytes_value(const void *p, size_t n); /* of all of them */
-void bytes_after_launch(const void *function);            /* a kernel ran outside every operator: what it wrote is not known */
+/* a kernel ran outside every operator: what it wrote is not known */
+void bytes_after_launch(const void *function);
 bool code_is_pytorchs(const void *function);              /* whether it lies in libtorch_cuda.so */
 struct reads {
-	unsigned long long count, bytes; /* of unknown bytes by this thread, without those that were answered; the size of the last */
+	/* of unknown bytes by this thread, without those that were answered; the size of the last */
+	unsigned long long count, bytes;
 };
 struct reads *memspec_pretend_reads(void);
 int *memspec_pretend_operators(void);                 /* of this thread; bytes.c says what it means */
@@ -138,7 +150,8 @@ int memspec_pretend_chosen(const void *p, size_t n);
 
 /* ---- images.c: which cards kernels are for ---- */
 
-CUresult image_load(const void *image); /* an error where it has nothing for the current card; its form is what cuModuleLoadData takes */
+/* an error where it has nothing for the current card; its form is what cuModuleLoadData takes */
+CUresult image_load(const void *image);
 CUresult image_load_file(const char *path);
 void **image_register(const void *data); /* of nvcc's host code; the handle */
 void image_add_kernel(void **handle, const void *host);
@@ -147,23 +160,27 @@ bool kernel_is_for(const void *host, const struct gpu *g); /* true where it is n
 
 /* ---- notes.c: what was asked for and is not replaced ---- */
 
-enum library { CUDA_RUNTIME, CUDA_DRIVER, CUBLAS, CUDNN, CUFFT, CUSOLVER, CUSPARSE, CUSPARSELT, NCCL, NVML, CUFILE, NVJPEG, NVSHMEM };
+enum library { CUDA_RUNTIME, CUDA_DRIVER, CUBLAS, CUDNN, CUFFT, CUSOLVER, CUSPARSE, CUSPARSELT, NCCL, NVML, CUFILE,
+	NVJPEG, NVSHMEM };
 
 void note_refused(enum library library, const char *call); /* reported on stderr once a name */
-void note_absent(const char *call);                        /* asked for, and the program may go on without it: not known */
+/* asked for, and the program may go on without it: not known */
+void note_absent(const char *call);
 void note_unsized(const char *what);                       /* replaced, though its size is not known */
-void note_estimated(const char *what);                     /* replaced, and its size is not the real library's own answer: a note's id and why */
+/* replaced, and its size is not the real library's own answer: a note's id and why */
+void note_estimated(const char *what);
 void note_unfollowed(const char *call);                    /* read what is not known, outside of every operator */
 const char *note_last_refused(void);                       /* of this thread, or null */
 void log_line(const char *format, ...) __attribute__((format(printf, 1, 2))); /* with MEMSPEC_PRETEND_LOG */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2))); /* always */
 
-/* The address of a function of a library that is loaded already; null where there is none. The result goes into a function pointer by memcpy:
-   ISO C knows no other way. */
+/* The address of a function of a library that is loaded already; null where there is none. The
+   result goes into a function pointer by memcpy: ISO C knows no other way. */
 void *real_function(const char *soname, const char *name);
 #define ASSIGN_FUNCTION(pointer, address) memcpy(&(pointer), &(void *){ (address) }, sizeof(pointer))
 
-/* ---- cudnn_formula.c: what cudnn.c answers with in the place of a cuDNN before 9.8; each returns a cudnnStatus_t ---- */
+/* ---- cudnn_formula.c: what cudnn.c answers with in the place of a cuDNN before 9.8; each returns
+   a cudnnStatus_t ---- */
 
 int formula_create(int type, void **out);
 int formula_destroy(void *d);

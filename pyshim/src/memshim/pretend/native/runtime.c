@@ -81,7 +81,9 @@ API cudaError_t cudaDeviceCanAccessPeer(int *yes, int ordinal, int peer) {
 	*yes = ordinal != peer;
 	return cudaSuccess;
 }
-API cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags UNUSED) { return gpu_at(peer) ? cudaSuccess : fail(cudaErrorInvalidDevice); }
+API cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags UNUSED) {
+	return gpu_at(peer) ? cudaSuccess : fail(cudaErrorInvalidDevice);
+}
 API cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest) {
 	*least = 0;
 	*greatest = -5;
@@ -131,7 +133,9 @@ API cudaError_t cudaProfilerStop(void) { return cudaSuccess; }
 	p.pool_handles = 1; \
 	p.cluster = gpu_attribute(g, DEVICE_CLUSTER_LAUNCH);
 
-#ifndef PUBLIC_HEADERS /* there the older name is a macro for the newer one; tests/pretend/native/abi.c compares the layouts */
+/* there the older name is a macro for the newer one; tests/pretend/native/abi.c compares the
+   layouts */
+#ifndef PUBLIC_HEADERS
 API cudaError_t cudaGetDeviceProperties(struct properties_13 *out, int ordinal) {
 	const struct gpu *g = gpu_at(ordinal);
 	if (!g) return fail(cudaErrorInvalidDevice);
@@ -157,7 +161,8 @@ API cudaError_t cudaGetDeviceProperties_v2(struct properties_12 *out, int ordina
 /* ---- the driver's functions, by name ---- */
 
 /* PyTorch asks for them one by one and names those that it does not find. */
-API cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **f, unsigned int version UNUSED, unsigned long long flags UNUSED,
+API cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **f, unsigned int version UNUSED,
+	unsigned long long flags UNUSED,
 	entry_result *result) {
 	*f = driver_function(name);
 	if (result) *result = *f ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;

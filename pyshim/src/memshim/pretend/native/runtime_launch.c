@@ -4,17 +4,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what nvcc's host code calls (crt/host_runtime.h, which is not a public interface and is kept over releases) ---- */
+/* ---- what nvcc's host code calls (crt/host_runtime.h, which is not a public interface and is kept
+   over releases) ---- */
 
 API void **__cudaRegisterFatBinary(void *fat_binary) { return image_register(fat_binary); }
 API void __cudaRegisterFatBinaryEnd(void **module UNUSED) {}
 API void __cudaUnregisterFatBinary(void **module) { image_unregister(module); }
 API char __cudaInitModule(void **module UNUSED) { return 0; }
-API void __cudaRegisterFunction(void **module, const char *host, char *device UNUSED, const char *name UNUSED, int limit UNUSED,
-	uint3 *thread UNUSED, uint3 *block UNUSED, dim3 *block_size UNUSED, dim3 *grid UNUSED, int *warp UNUSED) { image_add_kernel(module, host); }
-API void __cudaRegisterVar(void **module UNUSED, char *host UNUSED, char *device UNUSED, const char *name UNUSED, int is_extern UNUSED,
+API void __cudaRegisterFunction(void **module, const char *host, char *device UNUSED, const char *name UNUSED,
+	int limit UNUSED,
+	uint3 *thread UNUSED, uint3 *block UNUSED, dim3 *block_size UNUSED, dim3 *grid UNUSED, int *warp UNUSED) {
+		image_add_kernel(module, host);
+	}
+API void __cudaRegisterVar(void **module UNUSED, char *host UNUSED, char *device UNUSED, const char *name UNUSED,
+	int is_extern UNUSED,
 	size_t size UNUSED, int is_constant UNUSED, int is_global UNUSED) {}
-API void __cudaRegisterManagedVar(void **module UNUSED, void **host UNUSED, char *device UNUSED, const char *name UNUSED, int is_extern UNUSED,
+API void __cudaRegisterManagedVar(void **module UNUSED, void **host UNUSED, char *device UNUSED,
+	const char *name UNUSED, int is_extern UNUSED,
 	size_t size UNUSED, int is_constant UNUSED, int is_global UNUSED) {}
 
 /* kernel<<<grid, block, shared, stream>>> pushes, and its stub pops. */
@@ -49,7 +55,8 @@ static cudaError_t launch(const void *f, dim3 grid, dim3 block, size_t shared, c
 	const struct gpu *g = current_gpu();
 	if (!g) return fail(cudaErrorNoDevice);
 	if (!grid.x || !grid.y || !grid.z || !block.x || !block.y || !block.z) return fail(cudaErrorInvalidConfiguration);
-	if ((uint64_t)block.x * block.y * block.z > 1024 || block.z > 64 || grid.y > 65535 || grid.z > 65535) return fail(cudaErrorInvalidConfiguration);
+	if ((uint64_t)block.x * block.y * block.z > 1024 || block.z > 64 || grid.y > 65535 || grid.z > 65535)
+		return fail(cudaErrorInvalidConfiguration);
 	if (shared > g->shared_optin) return fail(cudaErrorInvalidValue);
 	if (!kernel_is_for(f, g)) return fail(cudaErrorNoKernelImageForDevice);
 	capture_node(s);
@@ -57,13 +64,16 @@ static cudaError_t launch(const void *f, dim3 grid, dim3 block, size_t shared, c
 	return cudaSuccess;
 }
 
-API cudaError_t cudaLaunchKernel(const void *f, dim3 grid, dim3 block, void **arguments UNUSED, size_t shared, cudaStream_t s) {
+API cudaError_t cudaLaunchKernel(const void *f, dim3 grid, dim3 block, void **arguments UNUSED, size_t shared,
+	cudaStream_t s) {
 	return launch(f, grid, block, shared, s);
 }
-API cudaError_t __cudaLaunchKernel(cudaKernel_t k, dim3 grid, dim3 block, void **arguments UNUSED, size_t shared, cudaStream_t s) {
+API cudaError_t __cudaLaunchKernel(cudaKernel_t k, dim3 grid, dim3 block, void **arguments UNUSED, size_t shared,
+	cudaStream_t s) {
 	return launch(k, grid, block, shared, s);
 }
-API cudaError_t cudaLaunchCooperativeKernel(const void *f, dim3 grid, dim3 block, void **arguments UNUSED, size_t shared, cudaStream_t s) {
+API cudaError_t cudaLaunchCooperativeKernel(const void *f, dim3 grid, dim3 block, void **arguments UNUSED,
+	size_t shared, cudaStream_t s) {
 	return launch(f, grid, block, shared, s);
 }
 API cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *c, const void *f, void **arguments UNUSED) {
@@ -72,7 +82,8 @@ API cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *c, const void *f, 
 
 /* ---- what is asked about a kernel ---- */
 
-/* The architectures decide (CUB chooses its policy, and so its temporaries, by them); registers are not read from the kernels. */
+/* The architectures decide (CUB chooses its policy, and so its temporaries, by them); registers are
+   not read from the kernels. */
 API cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *out, const void *f) {
 	const struct gpu *g = current_gpu();
 	if (!g) return fail(cudaErrorNoDevice);
@@ -87,14 +98,16 @@ API cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *out, const void
 API cudaError_t cudaFuncSetAttribute(const void *f UNUSED, function_attribute a, int value) {
 	const struct gpu *g = current_gpu();
 	if (!g) return fail(cudaErrorNoDevice);
-	if (a == cudaFuncAttributeMaxDynamicSharedMemorySize && (value < 0 || (size_t)value > g->shared_optin)) return fail(cudaErrorInvalidValue);
+	if (a == cudaFuncAttributeMaxDynamicSharedMemorySize && (value < 0 || (size_t)value > g->shared_optin))
+		return fail(cudaErrorInvalidValue);
 	return cudaSuccess;
 }
 API cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t k, function_attribute a, int value, int ordinal UNUSED) {
 	return cudaFuncSetAttribute(k, a, value);
 }
 API cudaError_t cudaFuncSetCacheConfig(const void *f UNUSED, function_cache c UNUSED) { return cudaSuccess; }
-API cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *n, const void *f UNUSED, int threads, size_t shared, unsigned int flags UNUSED) {
+API cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *n, const void *f UNUSED, int threads,
+	size_t shared, unsigned int flags UNUSED) {
 	const struct gpu *g = current_gpu();
 	if (!g) return fail(cudaErrorNoDevice);
 	*n = gpu_occupancy(g, threads, shared);
@@ -117,12 +130,14 @@ static cudaError_t token(void *place) {
 	memcpy(place, &t, sizeof t);
 	return cudaSuccess;
 }
-API cudaError_t cudaLibraryLoadData(cudaLibrary_t *out, const void *code, jit_option *jit UNUSED, void **jit_values UNUSED, unsigned int jit_count UNUSED,
+API cudaError_t cudaLibraryLoadData(cudaLibrary_t *out, const void *code, jit_option *jit UNUSED,
+	void **jit_values UNUSED, unsigned int jit_count UNUSED,
 	library_option *options UNUSED, void **values UNUSED, unsigned int count UNUSED) {
 	CUresult e = image_load(code);
 	return e ? fail((cudaError_t)e) : token(out); /* the numbers of the runtime are the driver's */
 }
-API cudaError_t cudaLibraryLoadFromFile(cudaLibrary_t *out, const char *path, jit_option *jit UNUSED, void **jit_values UNUSED,
+API cudaError_t cudaLibraryLoadFromFile(cudaLibrary_t *out, const char *path, jit_option *jit UNUSED,
+	void **jit_values UNUSED,
 	unsigned int jit_count UNUSED, library_option *options UNUSED, void **values UNUSED, unsigned int count UNUSED) {
 	CUresult e = image_load_file(path);
 	return e ? fail((cudaError_t)e) : token(out);
@@ -131,7 +146,8 @@ API cudaError_t cudaLibraryUnload(cudaLibrary_t library) {
 	free(library);
 	return cudaSuccess;
 }
-API cudaError_t cudaLibraryGetKernel(cudaKernel_t *out, cudaLibrary_t library, const char *name UNUSED) { /* lives as long as its library */
+API cudaError_t cudaLibraryGetKernel(cudaKernel_t *out, cudaLibrary_t library, const char *name UNUSED) {
+	/* lives as long as its library */
 	memcpy(out, &library, sizeof library);
 	return cudaSuccess;
 }

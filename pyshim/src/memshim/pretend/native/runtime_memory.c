@@ -30,7 +30,9 @@ API cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int ordinal) {
 	*pool = (cudaMemPool_t)(uintptr_t)(ordinal + 1);
 	return cudaSuccess;
 }
-API cudaError_t cudaDeviceGetMemPool(cudaMemPool_t *pool, int ordinal) { return cudaDeviceGetDefaultMemPool(pool, ordinal); }
+API cudaError_t cudaDeviceGetMemPool(cudaMemPool_t *pool, int ordinal) {
+	return cudaDeviceGetDefaultMemPool(pool, ordinal);
+}
 
 API cudaError_t cudaMallocFromPoolAsync(void **p, size_t n, cudaMemPool_t pool, cudaStream_t s) {
 	struct gpu *g = gpu_of_pool(pool);
@@ -68,7 +70,8 @@ API cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, pool_attribute a, vo
 	if (a == cudaMemPoolAttrReservedMemCurrent || a == cudaMemPoolAttrUsedMemCurrent) n = g->pool_used;
 	if (a == cudaMemPoolAttrReservedMemHigh || a == cudaMemPoolAttrUsedMemHigh) n = g->pool_high;
 	unlock_memory();
-	memcpy(value, &n, (int)a < cudaMemPoolAttrReservedMemCurrent - 1 ? sizeof(int) : sizeof n); /* the first three are int */
+	/* the first three are int */
+	memcpy(value, &n, (int)a < cudaMemPoolAttrReservedMemCurrent - 1 ? sizeof(int) : sizeof n);
 	return cudaSuccess;
 }
 API cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, pool_attribute a, void *value UNUSED) {
@@ -79,13 +82,15 @@ API cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, pool_attribute a, vo
 	unlock_memory();
 	return cudaSuccess;
 }
-API cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool UNUSED, const struct cudaMemAccessDesc *list UNUSED, size_t n UNUSED) { return cudaSuccess; }
+API cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool UNUSED, const struct cudaMemAccessDesc *list UNUSED,
+	size_t n UNUSED) { return cudaSuccess; }
 API cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool UNUSED, size_t keep UNUSED) { return cudaSuccess; }
 API cudaError_t cudaDeviceGetGraphMemAttribute(int ordinal UNUSED, graph_memory_attribute a UNUSED, void *value) {
 	memset(value, 0, sizeof(uint64_t));
 	return cudaSuccess;
 }
-API cudaError_t cudaDeviceSetGraphMemAttribute(int ordinal UNUSED, graph_memory_attribute a UNUSED, void *value UNUSED) { return cudaSuccess; }
+API cudaError_t cudaDeviceSetGraphMemAttribute(int ordinal UNUSED, graph_memory_attribute a UNUSED, void *value UNUSED)
+	{ return cudaSuccess; }
 
 /* ---- pinned host memory is host memory, and counted ---- */
 
@@ -138,10 +143,12 @@ API cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned int
 
 API cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *out, const void *p) {
 	/* CUDA 13 added eight words that are reserved; CUDA 12's callers have no room for them. */
-	memset(out, 0, runtime_version() < 13000 ? offsetof(struct cudaPointerAttributes, hostPointer) + sizeof out->hostPointer : sizeof *out);
+	memset(out, 0, runtime_version() < 13000 ? offsetof(struct cudaPointerAttributes, hostPointer) +
+		sizeof out->hostPointer : sizeof *out);
 	struct range r;
 	bool found = range_find(p, &r), host = found && range_on_host(&r), managed = found && r.kind == MANAGED;
-	out->type = !found ? cudaMemoryTypeUnregistered : host ? cudaMemoryTypeHost : managed ? cudaMemoryTypeManaged : cudaMemoryTypeDevice;
+	out->type = !found ? cudaMemoryTypeUnregistered : host ? cudaMemoryTypeHost : managed ? cudaMemoryTypeManaged
+		: cudaMemoryTypeDevice;
 	out->device = !found ? -2 : host ? 0 : r.owner; /* -2: cudaInvalidDeviceId */
 	if (found) out->devicePointer = (void *)(uintptr_t)p;
 	if (!found || host || managed) out->hostPointer = (void *)(uintptr_t)p;
@@ -170,7 +177,8 @@ cudaError_t device_copy(void *dst, const void *src, size_t n, cudaStream_t s) {
 	return cudaSuccess;
 }
 cudaError_t device_set(void *p, const void *pattern, size_t width, size_t count, cudaStream_t s) {
-	if (count > SIZE_MAX / width || (uintptr_t)p % width || (count && !range_holds(p, width * count))) return cudaErrorInvalidValue;
+	if (count > SIZE_MAX / width || (uintptr_t)p % width || (count && !range_holds(p, width * count)))
+		return cudaErrorInvalidValue;
 	if (stream_capturing(s)) {
 		capture_node(s);
 		bytes_unknown(p, width * count);
@@ -178,18 +186,25 @@ cudaError_t device_set(void *p, const void *pattern, size_t width, size_t count,
 	return cudaSuccess;
 }
 
-API cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t n, copy_kind kind UNUSED, cudaStream_t s) { return fail(device_copy(dst, src, n, s)); }
-API cudaError_t cudaMemcpy(void *dst, const void *src, size_t n, copy_kind kind UNUSED) { return fail(device_copy(dst, src, n, NULL)); }
-API cudaError_t cudaMemcpyPeerAsync(void *dst, int to UNUSED, const void *src, int from UNUSED, size_t n, cudaStream_t s) {
+API cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t n, copy_kind kind UNUSED, cudaStream_t s) {
 	return fail(device_copy(dst, src, n, s));
 }
-API cudaError_t cudaMemcpy2DAsync(void *dst, size_t dst_pitch, const void *src, size_t src_pitch, size_t width, size_t height, copy_kind kind UNUSED,
+API cudaError_t cudaMemcpy(void *dst, const void *src, size_t n, copy_kind kind UNUSED) {
+	return fail(device_copy(dst, src, n, NULL));
+}
+API cudaError_t cudaMemcpyPeerAsync(void *dst, int to UNUSED, const void *src, int from UNUSED, size_t n,
+	cudaStream_t s) {
+	return fail(device_copy(dst, src, n, s));
+}
+API cudaError_t cudaMemcpy2DAsync(void *dst, size_t dst_pitch, const void *src, size_t src_pitch, size_t width,
+	size_t height, copy_kind kind UNUSED,
 	cudaStream_t s) {
 	enum { INVALID_PITCH = 12 }; /* cudaErrorInvalidPitchValue */
 	if (!width || !height) return cudaSuccess;
 	if (width > dst_pitch || width > src_pitch) return fail(INVALID_PITCH);
 	size_t to, from;
-	if (__builtin_mul_overflow(dst_pitch, height - 1, &to) || __builtin_add_overflow(to, width, &to) || __builtin_mul_overflow(src_pitch, height - 1, &from) ||
+	if (__builtin_mul_overflow(dst_pitch, height - 1, &to) || __builtin_add_overflow(to, width, &to) ||
+		__builtin_mul_overflow(src_pitch, height - 1, &from) ||
 		__builtin_add_overflow(from, width, &from) || !reaches(dst, to) || !reaches(src, from))
 		return fail(cudaErrorInvalidValue);
 	for (size_t i = 0; i < height; i++) do_copy((char *)dst + i * dst_pitch, (const char *)src + i * src_pitch, width, s);
@@ -201,6 +216,7 @@ API cudaError_t cudaMemsetAsync(void *p, int value, size_t n, cudaStream_t s) {
 }
 API cudaError_t cudaMemset(void *p, int value, size_t n) { return cudaMemsetAsync(p, value, n, NULL); }
 /* Symbols are read by kernels alone. */
-API cudaError_t cudaMemcpyToSymbol(const void *symbol UNUSED, const void *src UNUSED, size_t n UNUSED, size_t offset UNUSED, copy_kind kind UNUSED) {
+API cudaError_t cudaMemcpyToSymbol(const void *symbol UNUSED, const void *src UNUSED, size_t n UNUSED,
+	size_t offset UNUSED, copy_kind kind UNUSED) {
 	return cudaSuccess;
 }

@@ -1,7 +1,7 @@
-/* Physical memory that processes share by file descriptors, and multicast objects: what PyTorch's symmetric memory is
-   made of. A file says which memory it stands for. A process that opens one maps addresses that nothing of its card is
-   taken for; no process sees what another one wrote. A multicast object has no memory: it sends what is written to each
-   card that is bound to it. */
+/* Physical memory that processes share by file descriptors, and multicast objects: what PyTorch's
+   symmetric memory is made of. A file says which memory it stands for. A process that opens one
+   maps addresses that nothing of its card is taken for; no process sees what another one wrote. A
+   multicast object has no memory: it sends what is written to each card that is bound to it. */
 #include "pretend.h"
 
 #include <errno.h>

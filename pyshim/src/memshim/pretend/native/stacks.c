@@ -1,5 +1,6 @@
-/* The stack of Python's frames as a text that was made before. A training step has hundreds of stacks, the same in each step; to walk one in
-   Python takes longer than the operator that it is of. Here a stack is found by its frames' code and instructions. */
+/* The stack of Python's frames as a text that was made before. A training step has hundreds of
+   stacks, the same in each step; to walk one in Python takes longer than the operator that it is
+   of. Here a stack is found by its frames' code and instructions. */
 #include "pretend.h"
 
 #include <dlfcn.h>
@@ -42,7 +43,8 @@ static void forget_all(void) {
 static struct stack *find(uint64_t hash, const struct place *places, size_t count) {
 	for (size_t i = (size_t)hash % PLACES;; i = (i + 1) % PLACES) {
 		struct stack *s = &stacks[i];
-		if (!s->text || (s->hash == hash && s->count == count && !memcmp(s->places, places, count * sizeof *places))) return s;
+		if (!s->text || (s->hash == hash && s->count == count && !memcmp(s->places, places, count * sizeof *places)))
+			return s;
 	}
 }
 
@@ -88,8 +90,9 @@ static void *text_of_stack(void *self UNUSED, void *none UNUSED) {
 	return text;
 }
 
-/* make: called without arguments for the text of a stack that is not known, which it returns. It stays. The result is a function that
-   Python calls in its place; null where this Python has no such frames (before 3.11). Call it with Python's lock held. */
+/* make: called without arguments for the text of a stack that is not known, which it returns. It
+   stays. The result is a function that Python calls in its place; null where this Python has no
+   such frames (before 3.11). Call it with Python's lock held. */
 API void *memspec_pretend_stack_finder(void *make) {
 	static const struct {
 		const char *name;
@@ -107,7 +110,8 @@ API void *memspec_pretend_stack_finder(void *make) {
 	ASSIGN_FUNCTION(python.function, dlsym(self, "PyCFunction_NewEx"));
 	ASSIGN_FUNCTION(python.keep, dlsym(self, "Py_IncRef"));
 	ASSIGN_FUNCTION(python.release, dlsym(self, "Py_DecRef"));
-	if (!python.frame || !python.back || !python.code || !python.instruction || !python.call || !python.function || !python.keep || !python.release) return NULL;
+	if (!python.frame || !python.back || !python.code || !python.instruction || !python.call || !python.function ||
+		!python.keep || !python.release) return NULL;
 	stacks = calloc(PLACES, sizeof *stacks);
 	void *found = stacks ? python.function((void *)(uintptr_t)&method, NULL, NULL) : NULL;
 	if (found) {

@@ -1,6 +1,7 @@
-/* Streams, events, captures and graphs of the CUDA runtime. Everything is done at once, so a stream has no queue; what is kept is which capture
-   it belongs to. A capture passes from stream to stream through events: a stream that waits for an event of a capturing stream joins its
-   capture, and all leave it when it ends. */
+/* Streams, events, captures and graphs of the CUDA runtime. Everything is done at once, so a stream
+   has no queue; what is kept is which capture it belongs to. A capture passes from stream to stream
+   through events: a stream that waits for an event of a capturing stream joins its capture, and all
+   leave it when it ends. */
 #include "pretend.h"
 
 #include <stdlib.h>
@@ -36,7 +37,8 @@ struct CUuserObject_st {
 };
 
 static __thread cudaError_t last_error;
-static struct CUstream_st null_stream; /* stands for the handles 0, 1 and 2: the legacy and the per-thread default stream */
+/* stands for the handles 0, 1 and 2: the legacy and the per-thread default stream */
+static struct CUstream_st null_stream;
 
 cudaError_t fail(cudaError_t e) {
 	if (e) last_error = e;
@@ -143,7 +145,8 @@ API cudaError_t cudaStreamIsCapturing(cudaStream_t s, capture_status *status) {
 	return cudaSuccess;
 }
 
-API cudaError_t cudaStreamGetCaptureInfo_v3(cudaStream_t s, capture_status *status, unsigned long long *id, cudaGraph_t *graph,
+API cudaError_t cudaStreamGetCaptureInfo_v3(cudaStream_t s, capture_status *status, unsigned long long *id,
+	cudaGraph_t *graph,
 	const cudaGraphNode_t **after, const cudaGraphEdgeData **edges, size_t *n) {
 	static struct CUgraph_st unfinished; /* there is no graph before the capture ends; nobody looks into it */
 	cudaStreamIsCapturing(s, status);
@@ -158,19 +161,22 @@ API cudaError_t cudaStreamGetCaptureInfo_v3(cudaStream_t s, capture_status *stat
 	return cudaSuccess;
 }
 
-API cudaError_t cudaStreamGetCaptureInfo_v2(cudaStream_t s, capture_status *status, unsigned long long *id, cudaGraph_t *graph,
+API cudaError_t cudaStreamGetCaptureInfo_v2(cudaStream_t s, capture_status *status, unsigned long long *id,
+	cudaGraph_t *graph,
 	const cudaGraphNode_t **after, size_t *n) {
 	return cudaStreamGetCaptureInfo_v3(s, status, id, graph, after, NULL, n);
 }
 
 #if !defined PUBLIC_HEADERS || CUDART_VERSION >= 13000
 /* Without a suffix it has seven parameters since CUDA 13, and three before. */
-API cudaError_t cudaStreamGetCaptureInfo(cudaStream_t s, capture_status *status, unsigned long long *id, cudaGraph_t *graph,
+API cudaError_t cudaStreamGetCaptureInfo(cudaStream_t s, capture_status *status, unsigned long long *id,
+	cudaGraph_t *graph,
 	const cudaGraphNode_t **after, const cudaGraphEdgeData **edges, size_t *n) {
 	if (runtime_version() < 13000) return cudaStreamGetCaptureInfo_v3(s, status, id, NULL, NULL, NULL, NULL);
 	return cudaStreamGetCaptureInfo_v3(s, status, id, graph, after, edges, n);
 }
-API cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t s UNUSED, cudaGraphNode_t *after UNUSED, const cudaGraphEdgeData *edges UNUSED,
+API cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t s UNUSED, cudaGraphNode_t *after UNUSED,
+	const cudaGraphEdgeData *edges UNUSED,
 	size_t n UNUSED, unsigned int flags UNUSED) { return cudaSuccess; }
 #endif
 
@@ -193,7 +199,9 @@ API cudaError_t cudaStreamCreateWithPriority(cudaStream_t *s, unsigned int flags
 	(*s)->priority = priority;
 	return cudaSuccess;
 }
-API cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned int flags) { return cudaStreamCreateWithPriority(s, flags, 0); }
+API cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned int flags) {
+	return cudaStreamCreateWithPriority(s, flags, 0);
+}
 API cudaError_t cudaStreamCreate(cudaStream_t *s) { return cudaStreamCreateWithPriority(s, 0, 0); }
 
 API cudaError_t cudaStreamDestroy(cudaStream_t s) {
@@ -252,12 +260,15 @@ API cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned int 
 API cudaError_t cudaEventQuery(cudaEvent_t e) { return wait_for(&e->capture); }
 API cudaError_t cudaEventSynchronize(cudaEvent_t e) { return wait_for(&e->capture); }
 
-/* Time is invented. Long enough that what repeats until it has measured for 100 ms (Triton's do_bench) does not repeat for ever. */
+/* Time is invented. Long enough that what repeats until it has measured for 100 ms (Triton's
+   do_bench) does not repeat for ever. */
 API cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from UNUSED, cudaEvent_t to UNUSED) {
 	*ms = 10;
 	return cudaSuccess;
 }
-API cudaError_t cudaEventElapsedTime_v2(float *ms, cudaEvent_t from, cudaEvent_t to) { return cudaEventElapsedTime(ms, from, to); }
+API cudaError_t cudaEventElapsedTime_v2(float *ms, cudaEvent_t from, cudaEvent_t to) {
+	return cudaEventElapsedTime(ms, from, to);
+}
 
 /* ---- graphs: replaying one does nothing, and leaves what it would have written unknown ---- */
 
@@ -269,7 +280,9 @@ API cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *x, cudaGraph_t gr
 	return cudaSuccess;
 }
 #if !defined PUBLIC_HEADERS || CUDART_VERSION >= 12000
-API cudaError_t cudaGraphInstantiate(cudaGraphExec_t *x, cudaGraph_t graph, unsigned long long flags) { return cudaGraphInstantiateWithFlags(x, graph, flags); }
+API cudaError_t cudaGraphInstantiate(cudaGraphExec_t *x, cudaGraph_t graph, unsigned long long flags) {
+	return cudaGraphInstantiateWithFlags(x, graph, flags);
+}
 #endif
 API cudaError_t cudaGraphLaunch(cudaGraphExec_t x UNUSED, cudaStream_t s UNUSED) {
 	bytes_after_launch(NULL);
@@ -280,7 +293,8 @@ API cudaError_t cudaGraphExecDestroy(cudaGraphExec_t x) {
 	return cudaSuccess;
 }
 
-API cudaError_t cudaUserObjectCreate(cudaUserObject_t *o, void *data, cudaHostFn_t destroy, unsigned int references, unsigned int flags UNUSED) {
+API cudaError_t cudaUserObjectCreate(cudaUserObject_t *o, void *data, cudaHostFn_t destroy, unsigned int references,
+	unsigned int flags UNUSED) {
 	*o = calloc(1, sizeof **o);
 	if (!*o) return fail(cudaErrorMemoryAllocation);
 	**o = (struct CUuserObject_st){ data, destroy, references };

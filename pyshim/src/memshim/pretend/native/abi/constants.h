@@ -1,5 +1,5 @@
-/* The numbers of CUDA's public interface that this library uses, each named as in the public headers. tests compare them with the headers of
-   CUDA 12 and 13 (tests/pretend/native/abi.c).
+/* The numbers of CUDA's public interface that this library uses, each named as in the public
+   headers. tests compare them with the headers of CUDA 12 and 13 (tests/pretend/native/abi.c).
 
    NUMBER(name, value)      in both majors, in cuda.h or cuda_runtime_api.h
    A list and not an enum, so that the test can walk it. */
@@ -35,7 +35,8 @@
 	NUMBER(cudaDriverEntryPointSuccess, 0) \
 	NUMBER(cudaDriverEntryPointSymbolNotFound, 1)
 
-/* cudaDeviceAttr and CUdevice_attribute are one list of numbers; the names are the driver's, less CU_DEVICE_ATTRIBUTE_. */
+/* cudaDeviceAttr and CUdevice_attribute are one list of numbers; the names are the driver's, less
+   CU_DEVICE_ATTRIBUTE_. */
 #define ATTRIBUTE_NUMBERS(NUMBER) \
 	NUMBER(MAX_THREADS_PER_BLOCK, 1) \
 	NUMBER(MAX_BLOCK_DIM_X, 2) \

@@ -1,5 +1,7 @@
-/* struct cudaDeviceProp of CUDA 12 and 13: 13 dropped clockRate, deviceOverlap, kernelExecTimeoutEnabled, computeMode, maxTexture1DLinear,
-   memoryClockRate, singleToDoublePrecisionPerfRatio and cooperativeMultiDeviceLaunch. Own names; what both have is written down once. */
+/* struct cudaDeviceProp of CUDA 12 and 13: 13 dropped clockRate, deviceOverlap,
+   kernelExecTimeoutEnabled, computeMode, maxTexture1DLinear, memoryClockRate,
+   singleToDoublePrecisionPerfRatio and cooperativeMultiDeviceLaunch. Own names; what both have is
+   written down once. */
 #pragma once
 #include <stddef.h>
 
@@ -44,6 +46,7 @@ struct properties_12 {
 	size_t texture_alignment, texture_pitch;
 	int overlap, sms, timeout, integrated, map_host, compute_mode;
 	FROM_TEXTURES_12 TO_UNIFIED int memory_clock_khz;
-	FROM_BUS int double_ratio, pageable, concurrent_managed, preemption, registered_pointer, cooperative, cooperative_multi;
+	FROM_BUS int double_ratio, pageable, concurrent_managed, preemption, registered_pointer, cooperative,
+		cooperative_multi;
 	FROM_OPTIN
 };

@@ -1,5 +1,6 @@
-/* Types of CUDA's public interface: own declarations, so that the library is built without a toolkit. With -DPUBLIC_HEADERS the public headers
-   take their place and every function that is defined here is compiled against its public prototype (tests/pretend/test_pretend_native.py). */
+/* Types of CUDA's public interface: own declarations, so that the library is built without a
+   toolkit. With -DPUBLIC_HEADERS the public headers take their place and every function that is
+   defined here is compiled against its public prototype (tests/pretend/test_pretend_native.py). */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,16 +51,20 @@ typedef nvmlGpuP2PStatus_t p2p_status;
 #else
 
 /* Enumerations are passed as int. The runtime's have no own names outside their headers. */
-typedef int capture_mode, capture_status, copy_kind, runtime_attribute, function_attribute, function_cache, runtime_limit, pool_attribute;
-typedef int graph_memory_attribute, entry_result, jit_option, library_option, driver_capture_status, p2p_index, p2p_status, link_device;
+typedef int capture_mode, capture_status, copy_kind, runtime_attribute, function_attribute, function_cache,
+	runtime_limit, pool_attribute;
+typedef int graph_memory_attribute, entry_result, jit_option, library_option, driver_capture_status, p2p_index,
+	p2p_status, link_device;
 typedef void process_info, fabric_info, pci_info;
 typedef void *log_callback, *log_handle;
 
 #define AS_CONSTANT(name, value) name = (value),
-enum { RUNTIME_NUMBERS(AS_CONSTANT) DRIVER_NUMBERS(AS_CONSTANT) CUDNN_NUMBERS(AS_CONSTANT) CUBLAS_NUMBERS(AS_CONSTANT) CUPTI_NUMBERS(AS_CONSTANT) };
+enum { RUNTIME_NUMBERS(AS_CONSTANT) DRIVER_NUMBERS(AS_CONSTANT) CUDNN_NUMBERS(AS_CONSTANT) CUBLAS_NUMBERS(
+	AS_CONSTANT) CUPTI_NUMBERS(AS_CONSTANT) };
 
 typedef int cudaError_t, CUresult, cudnnStatus_t, cublasStatus_t, CUptiResult, ncclResult_t, nvmlReturn_t;
-typedef int CUdevice_attribute, CUfunction_attribute, CUpointer_attribute, CUfunc_cache, CUlimit, CUjit_option, CUjitInputType, CUlibraryOption;
+typedef int CUdevice_attribute, CUfunction_attribute, CUpointer_attribute, CUfunc_cache, CUlimit, CUjit_option,
+	CUjitInputType, CUlibraryOption;
 typedef int CUmemAllocationGranularity_flags, CUdriverProcAddressQueryResult;
 typedef int CUdevice;
 typedef unsigned long long CUdeviceptr;
@@ -104,7 +109,8 @@ typedef struct cudaLaunchConfig_st {
 
 struct cudaFuncAttributes {
 	size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
-	int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, cacheModeCA, maxDynamicSharedSizeBytes, preferredShmemCarveout;
+	int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, cacheModeCA, maxDynamicSharedSizeBytes,
+		preferredShmemCarveout;
 	int clusterDimMustBeSet, requiredClusterWidth, requiredClusterHeight, requiredClusterDepth;
 	int clusterSchedulingPolicyPreference, nonPortableClusterSizeAllowed, reserved[16];
 };
@@ -154,7 +160,8 @@ typedef struct CUtensorMap_st {
 } CUtensorMap;
 typedef uint32_t cuuint32_t;
 typedef uint64_t cuuint64_t;
-typedef int CUtensorMapDataType, CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill;
+typedef int CUtensorMapDataType, CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion,
+	CUtensorMapFloatOOBfill;
 
 typedef struct CUuuid_st {
 	char bytes[16];
