@@ -40,7 +40,8 @@ const (
 	OnPretend
 )
 
-// Likely makes the likely figure of an estimate decide, whatever judge: of the case says: memspec check --judge likely.
+// Likely makes the likely figure of an estimate decide, whatever judge: of the case says: memspec
+// check --judge likely.
 const Likely = Basis(verdict.ByLikely)
 
 // Basis is the figure of an estimate that decides.

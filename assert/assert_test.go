@@ -59,7 +59,8 @@ func cases(t *testing.T, text string) []spec.Case {
 
 func oneCase(t *testing.T, artifact, input, rest string) spec.Case {
 	t.Helper()
-	cs := cases(t, "version: 1\ndefaults: {device: t4, torch: 2.15, runtime: eager}\nmodels:\n  m:\n    artifact: "+artifact+
+	cs := cases(t, "version: 1\ndefaults: {device: t4, torch: 2.15, runtime: eager}\nmodels:\n  m:\n    artifact: "+
+		artifact+
 		"\n    inputs: [\""+input+"\"]\n    "+strings.ReplaceAll(strings.TrimSpace(rest), "\n", "\n    ")+"\n")
 	require.Len(t, cs, 1)
 	return cs[0]
@@ -72,44 +73,57 @@ type messageCase struct {
 	want      verdict.Outcome
 }
 
-// What a failing test prints, text by text in testdata/messages.txtar; MEMSPEC_UPDATE=1 rewrites it.
+// What a failing test prints, text by text in testdata/messages.txtar; MEMSPEC_UPDATE=1 rewrites
+// it.
 func TestMessages(t *testing.T) {
 	messages := []messageCase{
-		{"fail", "one budget is broken: the whole account, and how to see it again", func(t *testing.T, n *named) verdict.Verdict {
-			return memory.Case(n, oneCase(t, "../"+small, smallInput, "budget: {allocated: 64KiB}"))
-		}, verdict.Fail},
-		{"fail-two", "every broken budget has its line, those that hold have none", func(t *testing.T, n *named) verdict.Verdict {
-			return memory.Case(n, oneCase(t, "../"+small, smallInput, "budget: {weights: 1KiB, allocated: 64KiB, reserved: 1GiB, delta: 1KiB + 1KiB}"))
-		}, verdict.Fail},
+		{"fail", "one budget is broken: the whole account, and how to see it again",
+			func(t *testing.T, n *named) verdict.Verdict {
+				return memory.Case(n, oneCase(t, "../"+small, smallInput, "budget: {allocated: 64KiB}"))
+			}, verdict.Fail},
+		{"fail-two", "every broken budget has its line, those that hold have none",
+			func(t *testing.T, n *named) verdict.Verdict {
+				return memory.Case(n, oneCase(t, "../"+small, smallInput, "budget: {weights: 1KiB, allocated: 64KiB, reserved: "+
+					"1GiB, delta: 1KiB + 1KiB}"))
+			}, verdict.Fail},
 		{"warn", "level warn is told and does not fail", func(t *testing.T, n *named) verdict.Verdict {
 			return memory.Case(n, oneCase(t, "../"+small, smallInput, "budget: {reserved: 1MiB}\nlevel: warn"))
 		}, verdict.Warn},
 		{"inconclusive-operator", "an operator without a rule never passes", func(t *testing.T, n *named) verdict.Verdict {
-			return memory.Case(n, oneCase(t, "../../testdata/artifacts/bad/custom.pt", "float32[4,4]", "budget: {allocated: 1GiB}"))
+			return memory.Case(n, oneCase(t, "../../testdata/artifacts/bad/custom.pt", "float32[4,4]",
+				"budget: {allocated: 1GiB}"))
 		}, verdict.Inconclusive},
-		{"inconclusive-context", "a total without a known context cost cannot be judged", func(t *testing.T, n *named) verdict.Verdict {
-			return memory.Case(n, oneCase(t, "../"+small, smallInput, "device: a10g\nbudget: {total: 262144000}"))
-		}, verdict.Inconclusive},
-		{"inconclusive-data", "data-dependent sizes: the budget lies between the two ends", func(t *testing.T, n *named) verdict.Verdict {
-			return memory.Case(n, oneCase(t, "../../testdata/artifacts/bad/nonzero.pt", "float32[1024,1024]", "budget: {allocated: 8MiB}"))
-		}, verdict.Inconclusive},
-		{"fail-both-ends", "data-dependent sizes: over the budget whatever they are", func(t *testing.T, n *named) verdict.Verdict {
-			return memory.Case(n, oneCase(t, "../../testdata/artifacts/bad/nonzero.pt", "float32[1024,1024]", "budget: {allocated: 1MiB}"))
-		}, verdict.Fail},
+		{"inconclusive-context", "a total without a known context cost cannot be judged",
+			func(t *testing.T, n *named) verdict.Verdict {
+				return memory.Case(n, oneCase(t, "../"+small, smallInput, "device: a10g\nbudget: {total: 262144000}"))
+			}, verdict.Inconclusive},
+		{"inconclusive-data", "data-dependent sizes: the budget lies between the two ends",
+			func(t *testing.T, n *named) verdict.Verdict {
+				return memory.Case(n, oneCase(t, "../../testdata/artifacts/bad/nonzero.pt", "float32[1024,1024]",
+					"budget: {allocated: 8MiB}"))
+			}, verdict.Inconclusive},
+		{"fail-both-ends", "data-dependent sizes: over the budget whatever they are",
+			func(t *testing.T, n *named) verdict.Verdict {
+				return memory.Case(n, oneCase(t, "../../testdata/artifacts/bad/nonzero.pt", "float32[1024,1024]",
+					"budget: {allocated: 1MiB}"))
+			}, verdict.Fail},
 		{"error-artifact", "an artifact that is not there", func(t *testing.T, n *named) verdict.Verdict {
 			return memory.Case(n, oneCase(t, "absent.pt", smallInput, "budget: {allocated: 64KiB}"))
 		}, verdict.Error},
 		{"error-model", "the model raises: its own stack", func(t *testing.T, n *named) verdict.Verdict {
-			return memory.Case(n, oneCase(t, "../../testdata/artifacts/bad/raises.pt", "float32[4,4]", "budget: {allocated: 64KiB}"))
+			return memory.Case(n, oneCase(t, "../../testdata/artifacts/bad/raises.pt", "float32[4,4]",
+				"budget: {allocated: 64KiB}"))
 		}, verdict.Error},
-		{"out-of-memory", "a run that does not fit the device fails whatever the budget", func(t *testing.T, n *named) verdict.Verdict {
-			c := oneCase(t, "../"+small, smallInput, "budget: {allocated: 64KiB}")
-			c.Platform.Device.Memory, c.Platform.Device.ContextKnown = units.MiB, false
-			return memory.Case(n, c)
-		}, verdict.Fail},
-		{"peak-at-most", "no spec behind it: the budget is the limit given, the command has the inputs", func(_ *testing.T, n *named) verdict.Verdict {
-			return memory.PeakAtMost(n, small, 32*units.KiB, smallInput)
-		}, verdict.Fail},
+		{"out-of-memory", "a run that does not fit the device fails whatever the budget",
+			func(t *testing.T, n *named) verdict.Verdict {
+				c := oneCase(t, "../"+small, smallInput, "budget: {allocated: 64KiB}")
+				c.Platform.Device.Memory, c.Platform.Device.ContextKnown = units.MiB, false
+				return memory.Case(n, c)
+			}, verdict.Fail},
+		{"peak-at-most", "no spec behind it: the budget is the limit given, the command has the inputs",
+			func(_ *testing.T, n *named) verdict.Verdict {
+				return memory.PeakAtMost(n, small, 32*units.KiB, smallInput)
+			}, verdict.Fail},
 		{"peak-at-most-input", "an input that is none", func(_ *testing.T, n *named) verdict.Verdict {
 			return memory.PeakAtMost(n, small, 64*units.KiB, "float32[2,")
 		}, verdict.Error},
@@ -117,7 +131,8 @@ func TestMessages(t *testing.T) {
 			return memory.PeakAtMost(n, small, 64*units.KiB)
 		}, verdict.Error},
 		{"at-most", "a card's own numbers without a spec: reserved and total", func(_ *testing.T, n *named) verdict.Verdict {
-			return memory.AtMost(n, "t4", small, map[report.Metric]units.Bytes{report.Reserved: units.MiB, report.Total: units.GiB}, smallInput)
+			return memory.AtMost(n, "t4", small, map[report.Metric]units.Bytes{report.Reserved: units.MiB,
+				report.Total: units.GiB}, smallInput)
 		}, verdict.Fail},
 		{"at-most-metric", "a metric that is none", func(_ *testing.T, n *named) verdict.Verdict {
 			return memory.AtMost(n, "t4", small, map[report.Metric]units.Bytes{"peak": units.MiB}, smallInput)
@@ -126,16 +141,21 @@ func TestMessages(t *testing.T) {
 			return memory.AtMost(n, "t5", small, map[report.Metric]units.Bytes{report.Reserved: units.MiB}, smallInput)
 		}, verdict.Error},
 		{"regression", "the difference of the two accounts", func(t *testing.T, n *named) verdict.Verdict {
-			return memory.NoRegression(n, oneCase(t, "../"+small, biggerInput, "budget: {allocated: 1GiB}"), "testdata/before.json", 0.01)
+			return memory.NoRegression(n, oneCase(t, "../"+small, biggerInput, "budget: {allocated: 1GiB}"),
+				"testdata/before.json", 0.01)
 		}, verdict.Fail},
-		{"regression-unlike", "the committed account is of another run: what differs", func(t *testing.T, n *named) verdict.Verdict {
-			return memory.NoRegression(n, oneCase(t, "../"+small, biggerInput, "device: l4\ntorch: 2.6\nruntime: torchscript\nbudget: {allocated: 1GiB}"), "testdata/small.json", 0.01)
-		}, verdict.Error},
+		{"regression-unlike", "the committed account is of another run: what differs",
+			func(t *testing.T, n *named) verdict.Verdict {
+				return memory.NoRegression(n, oneCase(t, "../"+small, biggerInput, "device: l4\ntorch: 2.6\nruntime: torchscript\n"+
+					"budget: {allocated: 1GiB}"), "testdata/small.json", 0.01)
+			}, verdict.Error},
 		{"regression-absent", "no committed report yet: how to make one", func(t *testing.T, n *named) verdict.Verdict {
-			return memory.NoRegression(n, oneCase(t, "../"+small, smallInput, "budget: {allocated: 1GiB}"), "testdata/absent.json", 0.01)
+			return memory.NoRegression(n, oneCase(t, "../"+small, smallInput, "budget: {allocated: 1GiB}"),
+				"testdata/absent.json", 0.01)
 		}, verdict.Error},
 		{"regression-tolerance", "a tolerance that is none", func(t *testing.T, n *named) verdict.Verdict {
-			return memory.NoRegression(n, oneCase(t, "../"+small, smallInput, "budget: {allocated: 1GiB}"), "testdata/small.json", -1)
+			return memory.NoRegression(n, oneCase(t, "../"+small, smallInput, "budget: {allocated: 1GiB}"),
+				"testdata/small.json", -1)
 		}, verdict.Error},
 	}
 	messages = append(messages, measuredMessages()...)
@@ -151,7 +171,8 @@ func TestMessages(t *testing.T) {
 			assert.Empty(t, n.errors, m.why)
 		}
 		require.Len(t, texts, 1, "%s is told once", m.name)
-		text := "# " + m.why + "\n" + strings.ReplaceAll(texts[0], "\u00a0", " ") + "\n" // go-cmp mixes the two spaces so that nobody parses it
+		// go-cmp mixes the two spaces so that nobody parses it
+		text := "# " + m.why + "\n" + strings.ReplaceAll(texts[0], "\u00a0", " ") + "\n"
 		got.Files = append(got.Files, txtar.File{Name: m.name, Data: []byte(text)})
 	}
 	path := filepath.Join("testdata", "messages.txtar")
@@ -205,7 +226,8 @@ func TestPeakAtMostReadsTheSidecar(t *testing.T) {
 	r := &recorder{}
 	assert.Equal(t, verdict.Error, memory.PeakAtMost(r, artifact, units.GiB).Outcome)
 	require.Len(t, r.errors, 1)
-	assert.Contains(t, strings.Join(strings.Fields(r.errors[0]), " "), "m.pt.inputs.json: inputs[0]", "on as many lines as the folder's name needs")
+	assert.Contains(t, strings.Join(strings.Fields(r.errors[0]), " "), "m.pt.inputs.json: inputs[0]",
+		"on as many lines as the folder's name needs")
 }
 
 func TestFile(t *testing.T) {
@@ -213,7 +235,8 @@ func TestFile(t *testing.T) {
 	memory.File(n, "testdata/memspec.yaml")
 	require.Len(t, n.errors, 1, "one case of three is over")
 	assert.Contains(t, n.errors[0], "FAIL m[B=64] on t4, eager: peak allocated")
-	assert.Contains(t, n.errors[0], "reproduce  go test github.com/memspec/memspec/assert -run \\\n               '^TestMemory$/^m\\[B=64\\]$'")
+	assert.Contains(t, n.errors[0], "reproduce  go test github.com/memspec/memspec/assert -run \\\n               "+
+		"'^TestMemory$/^m\\[B=64\\]$'")
 	require.Len(t, n.logs, 1, "one warns")
 	assert.Contains(t, n.logs[0], "WARN m[B=128]")
 

@@ -92,7 +92,8 @@ func grown(v units.Bytes, tolerance float64) units.Bytes {
 	return max(units.Bytes(math.Min(float64(v)*(1+tolerance), float64(units.Max))), v)
 }
 
-// account is what two reports are compared by: sizes, and who holds the peak by module, operator and kind.
+// account is what two reports are compared by: sizes, and who holds the peak by module, operator
+// and kind.
 type account struct {
 	Sizes   []string
 	Holders []string

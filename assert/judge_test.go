@@ -9,7 +9,8 @@ import (
 	"github.com/memspec/memspec/engine/verdict"
 )
 
-// A budget that only the likely figure keeps fails, unless Likely or judge: likely lets that figure decide.
+// A budget that only the likely figure keeps fails, unless Likely or judge: likely lets that figure
+// decide.
 func TestLikely(t *testing.T) {
 	const budget = "budget: {reserved: 100MiB}"
 	for _, c := range []struct {
@@ -25,7 +26,8 @@ func TestLikely(t *testing.T) {
 		{budget + "\njudge: likely", []memory.Option{memory.Basis(verdict.ByUpper)}, verdict.Inconclusive},
 	} {
 		n := &named{name: "TestMemory"}
-		v := memory.Case(n, oneCase(t, "../../testdata/artifacts/torchvision/resnet18.script.pt", "float32[1,3,224,224]", c.rest), c.options...)
+		v := memory.Case(n, oneCase(t, "../../testdata/artifacts/torchvision/resnet18.script.pt", "float32[1,3,224,224]",
+			c.rest), c.options...)
 		assert.Equal(t, c.want, v.Outcome, "%s %v: %s", c.rest, c.options, n.errors)
 	}
 }

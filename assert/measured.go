@@ -16,7 +16,8 @@ func machineOf(how Measure) *verify.Machine {
 	return &verify.Machine{Required: how == Required || how == OnPretend, Pretend: how == OnPretend}
 }
 
-// finish reports a prediction to t, and with a machine what the run says of it: in one text, whatever is wrong.
+// finish reports a prediction to t, and with a machine what the run says of it: in one text,
+// whatever is wrong.
 func finish(t TB, r *suite.Result, machine *verify.Machine) verdict.Verdict {
 	if h, ok := t.(helper); ok {
 		h.Helper()
@@ -44,7 +45,8 @@ func finish(t TB, r *suite.Result, machine *verify.Machine) verdict.Verdict {
 	return v
 }
 
-// measuredMessage is the account of the prediction where it does not pass, then that of the comparison.
+// measuredMessage is the account of the prediction where it does not pass, then that of the
+// comparison.
 func measuredMessage(t TB, a *verify.Account) string {
 	var b strings.Builder
 	if a.Verdict.Outcome != verdict.Pass {

@@ -44,7 +44,8 @@ cat >/dev/null; cp '%s/record.json' "$out"`, dir))
 func gpuIs(t *testing.T, row string) {
 	t.Helper()
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, "nvidia-smi"), "#!/bin/sh\ncase $1 in *memory.used*) echo GPU-stand-in, 100;; *) echo '"+row+"';; esac\n", 0o755)
+	write(t, filepath.Join(dir, "nvidia-smi"), "#!/bin/sh\ncase $1 in *memory.used*) echo GPU-stand-in, 100;; *) echo '"+
+		row+"';; esac\n", 0o755)
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 	t.Setenv("MEMSPEC_CUDAPROBE", "")
 }
@@ -66,14 +67,16 @@ func asPredicted(t *testing.T, c spec.Case) *cudameasure.Measurement {
 	r := suite.Judge(context.Background(), c)
 	require.NoError(t, r.Err)
 	p := c.Platform
-	m := &cudameasure.Measurement{Recording: recording.Recording{Header: recording.Header{Case: c.Name, Runtime: string(c.Runtime), Where: recording.OnCUDA,
+	m := &cudameasure.Measurement{Recording: recording.Recording{Header: recording.Header{Case: c.Name,
+		Runtime: string(c.Runtime), Where: recording.OnCUDA,
 		Built: "by hand for a test, not measured", Torch: "2.15.0", Mode: string(c.Mode), Grad: string(c.Grad),
 		Device: recording.Device{Name: "Tesla T4 (stand-in)", Total: &p.Device.Memory, ComputeCapability: "7.5"},
 		Flags:  recording.Flags{TF32CuDNN: p.TF32CuDNN}, Inputs: []string{c.Inputs[0].String()}, Weights: r.Report.Weights}}}
 	phase := func(name string, s report.Sizes) {
 		none := units.Bytes(0)
-		m.Passes = append(m.Passes, recording.Pass{Name: name, Requested: s.Requested, Allocated: &s.Allocated, Reserved: &s.Reserved,
-			Active: &s.Allocated, InactiveSplit: &none})
+		m.Passes = append(m.Passes, recording.Pass{Name: name, Requested: s.Requested, Allocated: &s.Allocated,
+			Reserved: &s.Reserved,
+			Active:   &s.Allocated, InactiveSplit: &none})
 	}
 	phase("baseline", r.Report.Baseline)
 	for _, pass := range r.Report.Passes {
@@ -89,17 +92,19 @@ func measuredMessages() []messageCase {
 		return func(m *cudameasure.Measurement) { *m.Passes[1].Allocated += by }
 	}
 	return []messageCase{
-		{"measured-under-estimated", "the two disagree, and the prediction was the lower: the worse kind", func(t *testing.T, n *named) verdict.Verdict {
-			c := oneCase(t, "../"+small, smallInput, "budget: {allocated: 64MiB}")
-			withGPU(t, c, grow(units.MiB))
-			return memory.Case(n, c, memory.WherePossible)
-		}, verdict.Fail},
-		{"measured-breaks-the-budget", "within the tolerance, but over the limit", func(t *testing.T, n *named) verdict.Verdict {
-			c := oneCase(t, "../"+small, smallInput, "budget: {allocated: 9000000}")
-			c.Budgets[0].Limit = *asPredicted(t, c).Passes[1].Allocated
-			withGPU(t, c, grow(1))
-			return memory.Case(n, c, memory.Required)
-		}, verdict.Fail},
+		{"measured-under-estimated", "the two disagree, and the prediction was the lower: the worse kind",
+			func(t *testing.T, n *named) verdict.Verdict {
+				c := oneCase(t, "../"+small, smallInput, "budget: {allocated: 64MiB}")
+				withGPU(t, c, grow(units.MiB))
+				return memory.Case(n, c, memory.WherePossible)
+			}, verdict.Fail},
+		{"measured-breaks-the-budget", "within the tolerance, but over the limit",
+			func(t *testing.T, n *named) verdict.Verdict {
+				c := oneCase(t, "../"+small, smallInput, "budget: {allocated: 9000000}")
+				c.Budgets[0].Limit = *asPredicted(t, c).Passes[1].Allocated
+				withGPU(t, c, grow(1))
+				return memory.Case(n, c, memory.Required)
+			}, verdict.Fail},
 		{"measured-both-break", "both accounts, one after the other", func(t *testing.T, n *named) verdict.Verdict {
 			c := oneCase(t, "../"+small, smallInput, "budget: {allocated: 64KiB}")
 			withGPU(t, c, nil)
@@ -115,27 +120,30 @@ func measuredMessages() []messageCase {
 			pythonSays(t, `cat >/dev/null; echo "memshim: ValueError: no" >&2; exit 1`)
 			return memory.Case(n, oneCase(t, "../"+small, smallInput, "budget: {allocated: 64MiB}"), memory.WherePossible)
 		}, verdict.Error},
-		{"required-without-a-gpu", "a GPU that is required and absent is no pass", func(t *testing.T, n *named) verdict.Verdict {
-			gpuIs(t, "No devices were found")
-			return memory.Case(n, oneCase(t, "../"+small, smallInput, "budget: {allocated: 64MiB}"), memory.Required)
-		}, verdict.Inconclusive},
+		{"required-without-a-gpu", "a GPU that is required and absent is no pass",
+			func(t *testing.T, n *named) verdict.Verdict {
+				gpuIs(t, "No devices were found")
+				return memory.Case(n, oneCase(t, "../"+small, smallInput, "budget: {allocated: 64MiB}"), memory.Required)
+			}, verdict.Inconclusive},
 		{"required-on-another-gpu", "nor is another GPU", func(t *testing.T, n *named) verdict.Verdict {
 			gpuIs(t, "0, NVIDIA L4, GPU-stand-in, 8.9, 23034, 556")
 			return memory.Case(n, oneCase(t, "../"+small, smallInput, "budget: {allocated: 64MiB}"), memory.Required)
 		}, verdict.Inconclusive},
-		{"pretend-under-estimated", "PyTorch's allocator says more on a GPU that is not there: told, and not called measured", func(t *testing.T, n *named) verdict.Verdict {
-			c := oneCase(t, "../"+small, smallInput, "budget: {allocated: 64MiB}")
-			withGPU(t, c, func(m *cudameasure.Measurement) {
-				m.Where = recording.OnPretend
-				grow(units.MiB)(m)
-			})
-			gpuIs(t, "No devices were found")
-			return memory.Case(n, c, memory.OnPretend)
-		}, verdict.Fail},
-		{"pretend-without-memshim", "a run that is asked for and cannot be made is no pass", func(t *testing.T, n *named) verdict.Verdict {
-			pythonSays(t, `cat >/dev/null; echo "memshim: got torch 2.4, want 2.6 to 2.15" >&2; exit 3`)
-			return memory.Case(n, oneCase(t, "../"+small, smallInput, "budget: {allocated: 64MiB}"), memory.OnPretend)
-		}, verdict.Inconclusive},
+		{"pretend-under-estimated", "PyTorch's allocator says more on a GPU that is not there: told, and not called measured",
+			func(t *testing.T, n *named) verdict.Verdict {
+				c := oneCase(t, "../"+small, smallInput, "budget: {allocated: 64MiB}")
+				withGPU(t, c, func(m *cudameasure.Measurement) {
+					m.Where = recording.OnPretend
+					grow(units.MiB)(m)
+				})
+				gpuIs(t, "No devices were found")
+				return memory.Case(n, c, memory.OnPretend)
+			}, verdict.Fail},
+		{"pretend-without-memshim", "a run that is asked for and cannot be made is no pass",
+			func(t *testing.T, n *named) verdict.Verdict {
+				pythonSays(t, `cat >/dev/null; echo "memshim: got torch 2.4, want 2.6 to 2.15" >&2; exit 3`)
+				return memory.Case(n, oneCase(t, "../"+small, smallInput, "budget: {allocated: 64MiB}"), memory.OnPretend)
+			}, verdict.Inconclusive},
 		{"required-without-memshim", "nor is a Python without memshim", func(t *testing.T, n *named) verdict.Verdict {
 			gpuIs(t, "0, Tesla T4, GPU-stand-in, 7.5, 15360, 442")
 			pythonSays(t, `cat >/dev/null; echo "python: No module named memshim" >&2; exit 1`)

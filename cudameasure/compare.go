@@ -34,7 +34,8 @@ func (r *Row) Under() bool { return r.Measured > r.Predicted }
 // requestedMetric is in the table beside the metrics that a budget can be put on.
 const requestedMetric report.Metric = "requested"
 
-// Finding is something that does not hold: a budget that the measured number breaks, or the agreement of the two.
+// Finding is something that does not hold: a budget that the measured number breaks, or the
+// agreement of the two.
 type Finding struct {
 	Metric  report.Metric `json:"metric"`
 	Text    string        `json:"text"`
@@ -212,7 +213,8 @@ func (c *Comparison) Broken() bool {
 	return c.has(func(f *Finding) bool { return !f.Warn && !f.Unknown })
 }
 
-// Unsure says that something could not be judged: a budget that was not measured, an incomplete prediction.
+// Unsure says that something could not be judged: a budget that was not measured, an incomplete
+// prediction.
 func (c *Comparison) Unsure() bool {
 	return c.has(func(f *Finding) bool { return !f.Warn && f.Unknown })
 }
@@ -258,7 +260,8 @@ func signed(b units.Bytes) string {
 	return b.Exact()
 }
 
-// signedPercent is a part of a whole: +1.5%, -0.2%, 0%; n/a of nothing. What is not zero is not printed as 0%.
+// signedPercent is a part of a whole: +1.5%, -0.2%, 0%; n/a of nothing. What is not zero is not
+// printed as 0%.
 func signedPercent(part, whole units.Bytes) string {
 	switch {
 	case part == 0:

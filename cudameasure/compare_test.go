@@ -23,7 +23,8 @@ func predictedSmall() *report.Report {
 	pass := func(name string, n units.Bytes) report.Pass {
 		return report.Pass{Name: name, Peak: report.Sizes{Requested: n - 100, Allocated: n, Reserved: 20 * MiB}}
 	}
-	return &report.Report{Weights: 3 * MiB, Delta: 4 * MiB, Baseline: report.Sizes{Requested: 4*MiB - 100, Allocated: 4 * MiB, Reserved: 20 * MiB},
+	return &report.Report{Weights: 3 * MiB, Delta: 4 * MiB, Baseline: report.Sizes{Requested: 4*MiB - 100,
+		Allocated: 4 * MiB, Reserved: 20 * MiB},
 		Passes: []report.Pass{pass("first", 8*MiB), pass("steady", 7*MiB)},
 		Peak:   report.Peak{Requested: 8*MiB - 100, Allocated: 8 * MiB, Reserved: 20 * MiB}, Quality: report.Exact}
 }
@@ -38,7 +39,8 @@ func smallCase(t *testing.T) *spec.Case {
 	require.NoError(t, err)
 	in, err := spec.ParseInput("x=float32[2,1024,512]")
 	require.NoError(t, err)
-	return &spec.Case{Name: "small[B=2]", Artifact: "small.pt", Platform: p, Runtime: spec.Eager, Mode: spec.Inference, Grad: spec.NoGrad,
+	return &spec.Case{Name: "small[B=2]", Artifact: "small.pt", Platform: p, Runtime: spec.Eager, Mode: spec.Inference,
+		Grad:   spec.NoGrad,
 		Inputs: []spec.Input{in}, Tolerance: 0.01}
 }
 
@@ -52,14 +54,18 @@ func TestCompare(t *testing.T) {
 	}{
 		{"the same", func(*report.Report) {}, 0, nil, false},
 		{"under by a byte, no tolerance", func(r *report.Report) { r.Peak.Allocated-- }, 0,
-			[]string{"peak allocated measured 8.0 MiB (8388608 B), predicted 8.0 MiB (8388607 B): UNDER-ESTIMATED by 1 B (+1.2e-05%), tolerance 0%"}, true},
+			[]string{"peak allocated measured 8.0 MiB (8388608 B), predicted 8.0 MiB (8388607 B): UNDER-ESTIMATED by 1 B " +
+				"(+1.2e-05%), tolerance 0%"}, true},
 		{"exactly at the tolerance", func(r *report.Report) { r.Peak.Reserved = 16 * MiB }, 0.25, nil, false},
 		{"beyond it, under", func(r *report.Report) { r.Peak.Reserved = 16 * MiB }, 0.24,
-			[]string{"peak reserved measured 20.0 MiB (20971520 B), predicted 16.0 MiB (16777216 B): UNDER-ESTIMATED by 4.0 MiB (+25.0%), tolerance 24%"}, true},
+			[]string{"peak reserved measured 20.0 MiB (20971520 B), predicted 16.0 MiB (16777216 B): UNDER-ESTIMATED by 4.0 " +
+				"MiB (+25.0%), tolerance 24%"}, true},
 		{"beyond it, over", func(r *report.Report) { r.Peak.Reserved = 32 * MiB }, 0.1,
-			[]string{"peak reserved measured 20.0 MiB (20971520 B), predicted 32.0 MiB (33554432 B): over-estimated by 12.0 MiB (-37.5%), tolerance 10%"}, false},
+			[]string{"peak reserved measured 20.0 MiB (20971520 B), predicted 32.0 MiB (33554432 B): over-estimated by 12.0 " +
+				"MiB (-37.5%), tolerance 10%"}, false},
 		{"predicted nothing", func(r *report.Report) { r.Peak.Allocated = 0 }, 1,
-			[]string{"peak allocated measured 8.0 MiB (8388608 B), predicted 0 B (0 B): UNDER-ESTIMATED by 8.0 MiB (n/a), tolerance 100%"}, true},
+			[]string{"peak allocated measured 8.0 MiB (8388608 B), predicted 0 B (0 B): UNDER-ESTIMATED by 8.0 MiB (n/a), " +
+				"tolerance 100%"}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := predictedSmall()
@@ -131,12 +137,16 @@ func TestVerifyBudgets(t *testing.T) {
 	}{
 		{"exactly at the limit", budget(report.Allocated, 8*MiB, verdict.LevelFail), true, false, false, false, nil},
 		{"over", budget(report.Allocated, 8*MiB-1, verdict.LevelFail), true, true, false, false,
-			[]string{"measured allocated 8.0 MiB (8388608 B), budget 8.0 MiB (8388607 B): over by 1 B (+1.2e-05%), memspec.yaml:9"}},
+			[]string{"measured allocated 8.0 MiB (8388608 B), budget 8.0 MiB (8388607 B): over by 1 B (+1.2e-05%), " +
+				"memspec.yaml:9"}},
 		{"over, of level warn", budget(report.Delta, 2*MiB, verdict.LevelWarn), true, false, false, true,
-			[]string{"measured delta 4.0 MiB (4194304 B), budget 2.0 MiB (2097152 B): over by 2.0 MiB (+100.0%), memspec.yaml:9"}},
+			[]string{"measured delta 4.0 MiB (4194304 B), budget 2.0 MiB (2097152 B): over by 2.0 MiB (+100.0%), " +
+				"memspec.yaml:9"}},
 		{"total with a context", budget(report.Total, 300*MiB, verdict.LevelFail), true, true, false, false,
-			[]string{"measured total 320.0 MiB (335544320 B), budget 300.0 MiB (314572800 B): over by 20.0 MiB (+6.7%), memspec.yaml:9"}},
-		{"total without one", budget(report.Total, 300*MiB, verdict.LevelFail), false, false, true, false, []string{"total was not measured, budget 300.0 MiB"}},
+			[]string{"measured total 320.0 MiB (335544320 B), budget 300.0 MiB (314572800 B): over by 20.0 MiB (+6.7%), " +
+				"memspec.yaml:9"}},
+		{"total without one", budget(report.Total, 300*MiB, verdict.LevelFail), false, false, true, false,
+			[]string{"total was not measured, budget 300.0 MiB"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := record(t, "small")
@@ -162,17 +172,21 @@ func TestOutOfMemoryIsBroken(t *testing.T) {
 	assert.True(t, got.Findings[0].Under, "the prediction let it fit")
 }
 
-// The pass that memory ran out in is no row: its peaks are as far as it came. Who held what is reported.
+// The pass that memory ran out in is no row: its peaks are as far as it came. Who held what is
+// reported.
 func TestOutOfMemoryReportsWhoHeldWhat(t *testing.T) {
-	held := []recording.Held{{Bytes: 5 * MiB, Count: 2}, {Bytes: 3 * MiB, Count: 1, File: "net.py", Line: 7, Function: "forward"}, {Bytes: 2, File: "a.py"}, {Bytes: 1, File: "b.py"}}
+	held := []recording.Held{{Bytes: 5 * MiB, Count: 2}, {Bytes: 3 * MiB, Count: 1, File: "net.py", Line: 7,
+		Function: "forward"}, {Bytes: 2, File: "a.py"}, {Bytes: 1, File: "b.py"}}
 	for _, c := range []struct {
 		pass, want string
 		passes     int
 		rows       []string
 	}{
-		{recording.First, "measured out of memory in the first pass: Tried to allocate 9.00 GiB.; held then: 5.0 MiB by the model and its inputs, 3.0 MiB by net.py:7 (forward), " +
+		{recording.First, "measured out of memory in the first pass: Tried to allocate 9.00 GiB.; held then: 5.0 MiB by " +
+			"the model and its inputs, 3.0 MiB by net.py:7 (forward), " +
 			"2 B by a.py:0 ()", 2, []string{"baseline", "baseline", "baseline"}},
-		{recording.Baseline, "measured out of memory while the model was loaded: Tried to allocate 9.00 GiB.; held then: 5.0 MiB by the model and its inputs, 3.0 MiB by " +
+		{recording.Baseline, "measured out of memory while the model was loaded: Tried to allocate 9.00 GiB.; held then: " +
+			"5.0 MiB by the model and its inputs, 3.0 MiB by " +
 			"net.py:7 (forward), 2 B by a.py:0 ()", 1, nil},
 	} {
 		m := record(t, "small")
@@ -199,16 +213,30 @@ func TestWhyNot(t *testing.T) {
 	}{
 		{"the case's own", func(*spec.Case, *Measurement) {}, ""},
 		{"memory as another driver tells it", func(_ *spec.Case, m *Measurement) { *m.Device.Total -= 400 * MiB }, ""},
-		{"another cuDNN", func(_ *spec.Case, m *Measurement) { m.CuDNN = "9.10.2" }, `measured with cuDNN "9.10.2", the case says "9.26.0.51"`},
+		{"another cuDNN", func(_ *spec.Case, m *Measurement) {
+			m.CuDNN = "9.10.2"
+		}, `measured with cuDNN "9.10.2", the case says "9.26.0.51"`},
 		{"no cuDNN", func(_ *spec.Case, m *Measurement) { m.CuDNN = "" }, ""},
-		{"another memory", func(_ *spec.Case, m *Measurement) { *m.Device.Total *= 2 }, "measured with by hand, not measured, the case is for by hand"},
-		{"another capability", func(_ *spec.Case, m *Measurement) { m.Device.ComputeCapability = "9.0" }, "measured with by hand, not measured, the case is for by hand"},
-		{"another torch", func(_ *spec.Case, m *Measurement) { m.Torch = "2.1.5" }, `measured with torch "2.1.5", the case says "2.15"`},
-		{"another runtime", func(_ *spec.Case, m *Measurement) { m.Runtime = "torchscript" }, `measured with runtime "torchscript", the case says "eager"`},
+		{"another memory", func(_ *spec.Case, m *Measurement) {
+			*m.Device.Total *= 2
+		}, "measured with by hand, not measured, the case is for by hand"},
+		{"another capability", func(_ *spec.Case, m *Measurement) {
+			m.Device.ComputeCapability = "9.0"
+		}, "measured with by hand, not measured, the case is for by hand"},
+		{"another torch", func(_ *spec.Case, m *Measurement) {
+			m.Torch = "2.1.5"
+		}, `measured with torch "2.1.5", the case says "2.15"`},
+		{"another runtime", func(_ *spec.Case, m *Measurement) {
+			m.Runtime = "torchscript"
+		}, `measured with runtime "torchscript", the case says "eager"`},
 		{"a runtime by artifact", func(c *spec.Case, _ *Measurement) { c.Runtime = spec.ByArtifact }, ""},
-		{"other inputs and flags", func(_ *spec.Case, m *Measurement) { m.Inputs, m.Flags.Benchmark = []string{"x=float32[1]"}, true },
+		{"other inputs and flags", func(_ *spec.Case, m *Measurement) {
+			m.Inputs, m.Flags.Benchmark = []string{"x=float32[1]"}, true
+		},
 			`measured with flags "tf32_cudnn benchmark", the case says "tf32_cudnn"; inputs "x=float32[1]", the case says "x=float32[2,1024,512]"`},
-		{"on CPU tensors", func(_ *spec.Case, m *Measurement) { m.Where = recording.OnCPU }, "recorded on CPU tensors: there is no allocator's number to compare with"},
+		{"on CPU tensors", func(_ *spec.Case, m *Measurement) {
+			m.Where = recording.OnCPU
+		}, "recorded on CPU tensors: there is no allocator's number to compare with"},
 		{"on a pretend GPU of the case's device", func(_ *spec.Case, m *Measurement) { m.Where = recording.OnPretend }, ""},
 		{"on a pretend GPU of another", func(_ *spec.Case, m *Measurement) { m.Where, m.Device.SMs = recording.OnPretend, 7 },
 			"on a pretend GPU with by hand, not measured, the case is for by hand"},

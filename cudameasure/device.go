@@ -198,7 +198,8 @@ const (
 	smiNoSymbol  = 13 // local version of NVML does not implement this function
 )
 
-// smiError reads how nvidia-smi ended, nil where it answered. It says some things on stdout with status 0.
+// smiError reads how nvidia-smi ended, nil where it answered. It says some things on stdout with
+// status 0.
 func smiError(out output) error {
 	text := out.stdout + out.stderr
 	switch {

@@ -24,8 +24,10 @@ import (
 )
 
 var (
-	standInA = Device{Index: 0, Name: "Stand-in A", UUID: "GPU-00102030-4050-6070-8090-a0b0c0d0e0f0", ComputeCapability: "7.5", Total: 14918 * units.MiB}
-	standInB = Device{Index: 1, Name: "Stand-in B", UUID: "GPU-01112131-4151-6171-8191-a1b1c1d1e1f1", ComputeCapability: "8.9", Total: 22478 * units.MiB}
+	standInA = Device{Index: 0, Name: "Stand-in A", UUID: "GPU-00102030-4050-6070-8090-a0b0c0d0e0f0",
+		ComputeCapability: "7.5", Total: 14918 * units.MiB}
+	standInB = Device{Index: 1, Name: "Stand-in B", UUID: "GPU-01112131-4151-6171-8191-a1b1c1d1e1f1",
+		ComputeCapability: "8.9", Total: 22478 * units.MiB}
 )
 
 // script writes a program of the shell.
@@ -54,20 +56,26 @@ func TestDevicesByNvidiaSMI(t *testing.T) {
 		kind    error
 		text    string
 	}{
-		"one":                     {devices: []Device{standInA}},
-		"two":                     {devices: []Device{standInA, standInB}},
-		"no-driver":               {kind: ErrNoDriver, text: "no NVIDIA driver (nvidia-smi: NVIDIA-SMI has failed because it couldn't communicate"},
-		"no-library":              {kind: ErrNoDriver, text: "no NVIDIA driver (nvidia-smi: NVIDIA-SMI couldn't find libnvidia-ml.so"},
+		"one": {devices: []Device{standInA}},
+		"two": {devices: []Device{standInA, standInB}},
+		"no-driver": {kind: ErrNoDriver, text: "no NVIDIA driver (nvidia-smi: NVIDIA-SMI has failed because " +
+			"it couldn't communicate"},
+		"no-library": {kind: ErrNoDriver, text: "no NVIDIA driver (nvidia-smi: NVIDIA-SMI couldn't find " +
+			"libnvidia-ml.so"},
 		"no-device":               {kind: ErrNoDevice, text: "no CUDA device (nvidia-smi: No devices were found)"},
 		"no-device-said-politely": {kind: ErrNoDevice, text: "no CUDA device (nvidia-smi: No devices were found)"},
-		"no-supported":            {kind: ErrNoDevice, text: "no CUDA device (nvidia-smi: Failed to initialize NVML: No supported GPUs were found)"},
-		"not-told":                {devices: []Device{shared}},
-		"old-driver":              {kind: ErrOldDriver, text: `the NVIDIA driver is too old (nvidia-smi: Field "compute_cap" is not a valid field to query.)`},
-		"mismatch":                {kind: ErrOldDriver, text: "the NVIDIA driver is too old (nvidia-smi: Failed to initialize NVML: Driver/library version mismatch)"},
-		"lost":                    {kind: ErrDriver, text: "the NVIDIA driver fails (nvidia-smi: Unable to determine the device handle"},
-		"not-available":           {devices: []Device{shared}},
-		"half-told":               {kind: ErrDriver, text: `the NVIDIA driver fails (nvidia-smi: got "0, Stand-in A, GPU-`},
-		"empty":                   {kind: ErrNoDevice, text: "no CUDA device (nvidia-smi)"},
+		"no-supported": {kind: ErrNoDevice, text: "no CUDA device (nvidia-smi: Failed to initialize NVML: No " +
+			"supported GPUs were found)"},
+		"not-told": {devices: []Device{shared}},
+		"old-driver": {kind: ErrOldDriver,
+			text: `the NVIDIA driver is too old (nvidia-smi: Field "compute_cap" is not a valid field to query.)`},
+		"mismatch": {kind: ErrOldDriver, text: "the NVIDIA driver is too old (nvidia-smi: Failed to " +
+			"initialize NVML: Driver/library version mismatch)"},
+		"lost": {kind: ErrDriver, text: "the NVIDIA driver fails (nvidia-smi: Unable to determine the " +
+			"device handle"},
+		"not-available": {devices: []Device{shared}},
+		"half-told":     {kind: ErrDriver, text: `the NVIDIA driver fails (nvidia-smi: got "0, Stand-in A, GPU-`},
+		"empty":         {kind: ErrNoDevice, text: "no CUDA device (nvidia-smi)"},
 	}
 	require.Len(t, archive.Files, len(wants))
 	for _, f := range archive.Files {
@@ -142,13 +150,16 @@ func TestDevicesByProbeText(t *testing.T) {
 		kind       error
 		want       string
 	}{
-		{"no driver", "cudaprobe: error while loading shared libraries: libcuda.so.1: cannot open shared object file: No such file or directory", 127,
+		{"no driver", "cudaprobe: error while loading shared libraries: libcuda.so.1: cannot open shared object file: No " +
+			"such file or directory", 127,
 			ErrNoDriver, "no NVIDIA driver (cudaprobe: cudaprobe: error while loading"},
-		{"a driver without a function", "cudaprobe: symbol lookup error: cudaprobe: undefined symbol: cuDeviceGetUuid", 127, ErrOldDriver, "undefined symbol"},
+		{"a driver without a function", "cudaprobe: symbol lookup error: cudaprobe: undefined symbol: cuDeviceGetUuid", 127,
+			ErrOldDriver, "undefined symbol"},
 		{"another program", "hello", 0, ErrDriver, "got an answer that is not cudaprobe's: hello"},
 		{"another schema", `{"schema":2}`, 0, ErrDriver, "not cudaprobe's"},
 		{"no devices", `{"schema":1,"cuda":12040,"devices":[]}`, 0, ErrNoDevice, "no CUDA device (cudaprobe)"},
-		{"an old driver", `{"schema":1,"cuda":10020,"devices":[]}`, 0, ErrOldDriver, "got a driver of CUDA 10.2, want 11 or newer"},
+		{"an old driver", `{"schema":1,"cuda":10020,"devices":[]}`, 0, ErrOldDriver, "got a driver of CUDA 10.2, want 11 " +
+			"or newer"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tools := Tools{Probe: says(t, c.text, c.status), SMI: says(t, "0, X, GPU-0, 7.5, 1, 0", 0)}
@@ -205,7 +216,8 @@ func TestDevicesByProbe(t *testing.T) {
 		time.Sleep(3 * sampleEvery)
 		seen := stop()
 		require.Len(t, seen, 2)
-		assert.Equal(t, []units.Bytes{100 * MiB, 200 * MiB}, []units.Bytes{seen[standInA.UUID].Before, seen[standInB.UUID].Before})
+		assert.Equal(t, []units.Bytes{100 * MiB, 200 * MiB}, []units.Bytes{seen[standInA.UUID].Before,
+			seen[standInB.UUID].Before})
 		assert.GreaterOrEqual(t, seen[standInA.UUID].Rise(), 7*MiB)
 		assert.Greater(t, seen[standInB.UUID].Samples, 1)
 		t.Setenv("FAKECUDA", "none")
@@ -237,7 +249,8 @@ func TestDevicesByProbe(t *testing.T) {
 func oldDriver(t *testing.T, flags ...string) string {
 	t.Helper()
 	dir := t.TempDir()
-	args := append(flags, "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o", filepath.Join(dir, "libcuda.so.1"), "testdata/fakecuda.c")
+	args := append(flags, "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o", filepath.Join(dir, "libcuda.so.1"),
+		"testdata/fakecuda.c")
 	out, err := exec.Command("cc", args...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return dir
@@ -260,7 +273,8 @@ func buildProbe(t *testing.T) (probe, driver string) {
 	return probe, driver
 }
 
-// TestSameDevice: a recording's GPU is the case's by what it computes with, where that is reported, else by its memory.
+// TestSameDevice: a recording's GPU is the case's by what it computes with, where that is reported,
+// else by its memory.
 func TestSameDevice(t *testing.T) {
 	d, err := device.Lookup("t4")
 	require.NoError(t, err)
@@ -328,7 +342,8 @@ func TestDeviceOf(t *testing.T) {
 	of := func(index int, capability string, total units.Bytes) Device {
 		return Device{Index: index, ComputeCapability: capability, Total: total}
 	}
-	got, ok := DeviceOf(c, []Device{of(0, "8.6", d.Memory), of(1, "7.5", 2*d.Memory), of(2, "7.5", d.Memory), of(3, "7.5", d.Memory)})
+	got, ok := DeviceOf(c, []Device{of(0, "8.6", d.Memory), of(1, "7.5", 2*d.Memory), of(2, "7.5", d.Memory),
+		of(3, "7.5", d.Memory)})
 	assert.True(t, ok)
 	assert.Equal(t, 2, got.Index)
 	_, ok = DeviceOf(c, []Device{of(0, "8.6", d.Memory), of(1, "7.5", 2*d.Memory)})

@@ -19,7 +19,8 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// The ways a run can fail, beside those of Devices. Errors of Run wrap one of them, or are the context's.
+// The ways a run can fail, beside those of Devices. Errors of Run wrap one of them, or are the
+// context's.
 var (
 	ErrNoPython  = errors.New("no Python with torch and memshim (MEMSPEC_PYTHON names one)")
 	ErrNoPretend = errors.New("no pretend GPU here")
@@ -70,7 +71,8 @@ func (t *Tools) RunPretended(ctx context.Context, c spec.Case) (*Measurement, er
 	return t.run(ctx, &c, recording.OnPretend)
 }
 
-// RunOnCPU records a case on CPU tensors: its sizes and lifetimes, to be compared with no allocator's numbers.
+// RunOnCPU records a case on CPU tensors: its sizes and lifetimes, to be compared with no
+// allocator's numbers.
 func (t *Tools) RunOnCPU(ctx context.Context, c spec.Case) (*Measurement, error) {
 	return t.run(ctx, &c, recording.OnCPU)
 }
@@ -139,10 +141,12 @@ func (t *Tools) limits(where recording.Where) (run, process time.Duration) {
 	return run, process
 }
 
-// startAndEnd is what a process may take besides: PyTorch is imported, and memshim ends a run that is late by itself.
+// startAndEnd is what a process may take besides: PyTorch is imported, and memshim ends a run that
+// is late by itself.
 const startAndEnd = time.Minute
 
-// shimLate says whether memshim ended a run because its time was up: Python's faulthandler says so, before the stacks.
+// shimLate says whether memshim ended a run because its time was up: Python's faulthandler says so,
+// before the stacks.
 func shimLate(out output) bool {
 	return strings.HasPrefix(out.stderr, "Timeout (") || strings.Contains(out.stderr, "\nTimeout (")
 }
@@ -184,7 +188,8 @@ func runFailed(name string, err error, out output) error {
 	return &RunError{Case: name, Kind: ErrModel, Said: strings.TrimSpace(err.Error() + " " + shimSaid(out))}
 }
 
-// shimSaid is memshim's own line where it has one, else the last: Python's tracebacks end with the error.
+// shimSaid is memshim's own line where it has one, else the last: Python's tracebacks end with the
+// error.
 func shimSaid(out output) string {
 	lines := strings.Split(strings.TrimSpace(out.stderr), "\n")
 	for _, line := range slices.Backward(lines) { // a model may print what it likes before

@@ -33,7 +33,9 @@ func fixture(t *testing.T, name string) string {
 
 func TestRunReadsTheRecord(t *testing.T) {
 	dir := t.TempDir()
-	tools := Tools{Python: shim(t, fmt.Sprintf(`echo "$@" >'%[1]s/args'; cat >'%[1]s/request'; env >'%[1]s/env'; cp '%[2]s' "$out"`, dir, fixture(t, "small.json")))}
+	tools := Tools{Python: shim(t,
+		fmt.Sprintf(`echo "$@" >'%[1]s/args'; cat >'%[1]s/request'; env >'%[1]s/env'; cp '%[2]s' "$out"`, dir,
+			fixture(t, "small.json")))}
 	t.Setenv("PYTORCH_CUDA_ALLOC_CONF", "the machine's own")
 	t.Setenv("CUBLAS_WORKSPACE_CONFIG", "the machine's own")
 	c := smallCase(t)
@@ -67,17 +69,24 @@ func TestRunFails(t *testing.T) {
 	}{
 		{"no GPU", `echo "memshim: a GPU is required, and PyTorch finds none here" >&2; exit 3`, ErrNoDevice,
 			"small[B=2]: no CUDA device: a GPU is required, and PyTorch finds none here"},
-		{"a case that cannot be built", `echo "memshim: zoo.py: no such file" >&2; exit 2`, ErrCase, "small[B=2]: the case cannot be built: zoo.py: no such file"},
-		{"the model's error", `echo Traceback >&2; echo "memshim: ValueError: no" >&2; exit 1`, ErrModel, "small[B=2]: the model fails: ValueError: no"},
+		{"a case that cannot be built", `echo "memshim: zoo.py: no such file" >&2; exit 2`, ErrCase,
+			"small[B=2]: the case cannot be built: zoo.py: no such file"},
+		{"the model's error", `echo Traceback >&2; echo "memshim: ValueError: no" >&2; exit 1`, ErrModel,
+			"small[B=2]: the model fails: ValueError: no"},
 		{"a signal", `kill -SEGV $$`, ErrModel, "small[B=2]: the model fails: program: signal: segmentation fault"},
-		{"no memshim", `echo "/usr/bin/python3: No module named memshim" >&2; exit 1`, ErrNoPython, "small[B=2]: no Python with torch and memshim (MEMSPEC_PYTHON names one): /usr/bin/python3: No module named memshim"},
-		{"one that hangs", `echo 'Timeout (0:00:00.3)!' >&2; echo 'Thread 0x1 (most recent call first):' >&2; exit 1`, ErrHangs,
+		{"no memshim", `echo "/usr/bin/python3: No module named memshim" >&2; exit 1`, ErrNoPython,
+			"small[B=2]: no Python with torch and memshim (MEMSPEC_PYTHON names one): /usr/bin/python3: No module named " +
+				"memshim"},
+		{"one that hangs", `echo 'Timeout (0:00:00.3)!' >&2; echo 'Thread 0x1 (most recent call first):' >&2; exit 1`,
+			ErrHangs,
 			"small[B=2]: no answer in time: ended after its time limit of 300ms"},
 		{"no torch", `echo "memshim: got no torch, want PyTorch installed" >&2; exit 4`, ErrNoPython,
 			"small[B=2]: no Python with torch and memshim (MEMSPEC_PYTHON names one): got no torch, want PyTorch installed"},
-		{"no record", `exit 0`, ErrModel, "small[B=2]: the model fails: the process ended without a record, as after os._exit(0)"},
+		{"no record", `exit 0`, ErrModel, "small[B=2]: the model fails: the process ended without a record, as after " +
+			"os._exit(0)"},
 		{"no record but something", `echo '{}' >"$out"`, nil, "got no measurement record of schema 1"},
-		{"another place's record", `cp '` + wrong + `' "$out"`, nil, `got a record of "small[B=2]" on cpu, want "small[B=2]" on cuda`},
+		{"another place's record", `cp '` + wrong + `' "$out"`, nil,
+			`got a record of "small[B=2]" on cpu, want "small[B=2]" on cuda`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tools := Tools{Python: shim(t, c.body), Limit: 300 * time.Millisecond}
@@ -102,12 +111,18 @@ func TestRunFails(t *testing.T) {
 	assert.ErrorIs(t, err, ErrNoPython)
 }
 
-// On a machine with several GPUs the case's own is the one that PyTorch sees, and whose memory is reported.
+// On a machine with several GPUs the case's own is the one that PyTorch sees, and whose memory is
+// reported.
 func TestRunOnOneOfSeveralGPUs(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("CUDA_VISIBLE_DEVICES", "the machine's own")
-	smi := fakeSMI(t, fmt.Sprintf(`if [ -f '%s/running' ]; then echo "GPU-a, 900"; echo "GPU-b, 410"; else echo "GPU-a, 180"; echo "GPU-b, 100"; fi`, dir))
-	tools := Tools{SMI: smi, Device: "GPU-b", Python: shim(t, fmt.Sprintf(`: >'%[1]s/running'; sleep 1; env >'%[1]s/env'; cp '%[2]s' "$out"`, dir, fixture(t, "small.json")))}
+	smi := fakeSMI(t,
+		fmt.Sprintf(
+			`if [ -f '%s/running' ]; then echo "GPU-a, 900"; echo "GPU-b, 410"; else echo "GPU-a, 180"; echo "GPU-b, 100"; fi`,
+			dir))
+	tools := Tools{SMI: smi, Device: "GPU-b",
+		Python: shim(t, fmt.Sprintf(`: >'%[1]s/running'; sleep 1; env >'%[1]s/env'; cp '%[2]s' "$out"`, dir,
+			fixture(t, "small.json")))}
 	m, err := tools.Run(context.Background(), *smallCase(t))
 	require.NoError(t, err)
 	env, err := os.ReadFile(filepath.Join(dir, "env"))
@@ -124,17 +139,23 @@ func fakeSMI(t *testing.T, body string) string {
 case "$*" in *-lms*) sleep 0.05;; *) break;; esac; done`)
 }
 
-// Memory of the device is sampled while the case runs: here it rises when the run begins and falls before it ends.
+// Memory of the device is sampled while the case runs: here it rises when the run begins and falls
+// before it ends.
 func TestDeviceMemoryIsSampled(t *testing.T) {
 	dir := t.TempDir()
-	smi := fakeSMI(t, fmt.Sprintf(`if [ -f '%[1]s/running' ]; then echo "GPU-a, 500"; echo "GPU-b, 110"; else echo "GPU-a, 180"; echo "GPU-b, 100"; fi
+	smi := fakeSMI(t,
+		fmt.Sprintf(
+			`if [ -f '%[1]s/running' ]; then echo "GPU-a, 500"; echo "GPU-b, 110"; else echo "GPU-a, 180"; echo "GPU-b, 100"; fi
 echo "GPU-c, [N/A]"`, dir))
-	tools := Tools{SMI: smi, Python: shim(t, fmt.Sprintf(`: >'%[1]s/running'; sleep 1; rm '%[1]s/running'; sleep 0.5; cp '%[2]s' "$out"`, dir, fixture(t, "small.json")))}
+	tools := Tools{SMI: smi,
+		Python: shim(t, fmt.Sprintf(`: >'%[1]s/running'; sleep 1; rm '%[1]s/running'; sleep 0.5; cp '%[2]s' "$out"`, dir,
+			fixture(t, "small.json")))}
 	m, err := tools.Run(context.Background(), *smallCase(t))
 	require.NoError(t, err)
 	require.NotNil(t, m.Sampled)
 	assert.Equal(t, "GPU-a", m.Sampled.UUID, "the device that rose the most")
-	assert.Equal(t, []units.Bytes{180 * MiB, 500 * MiB, 320 * MiB}, []units.Bytes{m.Sampled.Before, m.Sampled.Most, m.Sampled.Rise()})
+	assert.Equal(t, []units.Bytes{180 * MiB, 500 * MiB, 320 * MiB}, []units.Bytes{m.Sampled.Before, m.Sampled.Most,
+		m.Sampled.Rise()})
 	assert.Greater(t, m.Sampled.Samples, 1)
 	asked, err := os.ReadFile(smi + ".started")
 	require.NoError(t, err)
@@ -185,7 +206,8 @@ class Model(torch.nn.Module):
 	const x, w = 4 * MiB, 2 * units.KiB
 	assert.Equal(t, w, m.Weights)
 	require.Len(t, m.Passes, 3)
-	assert.Equal(t, []units.Bytes{x + w, 3*x + w, 3*x + w}, []units.Bytes{m.Passes[0].Requested, m.Passes[1].Requested, m.Passes[2].Requested},
+	assert.Equal(t, []units.Bytes{x + w, 3*x + w, 3*x + w}, []units.Bytes{m.Passes[0].Requested, m.Passes[1].Requested,
+		m.Passes[2].Requested},
 		"x and the weight; then their product and its relu")
 	_, ok := m.Value(report.Allocated)
 	assert.False(t, ok)
@@ -203,15 +225,18 @@ func TestMemshimGetsTheBinary(t *testing.T) {
 	assert.Equal(t, []string{"HOME=/"}, (&Tools{}).environment(c, []string{"HOME=/"}))
 }
 
-// TestLimits: a process has a minute more than its run, and on a GPU as long as it may wait for that.
+// TestLimits: a process has a minute more than its run, and on a GPU as long as it may wait for
+// that.
 func TestLimits(t *testing.T) {
 	for _, tt := range []struct {
 		tools        Tools
 		where        recording.Where
 		run, process time.Duration
 	}{
-		{Tools{}, recording.OnPretend, DefaultLimit, DefaultLimit + time.Minute}, {Tools{}, recording.OnCUDA, DefaultLimit, DefaultLimit + time.Minute + DefaultWait},
-		{Tools{Limit: time.Second}, recording.OnCPU, time.Second, 61 * time.Second}, {Tools{Limit: time.Second, Wait: time.Hour}, recording.OnCUDA, time.Second, time.Hour + 61*time.Second},
+		{Tools{}, recording.OnPretend, DefaultLimit, DefaultLimit + time.Minute}, {Tools{}, recording.OnCUDA, DefaultLimit,
+			DefaultLimit + time.Minute + DefaultWait},
+		{Tools{Limit: time.Second}, recording.OnCPU, time.Second, 61 * time.Second},
+		{Tools{Limit: time.Second, Wait: time.Hour}, recording.OnCUDA, time.Second, time.Hour + 61*time.Second},
 		{Tools{Limit: time.Second, Wait: time.Hour}, recording.OnPretend, time.Second, 61 * time.Second},
 	} {
 		run, process := tt.tools.limits(tt.where)
@@ -219,9 +244,12 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestEnvironment: what a case says of its environment is the case's own; nothing of the machine's stands beside it.
+// TestEnvironment: what a case says of its environment is the case's own; nothing of the machine's
+// stands beside it.
 func TestEnvironment(t *testing.T) {
-	given := []string{"HOME=/h", "PYTORCH_CUDA_ALLOC_CONF=a", "PYTORCH_ALLOC_CONF=b", "CUBLAS_WORKSPACE_CONFIG=c", "PYTORCH_NO_CUDA_MEMORY_CACHING=1", "TORCH_CUDNN_V8_API_DISABLED=1", "TORCH_CUDNN_USE_HEURISTIC_MODE_B=1", "CUDA_VISIBLE_DEVICES=3", "MEMSPEC_X=1", "EMPTY="}
+	given := []string{"HOME=/h", "PYTORCH_CUDA_ALLOC_CONF=a", "PYTORCH_ALLOC_CONF=b", "CUBLAS_WORKSPACE_CONFIG=c",
+		"PYTORCH_NO_CUDA_MEMORY_CACHING=1", "TORCH_CUDNN_V8_API_DISABLED=1", "TORCH_CUDNN_USE_HEURISTIC_MODE_B=1",
+		"CUDA_VISIBLE_DEVICES=3", "MEMSPEC_X=1", "EMPTY="}
 	for _, tt := range []struct {
 		why   string
 		tools Tools
@@ -230,11 +258,15 @@ func TestEnvironment(t *testing.T) {
 		want  string
 	}{
 		{"nothing", Tools{}, func(*spec.Case) {}, given, "HOME=/h CUDA_VISIBLE_DEVICES=3 MEMSPEC_X=1 EMPTY="},
-		{"a GPU of several", Tools{Device: "GPU-b"}, func(*spec.Case) {}, given, "HOME=/h MEMSPEC_X=1 EMPTY= CUDA_VISIBLE_DEVICES=GPU-b"},
+		{"a GPU of several", Tools{Device: "GPU-b"}, func(*spec.Case) {}, given,
+			"HOME=/h MEMSPEC_X=1 EMPTY= CUDA_VISIBLE_DEVICES=GPU-b"},
 		{"the command", Tools{Binary: "/bin/memspec"}, func(*spec.Case) {}, []string{"A=1"}, "A=1 MEMSPEC=/bin/memspec"},
-		{"which the machine says", Tools{Binary: "/bin/memspec"}, func(*spec.Case) {}, []string{"MEMSPEC=/mine"}, "MEMSPEC=/mine"},
-		{"settings", Tools{}, func(c *spec.Case) { c.Platform.AllocConf, c.Platform.CuDNNv7 = "x:1", true }, nil, "PYTORCH_CUDA_ALLOC_CONF=x:1 TORCH_CUDNN_V8_API_DISABLED=1"},
-		{"cuBLAS's workspace", Tools{}, func(c *spec.Case) { c.Platform.CublasWorkspace = ":16:8" }, nil, "CUBLAS_WORKSPACE_CONFIG=:16:8"},
+		{"which the machine says", Tools{Binary: "/bin/memspec"}, func(*spec.Case) {}, []string{"MEMSPEC=/mine"},
+			"MEMSPEC=/mine"},
+		{"settings", Tools{}, func(c *spec.Case) { c.Platform.AllocConf, c.Platform.CuDNNv7 = "x:1", true }, nil,
+			"PYTORCH_CUDA_ALLOC_CONF=x:1 TORCH_CUDNN_V8_API_DISABLED=1"},
+		{"cuBLAS's workspace", Tools{}, func(c *spec.Case) { c.Platform.CublasWorkspace = ":16:8" }, nil,
+			"CUBLAS_WORKSPACE_CONFIG=:16:8"},
 	} {
 		c := *smallCase(t)
 		c.Platform.AllocConf, c.Platform.CublasWorkspace, c.Platform.Deterministic = "", "", false

@@ -40,7 +40,8 @@ func allocated(p *recording.Pass) *units.Bytes { return p.Allocated }
 func reserved(p *recording.Pass) *units.Bytes  { return p.Reserved }
 func requested(p *recording.Pass) *units.Bytes { return &p.Requested }
 
-// Value is a metric as measured; false where it was not, as on CPU tensors every one but the weights.
+// Value is a metric as measured; false where it was not, as on CPU tensors every one but the
+// weights.
 func (m *Measurement) Value(metric report.Metric) (units.Bytes, bool) {
 	switch metric {
 	case report.Weights:

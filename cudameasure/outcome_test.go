@@ -8,17 +8,21 @@ import (
 	"github.com/memspec/memspec/engine/recording"
 )
 
-// TestProbeEnds: each way in which cudaprobe ends without an answer, as the dynamic linker and gorgonia.org/cu word it.
+// TestProbeEnds: each way in which cudaprobe ends without an answer, as the dynamic linker and
+// gorgonia.org/cu word it.
 func TestProbeEnds(t *testing.T) {
 	for _, tt := range []struct {
 		why, said string
 		status    int
 		want      error
 	}{
-		{"no driver", "cudaprobe: error while loading shared libraries: libcuda.so.1: cannot open shared object file", 127, ErrNoDriver},
-		{"the linker's words, but another status", "cudaprobe: error while loading shared libraries: libcuda.so.1: cannot open shared object file", 1, ErrDriver},
+		{"no driver", "cudaprobe: error while loading shared libraries: libcuda.so.1: cannot open shared object file", 127,
+			ErrNoDriver},
+		{"the linker's words, but another status", "cudaprobe: error while loading shared libraries: libcuda.so.1: cannot " +
+			"open shared object file", 1, ErrDriver},
 		{"another library is missing", "libc.so.6: cannot open shared object file", 127, ErrOldDriver},
-		{"the driver lacks a function", "symbol lookup error: libcuda.so.1: undefined symbol: cuGraphAddNode", 127, ErrOldDriver},
+		{"the driver lacks a function", "symbol lookup error: libcuda.so.1: undefined symbol: cuGraphAddNode", 127,
+			ErrOldDriver},
 		{"no device", "panic: cuInit: NoDevice", 2, ErrNoDevice},
 		{"another driver is loaded than is installed", "panic: cuInit: SystemDriverMismatch", 2, ErrOldDriver},
 		{"the card takes no newer CUDA than its driver's", "panic: cuInit: CompatNotSupportedOnDevice", 2, ErrOldDriver},
@@ -31,7 +35,8 @@ func TestProbeEnds(t *testing.T) {
 	}
 }
 
-// TestShimEnds: each status with which memshim ends, where a GPU was asked for and where a pretend one was.
+// TestShimEnds: each status with which memshim ends, where a GPU was asked for and where a pretend
+// one was.
 func TestShimEnds(t *testing.T) {
 	for _, tt := range []struct {
 		why           string

@@ -84,7 +84,8 @@ func usedRow(line string) (uuid string, used units.Bytes, ok bool) {
 	return strings.TrimSpace(uuid), b, err == nil
 }
 
-// mostRisen is the device that the case ran on: the one whose memory rose the most, nil where none did.
+// mostRisen is the device that the case ran on: the one whose memory rose the most, nil where none
+// did.
 func mostRisen(seen map[string]*Sampled) *Sampled {
 	var most *Sampled
 	for _, s := range seen {

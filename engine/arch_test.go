@@ -92,7 +92,8 @@ var mayImport = map[string][]string{
 		"engine/internal/jsonscan", "engine/internal/nearest", "engine/internal/python", "engine/regular",
 		"engine/units",
 	},
-	"engine/serving": {"engine/allocator", "engine/artifact/modelfolder", "engine/device", "engine/layout", "engine/units"},
+	"engine/serving": {"engine/allocator", "engine/artifact/modelfolder", "engine/device", "engine/layout",
+		"engine/units"},
 	"engine/artifact": {
 		"engine/artifact/aotinductor", "engine/artifact/torchexport", "engine/artifact/torchscript",
 		"engine/internal/ptzip", "engine/program", "engine/recording", "engine/regular", "engine/trace",
@@ -271,13 +272,16 @@ func TestImportsGoOneWay(t *testing.T) {
 	}
 }
 
-// Nothing but the doors and tests may look at the environment: a prediction is a function of its case.
+// Nothing but the doors and tests may look at the environment: a prediction is a function of its
+// case.
 func TestOnlyDoorsReadTheEnvironment(t *testing.T) {
 	require.NoError(t, filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return err
 		}
-		if dir := filepath.ToSlash(filepath.Dir(path)); slices.Contains([]string{"internal/testing/golden", "internal/testing/aten", "internal/testing/faults"}, dir) { // run in tests only, or by a developer
+		if dir := filepath.ToSlash(filepath.Dir(path)); slices.Contains([]string{"internal/testing/golden",
+			"internal/testing/aten", "internal/testing/faults"}, dir) {
+			// run in tests only, or by a developer
 			return nil
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
@@ -291,13 +295,16 @@ func TestOnlyDoorsReadTheEnvironment(t *testing.T) {
 	}))
 }
 
-// envCalls names the functions of packages os and syscall that file uses to look at the environment.
+// envCalls names the functions of packages os and syscall that file uses to look at the
+// environment.
 func envCalls(file *ast.File) []string {
-	reads := []string{"Getenv", "LookupEnv", "Environ", "ExpandEnv", "Getwd", "UserHomeDir", "UserCacheDir", "UserConfigDir", "Hostname"}
+	reads := []string{"Getenv", "LookupEnv", "Environ", "ExpandEnv", "Getwd", "UserHomeDir", "UserCacheDir",
+		"UserConfigDir", "Hostname"}
 	var found []string
 	ast.Inspect(file, func(n ast.Node) bool {
 		if sel, ok := n.(*ast.SelectorExpr); ok {
-			if pkg, ok := sel.X.(*ast.Ident); ok && (pkg.Name == "os" || pkg.Name == "syscall") && slices.Contains(reads, sel.Sel.Name) {
+			if pkg, ok := sel.X.(*ast.Ident); ok && (pkg.Name == "os" || pkg.Name == "syscall") &&
+				slices.Contains(reads, sel.Sel.Name) {
 				found = append(found, sel.Sel.Name)
 			}
 		}

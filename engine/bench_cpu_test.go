@@ -18,7 +18,8 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// A cpuMeter reports processor time an iteration: over all of them, and over the best stretch of them.
+// A cpuMeter reports processor time an iteration: over all of them, and over the best stretch of
+// them.
 type cpuMeter struct {
 	start, lap time.Duration
 	n          int

@@ -33,7 +33,8 @@ func resnet50(b *testing.B, kind string, rt spec.Runtime) spec.Case {
 	require.NoError(b, err)
 	in, err := spec.ParseInput("float32[1,3,224,224]")
 	require.NoError(b, err)
-	return spec.Case{Artifact: "../testdata/artifacts/torchvision/resnet50." + kind + ".pt", Platform: p, Runtime: rt, Inputs: []spec.Input{in}}
+	return spec.Case{Artifact: "../testdata/artifacts/torchvision/resnet50." + kind + ".pt", Platform: p, Runtime: rt,
+		Inputs: []spec.Input{in}}
 }
 
 // TestMain has the collector as the command sets it.
@@ -137,7 +138,8 @@ func BenchmarkRecording(b *testing.B) {
 	rec := testcase.Trained()
 	key, at := uint64(1<<40), len(rec.Events)
 	for i := range 3333 { // within the last step: most are freed in the order of a stack
-		e := file.Event{Action: trace.Alloc, Key: key + uint64(i)<<21, Size: units.Bytes(512 * (1 + i%63)), Site: 1 + i%len(rec.Sites)}
+		e := file.Event{Action: trace.Alloc, Key: key + uint64(i)<<21, Size: units.Bytes(512 * (1 + i%63)),
+			Site: 1 + i%len(rec.Sites)}
 		rec.Events = append(rec.Events, e)
 		for _, a := range []trace.Action{trace.FreeRequested, trace.FreeCompleted} {
 			e.Action = a

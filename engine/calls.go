@@ -13,10 +13,12 @@ import (
 
 // A LibraryCall is a library call of a run that decides on its own workspace.
 type LibraryCall struct {
-	By       profile.Answerer // who has to answer: the library of the case's release, for the class of its device
-	Call     profile.Call
-	Answered profile.Answerer // who did, in the run's workspace profile: By, or what stands in for it; the zero value where nobody did
-	Engine   int              // the library's choice, where somebody answered
+	By   profile.Answerer // who has to answer: the library of the case's release, for the class of its device
+	Call profile.Call
+	// who did, in the run's workspace profile: By, or what stands in for it; the zero value where
+	// nobody did
+	Answered profile.Answerer
+	Engine   int // the library's choice, where somebody answered
 }
 
 // Known says whether the run's workspace profile has an answer, be it a stand-in's.
@@ -46,7 +48,8 @@ func answered(calls []LibraryCall) []report.Workspace {
 	var out []report.Workspace
 	for i := range calls {
 		a := &calls[i]
-		s := report.Workspace{Basis: report.ByRule, Library: a.Answered.Library, Version: a.Answered.Version, Class: a.Answered.Class}
+		s := report.Workspace{Basis: report.ByRule, Library: a.Answered.Library, Version: a.Answered.Version,
+			Class: a.Answered.Class}
 		switch {
 		case a.Answered == a.By:
 			s.Basis = report.ByProfile

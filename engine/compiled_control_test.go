@@ -89,10 +89,12 @@ func noted(r *report.Report) []note.ID {
 	return out
 }
 
-// TestKernelsAreNamedByLines: a package that inductor recorded source lines in (trace.provenance_tracking_level)
-// names a kernel by the lines of the user's code that it was made of.
+// TestKernelsAreNamedByLines: a package that inductor recorded source lines in
+// (trace.provenance_tracking_level) names a kernel by the lines of the user's code that it was made
+// of.
 func TestKernelsAreNamedByLines(t *testing.T) {
-	r, _ := ranOf(t, testcase.On(t, "t4", filepath.Join("..", "testdata", "compiled", "lines", "net.t4.pt2"), "float32[8,64]"))
+	r, _ := ranOf(t, testcase.On(t, "t4", filepath.Join("..", "testdata", "compiled", "lines", "net.t4.pt2"),
+		"float32[8,64]"))
 	var got []string
 	for _, e := range r.Trace.Events {
 		if e.Pass == 1 && e.Action == trace.Alloc && e.Site >= 0 {

@@ -107,7 +107,8 @@ func TestPackageWeights(t *testing.T) {
 	assert.EqualValues(t, 2048, r.Baseline.Allocated, "the input alone")
 }
 
-// TestCompiledInputs: what code was compiled for is reported by itself; its first open size is the batch.
+// TestCompiledInputs: what code was compiled for is reported by itself; its first open size is the
+// batch.
 func TestCompiledInputs(t *testing.T) {
 	for name, want := range map[string][]string{
 		"resnet50.t4.pt2":      {"arg320_1=float32[1,3,224,224]"},
@@ -137,7 +138,8 @@ func TestPackageRefusals(t *testing.T) {
 		{"float32[65,3,64,64]", "", "got 65, want 0 to 64: the range of s77"},
 		{"float32[4,3,65,64]", "", "dimension 2: got 65, want 64"},
 		{"3", "", "got int, want Tensor"},
-		{"float32[4,3,64,64]", spec.Eager, "got runtime eager, want compiled: that is what can be predicted of an AOTInductor package"},
+		{"float32[4,3,64,64]", spec.Eager, "got runtime eager, want compiled: that is what can be predicted of an " +
+			"AOTInductor package"},
 	} {
 		c := testcase.On(t, "t4", file, tt.input)
 		c.Runtime = tt.runtime
@@ -145,7 +147,8 @@ func TestPackageRefusals(t *testing.T) {
 		assert.ErrorContains(t, err, tt.want, tt.input)
 	}
 	for device, want := range map[string]string{
-		"t4": "", "none": "", "rtx-4090": "got code that was compiled for compute capability 7.5, want code for rtx-4090, which has 8.9",
+		"t4": "", "none": "", "rtx-4090": "got code that was compiled for compute capability 7.5, want code for rtx-4090, " +
+			"which has 8.9",
 		"v100-16gb": "want code for v100-16gb, which has 7.0",
 	} {
 		_, err := engine.Estimate(context.Background(), testcase.On(t, device, file, "float32[4,3,64,64]"))
@@ -161,7 +164,8 @@ func TestPackageRefusals(t *testing.T) {
 // copy that compiling adds as such: resnet50's convolutions are run channels last, so its image and
 // its weights are copied in every call.
 func TestFusedKernelsAreNamed(t *testing.T) {
-	r, err := new(suite.Models).Run(context.Background(), testcase.On(t, "t4", filepath.Join("..", "testdata", "compiled", "resnet50.t4.pt2"), "float32[1,3,224,224]"))
+	r, err := new(suite.Models).Run(context.Background(),
+		testcase.On(t, "t4", filepath.Join("..", "testdata", "compiled", "resnet50.t4.pt2"), "float32[1,3,224,224]"))
 	require.NoError(t, err)
 	var copies, fused []int64
 	for i := range r.Trace.Events {
@@ -178,6 +182,7 @@ func TestFusedKernelsAreNamed(t *testing.T) {
 	}
 	image, first := int64(3*224*224*4), int64(64*3*7*7*4)
 	weight := func(channels int64) int64 { return channels * channels * 3 * 3 * 4 }
-	assert.Equal(t, []int64{image, first, weight(64), weight(64), weight(128), weight(256), weight(512)}, copies, "the others go into buffers that are used again")
+	assert.Equal(t, []int64{image, first, weight(64), weight(64), weight(128), weight(256), weight(512)}, copies,
+		"the others go into buffers that are used again")
 	assert.Equal(t, []int64{64 * 56 * 56 * 4}, fused)
 }

@@ -104,7 +104,8 @@ func opener(file string) func() (*engine.Model, error) {
 }
 
 func compare(r *recording, s *stream, open func() (*engine.Model, error), file, kind, runtime string) account {
-	a := account{model: r.Model, kind: kind, runtime: runtime, group: filepath.Base(filepath.Dir(file)), artifact: file, events: len(s.Events), want: s.Peak}
+	a := account{model: r.Model, kind: kind, runtime: runtime, group: filepath.Base(filepath.Dir(file)), artifact: file,
+		events: len(s.Events), want: s.Peak}
 	for _, in := range r.Inputs {
 		a.inputs = append(a.inputs, "--input '"+in+"'")
 	}
@@ -153,7 +154,8 @@ func runNone(r *recording, open func() (*engine.Model, error), runtime string) (
 }
 
 // caseNone is that run's model and case.
-func caseNone(r *recording, open func() (*engine.Model, error), runtime string) (m *engine.Model, c spec.Case, err error) {
+func caseNone(r *recording, open func() (*engine.Model, error), runtime string) (m *engine.Model, c spec.Case,
+	err error) {
 	if m, err = open(); err != nil {
 		return nil, c, err
 	}
@@ -183,7 +185,8 @@ func caseNone(r *recording, open func() (*engine.Model, error), runtime string) 
 	return m, c, nil
 }
 
-// exception is a stream that is known to part from its recording: how many events agree before it does, and why.
+// exception is a stream that is known to part from its recording: how many events agree before it
+// does, and why.
 type exception struct {
 	agree int
 	cause string
@@ -217,7 +220,8 @@ func readExceptions(t testing.TB) map[string]exception {
 func writeExceptions(t testing.TB, all []account, old map[string]exception) {
 	t.Helper()
 	var b strings.Builder
-	b.WriteString("# Streams that part from their recording: case, events that agree before they part, cause. See README.md.\n")
+	b.WriteString("# Streams that part from their recording: case, events that agree before they part, cause. See " +
+		"README.md.\n")
 	for _, a := range all {
 		if !a.exact {
 			fmt.Fprintf(&b, "%s %d %s\n", a.name(), a.agree, old[a.name()].cause)
@@ -240,14 +244,16 @@ func TestConformance(t *testing.T) {
 			require.NoError(t, a.err)
 			e, listed := known[a.name()]
 			delete(known, a.name())
-			reproduce := fmt.Sprintf("\n%s\nreproduce: go run ./cmd/memspec dump testdata/%s %s --stage trace --runtime %s --device none", a.parted, a.artifact,
+			reproduce := fmt.Sprintf("\n%s\nreproduce: go run ./cmd/memspec dump testdata/%s %s --stage trace --runtime %s "+
+				"--device none", a.parted, a.artifact,
 				strings.Join(a.inputs, " "), a.runtime)
 			switch {
 			case a.exact && listed:
 				t.Errorf("the stream is exact now: take it out of %s", exceptionsFile)
 			case a.exact:
 			case !listed:
-				t.Errorf("%d of %d events agree, peak %d, want %d (%+.2f %%)%s", a.agree, a.events, a.peak, a.want, a.peakError(), reproduce)
+				t.Errorf("%d of %d events agree, peak %d, want %d (%+.2f %%)%s", a.agree, a.events, a.peak, a.want, a.peakError(),
+					reproduce)
 			case e.cause == "":
 				t.Errorf("got no cause in %s, want one%s", exceptionsFile, reproduce)
 			case a.agree < e.agree:
@@ -281,10 +287,12 @@ func TestConformanceShare(t *testing.T) {
 			worst = max(worst, math.Abs(a.peakError()))
 		}
 	}
-	for k, least := range map[string]float64{"script.torchscript": 0.95, "trace.torchscript": 0.95, "script.eager": 0.95, "trace.eager": 0.93} {
+	for k, least := range map[string]float64{"script.torchscript": 0.95, "trace.torchscript": 0.95, "script.eager": 0.95,
+		"trace.eager": 0.93} {
 		require.NotNil(t, got[k], k)
 		require.GreaterOrEqual(t, got[k].cases, 40, k)
-		require.GreaterOrEqual(t, float64(got[k].exact), least*float64(got[k].cases), "%s: %d of %d exact", k, got[k].exact, got[k].cases)
+		require.GreaterOrEqual(t, float64(got[k].exact), least*float64(got[k].cases), "%s: %d of %d exact", k, got[k].exact,
+			got[k].cases)
 	}
 	require.Zero(t, worst, "worst error of a peak of traced archives run eagerly, in percent")
 }

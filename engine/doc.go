@@ -19,7 +19,8 @@
 //
 // # From a case to its verdict
 //
-// suite.Judge takes a case through these steps; engine.Check takes 2 to 10 and judges budgets alone.
+// suite.Judge takes a case through these steps; engine.Check takes 2 to 10 and judges budgets
+// alone.
 //
 //  1. suite.Models.Judge takes the case. Models keep what is read once: artifacts, profiles, baselines.
 //  2. origin.Find names the file: the artifact, or the recording of the case's source. Without one the

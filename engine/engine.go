@@ -130,7 +130,8 @@ func (o *Opener) Open(path string) (m *Model, err error) {
 	return m, nil
 }
 
-// OfRecording is the model of a run that was recorded just now, of the source as it is. path is where it would be kept.
+// OfRecording is the model of a run that was recorded just now, of the source as it is. path is
+// where it would be kept.
 func OfRecording(path string, r *recording.Recording) (*Model, error) {
 	a, err := artifact.OfRecording(r)
 	if err != nil {
@@ -142,7 +143,8 @@ func OfRecording(path string, r *recording.Recording) (*Model, error) {
 }
 
 func (o *Opener) model(path string, a *artifact.Artifact) *Model {
-	return &Model{Path: path, Artifact: a, opener: o, Origin: &origin.Origin{Path: path, Program: a.Program, Environ: o.Environ}}
+	return &Model{Path: path, Artifact: a, opener: o, Origin: &origin.Origin{Path: path, Program: a.Program,
+		Environ: o.Environ}}
 }
 
 // readSidecar reads what the file beside a program records of how it was made.

@@ -33,24 +33,30 @@ func TestCheckOutcomes(t *testing.T) {
 		want verdict.Outcome
 		why  string
 	}{
-		{"exactly at the limit", func(c *spec.Case) { c.Budgets = testcase.AtMost(report.Allocated, peak) }, verdict.Pass, ""},
+		{"exactly at the limit", func(c *spec.Case) { c.Budgets = testcase.AtMost(report.Allocated, peak) }, verdict.Pass,
+			""},
 		{"a byte over", func(c *spec.Case) { c.Budgets = testcase.AtMost(report.Allocated, peak-1) }, verdict.Fail, ""},
 		{"no budget", func(*spec.Case) {}, verdict.Inconclusive, "nothing passes by accident"},
 		{"operator without a rule", func(c *spec.Case) {
-			c.Artifact, c.Inputs, c.Budgets = bad+"custom.pt", testcase.Inputs(t, []string{"float32[4,4]"}), testcase.AtMost(report.Allocated, units.GiB)
+			c.Artifact, c.Inputs, c.Budgets = bad+"custom.pt", testcase.Inputs(t, []string{"float32[4,4]"}),
+				testcase.AtMost(report.Allocated, units.GiB)
 		}, verdict.Inconclusive, "a number that is too small must not pass"},
 		{"operator without a rule, allowed", func(c *spec.Case) {
-			c.Artifact, c.Inputs, c.Budgets = bad+"custom.pt", testcase.Inputs(t, []string{"float32[4,4]"}), testcase.AtMost(report.Allocated, units.GiB)
+			c.Artifact, c.Inputs, c.Budgets = bad+"custom.pt", testcase.Inputs(t, []string{"float32[4,4]"}),
+				testcase.AtMost(report.Allocated, units.GiB)
 			c.Allow = []string{"op-missing"}
 		}, verdict.Pass, "allow: names the note"},
 		{"between the two ends", func(c *spec.Case) {
-			c.Artifact, c.Inputs, c.Budgets = bad+"nonzero.pt", testcase.Inputs(t, []string{"float32[1024,1024]"}), testcase.AtMost(report.Allocated, 8*units.MiB)
+			c.Artifact, c.Inputs, c.Budgets = bad+"nonzero.pt", testcase.Inputs(t, []string{"float32[1024,1024]"}),
+				testcase.AtMost(report.Allocated, 8*units.MiB)
 		}, verdict.Inconclusive, "between 4 MiB and 36 MiB the data decides"},
 		{"under the lower end", func(c *spec.Case) {
-			c.Artifact, c.Inputs, c.Budgets = bad+"nonzero.pt", testcase.Inputs(t, []string{"float32[1024,1024]"}), testcase.AtMost(report.Allocated, units.MiB)
+			c.Artifact, c.Inputs, c.Budgets = bad+"nonzero.pt", testcase.Inputs(t, []string{"float32[1024,1024]"}),
+				testcase.AtMost(report.Allocated, units.MiB)
 		}, verdict.Fail, "the input alone is 4 MiB"},
 		{"over the upper end", func(c *spec.Case) {
-			c.Artifact, c.Inputs, c.Budgets = bad+"nonzero.pt", testcase.Inputs(t, []string{"float32[1024,1024]"}), testcase.AtMost(report.Allocated, units.GiB)
+			c.Artifact, c.Inputs, c.Budgets = bad+"nonzero.pt", testcase.Inputs(t, []string{"float32[1024,1024]"}),
+				testcase.AtMost(report.Allocated, units.GiB)
 		}, verdict.Pass, ""},
 		{"out of memory", func(c *spec.Case) {
 			c.Platform.Device.Memory, c.Budgets = units.MiB, testcase.AtMost(report.Allocated, units.GiB)
@@ -74,7 +80,8 @@ func TestCheckErrors(t *testing.T) {
 		{"absent.pt: no such file or directory", func(c *spec.Case) { c.Artifact = "absent.pt" }},
 		{"got no artifact, want one", func(c *spec.Case) { c.Artifact = "" }},
 		{"got mode training, want inference", func(c *spec.Case) { c.Mode = spec.Training }},
-		{"got runtime export, want eager or torchscript: that is what can be predicted of a TorchScript archive", func(c *spec.Case) { c.Runtime = spec.Export }},
+		{"got runtime export, want eager or torchscript: that is what can be predicted of a TorchScript archive",
+			func(c *spec.Case) { c.Runtime = spec.Export }},
 		{"alloc_conf: ", func(c *spec.Case) { c.Platform.AllocConf = "max_split_size_mb:1" }},
 		{"got input y, want one of x Tensor", func(c *spec.Case) { c.Inputs[0].Name = "y" }},
 	} {
@@ -141,7 +148,8 @@ func TestJudgeStopsWithItsContext(t *testing.T) {
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
-// A case that asks for more than one run is no case of Check: it does not pass by the budgets alone.
+// A case that asks for more than one run is no case of Check: it does not pass by the budgets
+// alone.
 func TestCheckRefusesWhatAsksForMoreRuns(t *testing.T) {
 	for name, edit := range map[string]func(c *spec.Case){
 		"fits:":       func(c *spec.Case) { c.Fits = make([]spec.Fit, 1) },
@@ -156,7 +164,8 @@ func TestCheckRefusesWhatAsksForMoreRuns(t *testing.T) {
 	}
 }
 
-// What the sources are compared with is read before anything runs: where it cannot be read, the program is not run.
+// What the sources are compared with is read before anything runs: where it cannot be read, the
+// program is not run.
 func TestOriginIsReadBeforeTheRun(t *testing.T) {
 	c := testcase.On(t, "none", linears, "float32[2,31]") // which the model does not take
 	m, err := engine.Open(c.Artifact)

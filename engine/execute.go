@@ -100,14 +100,16 @@ func (m *Model) executeOn(ctx context.Context, start exec.Start, c *spec.Case, w
 	if err != nil {
 		return nil, err
 	}
-	o := exec.Options{Inputs: inputs, Liveness: liveness(m.runtime(c)), Platform: &c.Platform, DType: dtype, Lower: which == lowerEnd,
+	o := exec.Options{Inputs: inputs, Liveness: liveness(m.runtime(c)), Platform: &c.Platform, DType: dtype,
+		Lower:      which == lowerEnd,
 		HoldLocals: which == localsHeld, Assume: assumptions(c.Assume)}
 	table, err := tableOf(c)
 	if err != nil {
 		return nil, err
 	}
 	r, err := exec.Run(ctx, start, table, o)
-	if outside := (*exec.InputError)(nil); err != nil && dtype != tensor.Undefined && m.Artifact.Program.Records != program.RecordsSource && !errors.As(err, &outside) {
+	if outside := (*exec.InputError)(nil); err != nil && dtype != tensor.Undefined &&
+		m.Artifact.Program.Records != program.RecordsSource && !errors.As(err, &outside) {
 		err = fmt.Errorf("%w (the program's casts are those of its export: export the model in %s)", err, c.DType)
 	}
 	if err != nil {
@@ -171,7 +173,8 @@ func (m *Model) runsOn(d *device.Device) error {
 		return nil
 	}
 	if cc := d.ComputeCapability; cc.Major != p.For[0] || cc.Minor < p.For[1] {
-		return fmt.Errorf("%s: got code that was compiled for compute capability %d.%d, want code for %s, which has %s", m.Path, p.For[0], p.For[1], d.Name, cc)
+		return fmt.Errorf("%s: got code that was compiled for compute capability %d.%d, want code for %s, which has %s",
+			m.Path, p.For[0], p.For[1], d.Name, cc)
 	}
 	return nil
 }
@@ -186,7 +189,8 @@ func (m *Model) Lifetimes(ctx context.Context, c spec.Case, most bool) (funcs []
 		return nil, fmt.Errorf("%s: %w", m.Path, err)
 	}
 	if p.Compiled {
-		return nil, fmt.Errorf("%s: got compiled code, which frees its buffers itself: memspec dump --stage program shows where", m.Path)
+		return nil, fmt.Errorf("%s: got compiled code, which frees its buffers itself: memspec dump --stage program shows "+
+			"where", m.Path)
 	}
 	if err := m.Artifact.Answers(string(c.Runtime), string(c.Mode)); err != nil {
 		return nil, err

@@ -14,10 +14,10 @@ import (
 	"github.com/memspec/memspec/engine/trace"
 )
 
-// TestMixturesOfExpertsDependOnValues: how many rows an expert gets is data, and where a GPU computes
-// a grouped product group by group, only a group that has some takes a product's workspace. The
-// recordings are of a pretend GPU, where no group has any: they are the least, the prediction is
-// the most, and except these workspaces the two are one, event for event.
+// TestMixturesOfExpertsDependOnValues: how many rows an expert gets is data, and where a GPU
+// computes a grouped product group by group, only a group that has some takes a product's
+// workspace. The recordings are of a pretend GPU, where no group has any: they are the least, the
+// prediction is the most, and except these workspaces the two are one, event for event.
 func TestMixturesOfExpertsDependOnValues(t *testing.T) {
 	for _, model := range []string{"mixtral", "qwen2_moe"} {
 		paths, err := filepath.Glob(filepath.Join("..", "testdata", "conformance", "2.15-exported", "*", model+".txt"))

@@ -187,7 +187,8 @@ func TestExportedAgainstPretended(t *testing.T) {
 		}
 	}
 	var table strings.Builder
-	table.WriteString("# model device runtime: events that agree of those recorded (of those predicted), peak allocated and reserved less the recorded ones, the same of the upper figures, quality\n")
+	table.WriteString("# model device runtime: events that agree of those recorded (of those predicted), peak allocated " +
+		"and reserved less the recorded ones, the same of the upper figures, quality\n")
 	for _, path := range paths {
 		table.WriteString(lines[path])
 	}
@@ -221,16 +222,20 @@ func convolved(t *testing.T, paths []string) string {
 				}
 				relative, err := filepath.Rel(filepath.Join("..", "testdata", "conformance", "2.15-exported"), c.Artifact)
 				require.NoError(t, err)
-				models[want.model] = fmt.Sprintf("  %s:\n    artifact: %s\n    inputs: {%s}\n    cases:\n", want.model, filepath.ToSlash(relative), strings.Join(inputs, ", "))
+				models[want.model] = fmt.Sprintf("  %s:\n    artifact: %s\n    inputs: {%s}\n    cases:\n", want.model,
+					filepath.ToSlash(relative), strings.Join(inputs, ", "))
 			}
-			if line := fmt.Sprintf("      - {name: %s %s %s, device: %s, runtime: %s}\n", want.model, want.device, runtime, want.device, runtime); !strings.Contains(models[want.model], line) {
+			if line := fmt.Sprintf("      - {name: %s %s %s, device: %s, runtime: %s}\n", want.model, want.device, runtime,
+				want.device, runtime); !strings.Contains(models[want.model], line) {
 				models[want.model] += line
 			}
 		}
 	}
 	var b strings.Builder
-	b.WriteString("# The recorded runs that ask cuDNN: memspec.workspace.json is what it answered (python -m memshim workspace --prune). Written by\n" +
-		"# MEMSPEC_UPDATE=1 go test ./engine -run TestExportedAgainstPretended.\nversion: 1\ndefaults: {torch: 2.15, budget: {reserved: 100%}}\nmodels:\n")
+	b.WriteString("# The recorded runs that ask cuDNN: memspec.workspace.json is what it answered (python -m memshim " +
+		"workspace --prune). Written by\n" +
+		"# MEMSPEC_UPDATE=1 go test ./engine -run TestExportedAgainstPretended.\nversion: 1\ndefaults: {torch: 2.15, " +
+		"budget: {reserved: 100%}}\nmodels:\n")
 	for _, name := range slices.Sorted(maps.Keys(models)) {
 		b.WriteString(models[name])
 	}
@@ -251,7 +256,8 @@ func refusal(t *testing.T, want *pretended, runtime, file string) string {
 	c := pretendedCase(t, want, runtime, file)
 	_, err := want.models.Run(context.Background(), c)
 	require.ErrorContains(t, err, "PyTorch refuses to run it", "%s on %s", want.model, want.device)
-	return fmt.Sprintf("%s %s %s %s: refused\n", want.model, want.device, runtime, strings.Join(want.attention.Names(), " "))
+	return fmt.Sprintf("%s %s %s %s: refused\n", want.model, want.device, runtime,
+		strings.Join(want.attention.Names(), " "))
 }
 
 func pretendedCase(t *testing.T, want *pretended, runtime, file string) spec.Case {

@@ -19,7 +19,8 @@ import (
 	"github.com/memspec/memspec/engine/suite"
 )
 
-// One archive through every room. case.yaml is a model of a memspec.yaml, its paths relative to testdata.
+// One archive through every room. case.yaml is a model of a memspec.yaml, its paths relative to
+// testdata.
 func TestGolden(t *testing.T) {
 	golden.Run(t, "../testdata/traces/*.txtar", func(a *golden.Archive) {
 		t := a.T()
@@ -70,7 +71,8 @@ func lifetimes(t *testing.T, m *engine.Model, c spec.Case, most bool) []byte {
 
 func goldenCase(t *testing.T, model []byte) spec.Case {
 	t.Helper()
-	text := "version: 1\nmodels:\n  golden:\n    " + strings.ReplaceAll(strings.TrimRight(string(model), "\n"), "\n", "\n    ") + "\n"
+	text := "version: 1\nmodels:\n  golden:\n    " + strings.ReplaceAll(strings.TrimRight(string(model), "\n"), "\n",
+		"\n    ") + "\n"
 	cases, err := spec.Parse("../testdata/case.yaml", []byte(text))
 	require.NoError(t, err)
 	require.Len(t, cases, 1, "an archive is one case")

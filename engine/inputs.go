@@ -8,7 +8,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// castTo is what a case's floating parameters and inputs are cast to; Undefined leaves them as they are.
+// castTo is what a case's floating parameters and inputs are cast to; Undefined leaves them as they
+// are.
 func castTo(name string) (tensor.DType, error) {
 	if name == "" {
 		return tensor.Undefined, nil

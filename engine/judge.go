@@ -12,7 +12,8 @@ import (
 	"github.com/memspec/memspec/engine/verdict"
 )
 
-// Judge compares the run with its case's budgets. It also returns by what, for other budgets of the same run.
+// Judge compares the run with its case's budgets. It also returns by what, for other budgets of the
+// same run.
 func (r *Run) Judge(ctx context.Context) (verdict.Verdict, verdict.Options, error) {
 	lower, err := r.lower(ctx)
 	if err != nil {
@@ -22,7 +23,8 @@ func (r *Run) Judge(ctx context.Context) (verdict.Verdict, verdict.Options, erro
 	return verdict.Judge(r.Report, r.Case.Budgets, o), o, nil
 }
 
-// lower is the report of the same run with data-dependent sizes at their lower end; nil where there is none.
+// lower is the report of the same run with data-dependent sizes at their lower end; nil where there
+// is none.
 func (r *Run) lower(ctx context.Context) (lower *report.Report, err error) {
 	if r.Report.Quality != report.Bound || len(r.Report.OtherValues) > 0 {
 		return nil, nil

@@ -69,7 +69,8 @@ func TestMeasuredPeaksWithWorkspaceProfile(t *testing.T) {
 			assert.Nil(t, r.Upper, "nothing is by rule")
 			require.Len(t, r.Workspace, 1)
 			s := r.Workspace[0]
-			assert.Equal(t, [4]string{report.ByProfile, "cudnn", "9.10.2", "sm89"}, [4]string{s.Basis, s.Library, s.Version, s.Class})
+			assert.Equal(t, [4]string{report.ByProfile, "cudnn", "9.10.2", "sm89"}, [4]string{s.Basis, s.Library, s.Version,
+				s.Class})
 			assert.NotEmpty(t, s.Engines)
 		})
 	}
@@ -86,14 +87,16 @@ func TestWorkspaceByDeviceClass(t *testing.T) {
 		{"v100-16gb", "2.10", peak{243.82, 246}, peak{18.51, 28}, peak{125.64, 168}, peak{198.57, 222}, peak{559.62, 590}},
 		{"t4", "2.10", peak{243.82, 246}, peak{18.51, 28}, peak{125.64, 168}, peak{198.57, 222}, peak{559.62, 590}},
 		{"rtx-2080-ti", "2.10", peak{243.82, 246}, peak{18.51, 28}, peak{125.64, 168}, peak{198.57, 222}, peak{559.62, 590}},
-		{"a100-sxm-80gb", "2.10", peak{242.22, 246}, peak{18.51, 28}, peak{109.49, 144}, peak{181.98, 198}, peak{566.51, 578}},
+		{"a100-sxm-80gb", "2.10", peak{242.22, 246}, peak{18.51, 28}, peak{109.49, 144}, peak{181.98, 198},
+			peak{566.51, 578}},
 		{"rtx-3090", "2.10", peak{242.22, 246}, peak{18.51, 28}, peak{109.31, 142}, peak{181.98, 196}, peak{554.51, 564}},
 		{"rtx-4090", "2.10", peak{242.22, 246}, peak{18.51, 28}, peak{109.05, 142}, peak{181.98, 196}, peak{566.51, 578}},
 		{"h100-sxm-80gb", "2.10", peak{266.1, 278}, peak{42.39, 60}, peak{130.31, 176}, peak{203.24, 230}, peak{566.51, 610}},
 		{"rtx-5090", "2.10", peak{242.22, 246}, peak{18.51, 28}, peak{112.78, 142}, peak{186.47, 210}, peak{578.76, 590}},
 	} {
 		t.Run(c.device+" "+c.torch, func(t *testing.T) {
-			for model, want := range map[string]peak{"alexnet": c.alexnet, "mobilenet_v3_small": c.small, "resnet50": c.r50, "resnet101": c.r101, "vgg16": c.v} {
+			for model, want := range map[string]peak{"alexnet": c.alexnet, "mobilenet_v3_small": c.small, "resnet50": c.r50,
+				"resnet101": c.r101, "vgg16": c.v} {
 				r := profiled(t, model, c.device, c.torch)
 				first := r.Passes[0].Peak
 				assert.Equal(t, want, peak{mib(first.Allocated), mib(first.Reserved)}, model)
@@ -120,7 +123,8 @@ func TestProfilesAreWrittenAlike(t *testing.T) {
 	}
 }
 
-// printMeasuredPeaks holds predictions with and without a workspace profile against the measured peaks.
+// printMeasuredPeaks holds predictions with and without a workspace profile against the measured
+// peaks.
 func printMeasuredPeaks(t testing.TB) {
 	cell := func(got units.Bytes, want float64) string {
 		return fmt.Sprintf("%.2f (%+.2f %%)", mib(got), percent(mib(got), want))
@@ -131,8 +135,10 @@ func printMeasuredPeaks(t testing.TB) {
 		fmt.Printf("| %s | baseline | %.2f | %s | %s |\n", want.model, want.baseline,
 			cell(after.Baseline.Allocated, want.baseline), cell(before.Baseline.Allocated, want.baseline))
 		after1, before1 := after.Passes[0].Peak, before.Passes[0].Peak
-		fmt.Printf("| | allocated | %.2f | %s | %s |\n", want.allocated, cell(after1.Allocated, want.allocated), cell(before1.Allocated, want.allocated))
-		fmt.Printf("| | reserved | %.0f | %s | %s |\n", want.reserved, cell(after1.Reserved, want.reserved), cell(before1.Reserved, want.reserved))
+		fmt.Printf("| | allocated | %.2f | %s | %s |\n", want.allocated, cell(after1.Allocated, want.allocated),
+			cell(before1.Allocated, want.allocated))
+		fmt.Printf("| | reserved | %.0f | %s | %s |\n", want.reserved, cell(after1.Reserved, want.reserved),
+			cell(before1.Reserved, want.reserved))
 	}
 }
 
@@ -164,13 +170,15 @@ func TestMeasuredScripts(t *testing.T) {
 		for _, want := range measuredScripts {
 			for _, profile := range []string{"", peaksProfile} {
 				got := scripted(t, want.model, c.device, profile)
-				assert.LessOrEqual(t, math.Abs(percent(mib(got), want.allocated)), c.worst, "%s on %s, profile %q: got %v MiB", want.model, c.device, profile, mib(got))
+				assert.LessOrEqual(t, math.Abs(percent(mib(got), want.allocated)), c.worst, "%s on %s, profile %q: got %v MiB",
+					want.model, c.device, profile, mib(got))
 			}
 		}
 	}
 }
 
-// TestWorkspaceTables prints what each class of devices gives: go test ./engine -run TestWorkspaceTables -v
+// TestWorkspaceTables prints what each class of devices gives: go test ./engine -run
+// TestWorkspaceTables -v
 func TestWorkspaceTables(t *testing.T) {
 	if !testing.Verbose() {
 		t.Skip("prints tables: make truth")
@@ -189,7 +197,8 @@ func TestWorkspaceTables(t *testing.T) {
 		fmt.Printf(" %.2f / %.0f |", mib(first.Allocated), mib(first.Reserved))
 	}
 	fmt.Println()
-	for _, d := range []string{"v100-16gb", "t4", "rtx-2080-ti", "a100-sxm-80gb", "rtx-3090", "rtx-4090", "h100-sxm-80gb", "rtx-5090"} {
+	for _, d := range []string{"v100-16gb", "t4", "rtx-2080-ti", "a100-sxm-80gb", "rtx-3090", "rtx-4090", "h100-sxm-80gb",
+		"rtx-5090"} {
 		r := profiled(t, measuredPeaks[0].model, d, "2.10")
 		fmt.Printf("| %s (%s) |", d, r.Workspace[0].Class)
 		for _, want := range measuredPeaks {
@@ -198,8 +207,10 @@ func TestWorkspaceTables(t *testing.T) {
 		}
 		fmt.Println()
 	}
-	fmt.Println("\nThree scripted models on a GPU that is not named, weights held twice, allocated, MiB (error); cuDNN 9.10.2 stands in for torch 2.0's:")
-	fmt.Println("\n| model | measured | if 8.0: by rule | profile | if 7.5: by rule | profile |\n|---|---:|---:|---:|---:|---:|")
+	fmt.Println("\nThree scripted models on a GPU that is not named, weights held twice, allocated, MiB (error); cuDNN " +
+		"9.10.2 stands in for torch 2.0's:")
+	fmt.Println("\n| model | measured | if 8.0: by rule | profile | if 7.5: by rule | profile |\n" +
+		"|---|---:|---:|---:|---:|---:|")
 	for _, want := range measuredScripts {
 		fmt.Printf("| %s | %.1f |", want.model, want.allocated)
 		for _, dev := range []string{"a100-sxm-40gb", "rtx-2080-ti"} {
@@ -236,7 +247,8 @@ func TestLibraryCallsAreEachListedOnce(t *testing.T) {
 		seen[call.Call.Key()] = true
 	}
 	assert.Len(t, seen, 23)
-	assert.Equal(t, "conv forward float32 1,3,224,224 150528,50176,224,1 64,3,7,7 147,49,7,1 3,3 2,2 1,1 1 tf32", calls[0].Call.Key())
+	assert.Equal(t, "conv forward float32 1,3,224,224 150528,50176,224,1 64,3,7,7 147,49,7,1 3,3 2,2 1,1 1 tf32",
+		calls[0].Call.Key())
 
 	c.Workspace = peaksProfile
 	r, err = m.Run(context.Background(), c)

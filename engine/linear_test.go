@@ -31,8 +31,9 @@ func longProgram(t testing.TB, n int) string {
 		if values.Len() > 0 {
 			values.WriteByte(',')
 		}
-		fmt.Fprintf(&values, `%q:{"dtype":7,"sizes":[{"as_int":64},{"as_int":64}],"requires_grad":false,"device":{"type":"cpu","index":null},`+
-			`"strides":[{"as_int":64},{"as_int":1}],"storage_offset":{"as_int":0},"layout":7}`, name)
+		fmt.Fprintf(&values,
+			`%q:{"dtype":7,"sizes":[{"as_int":64},{"as_int":64}],"requires_grad":false,"device":{"type":"cpu","index":null},`+
+				`"strides":[{"as_int":64},{"as_int":1}],"storage_offset":{"as_int":0},"layout":7}`, name)
 	}
 	tensor := func(param, name string) string {
 		return fmt.Sprintf(`{"name":%q,"arg":{"as_tensor":{"name":%q}},"kind":1}`, param, name)
@@ -58,10 +59,11 @@ func longProgram(t testing.TB, n int) string {
 			held = name
 		}
 	}
-	text := fmt.Sprintf(`{"graph_module":{"graph":{"inputs":[{"as_tensor":{"name":"x"}}],"outputs":[{"as_tensor":{"name":%q}}],"nodes":[%s],"tensor_values":{%s},`+
-		`"sym_int_values":{},"sym_bool_values":{},"is_single_tensor_return":false,"custom_obj_values":{},"sym_float_values":{}},`+
-		`"signature":{"input_specs":[{"user_input":{"arg":{"as_tensor":{"name":"x"}}}}],"output_specs":[{"user_output":{"arg":{"as_tensor":{"name":%q}}}}]},"module_call_graph":[],"metadata":{}},`+
-		`"opset_version":{"aten":10},"range_constraints":{},"schema_version":{"major":8,"minor":20},"torch_version":"2.15.0"}`, at, &nodes, &values, at)
+	text := fmt.Sprintf(
+		`{"graph_module":{"graph":{"inputs":[{"as_tensor":{"name":"x"}}],"outputs":[{"as_tensor":{"name":%q}}],"nodes":[%s],"tensor_values":{%s},`+
+			`"sym_int_values":{},"sym_bool_values":{},"is_single_tensor_return":false,"custom_obj_values":{},"sym_float_values":{}},`+
+			`"signature":{"input_specs":[{"user_input":{"arg":{"as_tensor":{"name":"x"}}}}],"output_specs":[{"user_output":{"arg":{"as_tensor":{"name":%q}}}}]},"module_call_graph":[],"metadata":{}},`+
+			`"opset_version":{"aten":10},"range_constraints":{},"schema_version":{"major":8,"minor":20},"torch_version":"2.15.0"}`, at, &nodes, &values, at)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "models", "model.json"), []byte(text), 0o644))
 	return dir
 }
@@ -86,13 +88,14 @@ func TestCostIsLinear(t *testing.T) {
 				}
 			}
 		}
-		assert.Less(t, cost[many], 20*cost[few], "%s: %d nodes took %v, %d took %v", runtime, few, cost[few], many, cost[many])
+		assert.Less(t, cost[many], 20*cost[few], "%s: %d nodes took %v, %d took %v", runtime, few, cost[few], many,
+			cost[many])
 		clear(cost)
 	}
 }
 
-// BenchmarkNodes is a program of so many nodes from its file to the report: its cost is linear in them.
-// GOMAXPROCS=1 go test ./engine -run '^$' -bench Nodes -benchmem
+// BenchmarkNodes is a program of so many nodes from its file to the report: its cost is linear in
+// them. GOMAXPROCS=1 go test ./engine -run '^$' -bench Nodes -benchmem
 func BenchmarkNodes(b *testing.B) {
 	for n := 1000; n <= 1_000_000; n *= 10 {
 		for _, runtime := range []spec.Runtime{spec.Export, spec.Eager} {

@@ -56,21 +56,29 @@ func TestEveryNoteIsWritten(t *testing.T) {
 		{note.BranchBoth, bad + "branch.pt", []string{"float32[8,8]"}, nil},
 		{note.DeviceRemapped, small + "constants.trace.pt", []string{"float32[64,32]"}, nil},
 		{note.IndexAssumed, bad + "numbers.pt", []string{"float32[8,8]", "4"}, nil},
-		{note.LaterGraph, small + "list_read.script.pt", []string{"float32[64,32]"}, func(c *spec.Case) { c.Runtime = spec.TorchScript }},
-		{note.LocalsUnknown, small + "views.trace.pt", []string{"float32[64,32]"}, func(c *spec.Case) { c.Runtime = spec.Eager }},
+		{note.LaterGraph, small + "list_read.script.pt", []string{"float32[64,32]"}, func(c *spec.Case) {
+			c.Runtime = spec.TorchScript
+		}},
+		{note.LocalsUnknown, small + "views.trace.pt", []string{"float32[64,32]"}, func(c *spec.Case) {
+			c.Runtime = spec.Eager
+		}},
 		{note.LoopBound, bad + "loops.pt", []string{"float32[8,8]", "0"}, nil},
 		{note.LoopOpen, bad + "loops.pt", []string{"float32[8,8]", "2"}, nil},
 		{note.OpAssumed, "../testdata/artifacts/exported/custom.pt2", []string{"float32[8,16]"}, nil},
 		{note.OpMissing, bad + "custom.pt", []string{"float32[4,4]"}, nil},
-		{note.OperatorsDiffer, "../testdata/artifacts/exported/models/llama_static.pt2", []string{"input_ids=int64[1,1]", "cache_position=int64[1]"}, func(c *spec.Case) { c.Runtime = spec.Eager }},
+		{note.OperatorsDiffer, "../testdata/artifacts/exported/models/llama_static.pt2",
+			[]string{"input_ids=int64[1,1]", "cache_position=int64[1]"}, func(c *spec.Case) { c.Runtime = spec.Eager }},
 		{note.OtherDevice, "../testdata/snapshots/good.pickle", nil, nil},
-		{note.WorkspaceBenchmark, small + "conv_block.script.pt", []string{"float32[2,3,32,32]"}, func(c *spec.Case) { c.Platform.Benchmark = true }},
-		{note.WorkspaceEstimate, small + "conv_block.script.pt", []string{"float32[2,3,32,32]"}, nil},
-		{note.WorkspaceStandIn, "../testdata/artifacts/torchvision/resnet50.script.pt", []string{"float32[1,3,224,224]"}, func(c *spec.Case) {
-			c.Workspace = "../memspec.workspace.json"
-			c.Platform.Torch = platform.Version{Major: 2, Minor: 6}
-			c.Platform.CuDNN = platform.DefaultCuDNN(c.Platform.Torch)
+		{note.WorkspaceBenchmark, small + "conv_block.script.pt", []string{"float32[2,3,32,32]"}, func(c *spec.Case) {
+			c.Platform.Benchmark = true
 		}},
+		{note.WorkspaceEstimate, small + "conv_block.script.pt", []string{"float32[2,3,32,32]"}, nil},
+		{note.WorkspaceStandIn, "../testdata/artifacts/torchvision/resnet50.script.pt", []string{"float32[1,3,224,224]"},
+			func(c *spec.Case) {
+				c.Workspace = "../memspec.workspace.json"
+				c.Platform.Torch = platform.Version{Major: 2, Minor: 6}
+				c.Platform.CuDNN = platform.DefaultCuDNN(c.Platform.Torch)
+			}},
 		{note.WorkspaceUnknown, small + "random_order.script.pt", []string{"float32[64,32]"}, nil},
 		{note.ShapeBound, bad + "nonzero.pt", []string{"float32[64,64]"}, nil},
 		{note.ValueAssumed, bad + "numbers.pt", []string{"float32[8,8]", "0"}, nil},
@@ -88,7 +96,8 @@ func TestEveryNoteIsWritten(t *testing.T) {
 		}},
 		{note.TimingDecides, "", nil, func(c *spec.Case) {
 			rec := testcase.Trained()
-			rec.Compiled, rec.Notes = true, []file.Note{{ID: string(note.TimingDecides), Text: "on a card a measured time decides whether operands are padded"}}
+			rec.Compiled, rec.Notes = true,
+				[]file.Note{{ID: string(note.TimingDecides), Text: "on a card a measured time decides whether operands are padded"}}
 			c.Artifact = filepath.Join(t.TempDir(), "a.rec")
 			testcase.Keep(t, rec, c.Artifact)
 		}},
@@ -106,7 +115,8 @@ func TestEveryNoteIsWritten(t *testing.T) {
 		{note.DriverUnlogged, "", nil, serving(t, `"logged": false`)},
 		{note.OutsideUnknown, "", nil, noting(t, note.OutsideUnknown)},
 		{note.ValueDecides, "", nil, testcase.WithValues(t, testcase.More("most", 512*units.MiB))},
-		{note.ValueOpen, "", nil, testcase.WithValues(t, file.Values{Runs: []file.ValueRun{{Values: "most", Failed: "IndexError"}}})},
+		{note.ValueOpen, "", nil,
+			testcase.WithValues(t, file.Values{Runs: []file.ValueRun{{Values: "most", Failed: "IndexError"}}})},
 		{note.GradientMissing, "", nil, noting(t, note.GradientMissing)},
 		{note.ValueCompared, "", nil, noting(t, note.ValueCompared)},
 		{note.ValueStated, "", nil, noting(t, note.ValueStated)},
@@ -151,7 +161,8 @@ func noting(t *testing.T, id note.ID) func(*spec.Case) {
 	}
 }
 
-// A note is written once at each of its places, so that whoever reads the account learns all that assume: may speak of.
+// A note is written once at each of its places, so that whoever reads the account learns all that
+// assume: may speak of.
 func TestNotesOfEveryPlace(t *testing.T) {
 	r, err := engine.Estimate(context.Background(), testcase.On(t, "none", bad+"loops.pt", "float32[8,8]", "12"))
 	require.NoError(t, err)
@@ -174,12 +185,14 @@ func TestNoteIDsAreNotQuoted(t *testing.T) {
 		if d.IsDir() && path != ".." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata") {
 			return filepath.SkipDir
 		}
-		if d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || filepath.Base(filepath.Dir(path)) == "note" {
+		if d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") ||
+			filepath.Base(filepath.Dir(path)) == "note" {
 			return nil
 		}
 		text, err := os.ReadFile(path)
 		for _, id := range note.IDs() {
-			assert.False(t, strings.Contains(string(text), strconv.Quote(id)), "%s: got %q, want the constant of package note", path, id)
+			assert.False(t, strings.Contains(string(text), strconv.Quote(id)), "%s: got %q, want the constant of package note",
+				path, id)
 		}
 		return err
 	}))

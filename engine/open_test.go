@@ -31,7 +31,8 @@ func TestMode(t *testing.T) {
 	}
 }
 
-// A model's export compared it with the live model where its sidecar has what that released, or its operators.
+// A model's export compared it with the live model where its sidecar has what that released, or its
+// operators.
 func TestComparedWithTheLiveModel(t *testing.T) {
 	from := filepath.Join("..", "testdata", "artifacts", "exported", "models", "llama.pt2")
 	data, err := os.ReadFile(from)

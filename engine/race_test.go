@@ -18,7 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// notRaced are functions of tests that start goroutines and that make race leaves out, with the reason.
+// notRaced are functions of tests that start goroutines and that make race leaves out, with the
+// reason.
 var notRaced = map[string]string{
 	"inParallel":       "runs models that share no more than those of TestInvariants do, for minutes with the detector",
 	"within":           "waits for a call that shares nothing, to see that it does not wait for ever",
@@ -36,9 +37,11 @@ func TestWhatIsConcurrentIsRaced(t *testing.T) {
 			switch _, out := notRaced[name]; {
 			case out || !code.concurrent(name, nil):
 			case !f.test && where == nil:
-				t.Errorf("%s: %s starts goroutines; got no line of make race for its package, want one (RACE in the Makefile)", pkg, name)
+				t.Errorf("%s: %s starts goroutines; got no line of make race for its package, want one (RACE in the Makefile)", pkg,
+					name)
 			case f.test && strings.HasPrefix(name, "Test") && (where == nil || !where(name)):
-				t.Errorf("%s: %s runs goroutines; got it left out by make race, want it named there (RACE_ENGINE, RACE_COMMAND) or in notRaced with a reason", pkg, name)
+				t.Errorf("%s: %s runs goroutines; got it left out by make race, want it named there (RACE_ENGINE, RACE_COMMAND) "+
+					"or in notRaced with a reason", pkg, name)
 			}
 		}
 	}
@@ -69,7 +72,8 @@ func inParallel() { go alone() }
 		}
 	}
 	slices.Sort(got)
-	assert.Equal(t, []string{"TestAll", "TestDirect", "TestGroup", "TestSide", "TestThrough", "deeper", "helps", "inParallel"}, got)
+	assert.Equal(t, []string{"TestAll", "TestDirect", "TestGroup", "TestSide", "TestThrough", "deeper", "helps",
+		"inParallel"}, got)
 
 	raced := racedBy(t)
 	assert.Nil(t, raced("engine/units"))
@@ -94,11 +98,13 @@ func racedBy(t *testing.T) func(pkg string) func(test string) bool {
 	}
 	whole := strings.Fields(value("RACE"))
 	engine := named(value("RACE_ENGINE"))
-	some := map[string]func(string) bool{"engine": engine, "engine/suite": engine, "cmd/memspec": named(strings.Join(commandTests(value("RACE_COMMAND")), "|"))}
+	some := map[string]func(string) bool{"engine": engine, "engine/suite": engine,
+		"cmd/memspec": named(strings.Join(commandTests(value("RACE_COMMAND")), "|"))}
 	return func(pkg string) func(string) bool {
 		for _, p := range whole {
 			p = strings.TrimPrefix(p, "./")
-			if under, all := strings.CutSuffix(p, "/..."); p == pkg || all && (pkg == under || strings.HasPrefix(pkg, under+"/")) {
+			if under, all := strings.CutSuffix(p, "/..."); p == pkg || all &&
+				(pkg == under || strings.HasPrefix(pkg, under+"/")) {
 				return func(string) bool { return true }
 			}
 		}
@@ -173,14 +179,16 @@ func (fs funcs) concurrent(name string, from []string) bool {
 	})
 }
 
-// starting is how a text reads in which something is started; most files have none of it and need not be parsed.
+// starting is how a text reads in which something is started; most files have none of it and need
+// not be parsed.
 var starting = []string{"\tgo ", ".Go(", "Parallel(", "JudgeAll("}
 
 func startsSome(text []byte) bool {
 	return slices.ContainsFunc(starting, func(s string) bool { return bytes.Contains(text, []byte(s)) })
 }
 
-// readFuncs reads the functions of every package beneath root that start goroutines, and of tests those that call such.
+// readFuncs reads the functions of every package beneath root that start goroutines, and of tests
+// those that call such.
 func readFuncs(t *testing.T, root string) map[string]funcs {
 	out := map[string]funcs{}
 	others := map[string][][]byte{} // tests' files without their own concurrency

@@ -56,8 +56,9 @@ func everyRun(t *testing.T) []run {
 	return out
 }
 
-// What holds for every run whatever the model: each package's own check, the order of the figures at every event, no
-// peak lower than what was asked for at once, a trace that reads back, and the same bytes the second time.
+// What holds for every run whatever the model: each package's own check, the order of the figures
+// at every event, no peak lower than what was asked for at once, a trace that reads back, and the
+// same bytes the second time.
 func TestInvariants(t *testing.T) {
 	for _, r := range everyRun(t) {
 		t.Run(r.name, func(t *testing.T) {
@@ -132,7 +133,9 @@ func TestStoragesAreAffineInTheBatch(t *testing.T) {
 			require.NoError(t, err)
 			var events [3][]trace.Event
 			for i, input := range []string{"float32[1,3,224,224]", "float32[2,3,224,224]", "float32[3,3,224,224]"} {
-				run, err := m.Run(context.Background(), spec.Case{Platform: p, Runtime: spec.Eager, Inputs: testcase.Inputs(t, []string{input})})
+				run,
+					err := m.Run(context.Background(), spec.Case{Platform: p, Runtime: spec.Eager,
+					Inputs: testcase.Inputs(t, []string{input})})
 				require.NoError(t, err)
 				events[i] = run.Trace.Events
 			}
@@ -140,7 +143,8 @@ func TestStoragesAreAffineInTheBatch(t *testing.T) {
 			require.Equal(t, len(events[0]), len(events[2]))
 			for i := range events[0] {
 				a, b, c := events[0][i], events[1][i], events[2][i]
-				if !assert.Equal(t, b.Bytes-a.Bytes, c.Bytes-b.Bytes, "event %d: got %d, %d, %d bytes", i, a.Bytes, b.Bytes, c.Bytes) {
+				if !assert.Equal(t, b.Bytes-a.Bytes, c.Bytes-b.Bytes, "event %d: got %d, %d, %d bytes", i, a.Bytes, b.Bytes,
+					c.Bytes) {
 					return
 				}
 			}

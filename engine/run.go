@@ -15,15 +15,17 @@ import (
 	"github.com/memspec/memspec/engine/workspace/profile"
 )
 
-// A Run is one case of a model, run and replayed. Whatever is shown of it is one of these values, each made once.
+// A Run is one case of a model, run and replayed. Whatever is shown of it is one of these values,
+// each made once.
 type Run struct {
 	Case     spec.Case // with the workspace profile that was used
 	Model    *Model
 	Trace    *trace.Trace        // what it allocates and frees; nil of an engine's start
 	Timeline *allocator.Timeline // the trace through the allocator of the case's device; nil of an engine's start
 	Upper    *allocator.Upper    // of the same run with the upper bounds of what is estimated; nil where nothing is
-	Calls    []LibraryCall       // of libraries that decide on their own workspace, each once, in the order they are first made
-	Report   *report.Report
+	// of libraries that decide on their own workspace, each once, in the order they are first made
+	Calls  []LibraryCall
+	Report *report.Report
 
 	origin []trace.Note // on what the artifact was made from
 }
@@ -61,9 +63,11 @@ func (m *Model) Run(ctx context.Context, c spec.Case) (r *Run, err error) {
 }
 
 // asRecorded is the case as a recorded run answers it: where the case does not state a mode, the
-// recording's own counts; of a program also the allocator's settings, which are part of how it runs.
+// recording's own counts; of a program also the allocator's settings, which are part of how it
+// runs.
 func (m *Model) asRecorded(c spec.Case) (spec.Case, error) {
-	if recorded.OfProgram(m.Artifact.Recorded) && (c.Platform.AllocConf == "" && !(c.FromFile() && c.States("alloc_conf"))) {
+	if recorded.OfProgram(m.Artifact.Recorded) &&
+		(c.Platform.AllocConf == "" && !(c.FromFile() && c.States("alloc_conf"))) {
 		c.Platform.AllocConf = m.Artifact.Recorded.Header.AllocConf
 	}
 	if m.Artifact.Recorded == nil || len(m.Artifact.Modes) == 0 || c.States("mode") && c.Mode != "" {
@@ -123,15 +127,18 @@ func (m *Model) run(ctx context.Context, c spec.Case, which account, origin []tr
 	return r, nil
 }
 
-// upper is the upper bound of a run whose trace has estimates: with every workspace of estimated size at its upper
-// bound, and every local of Python's that the artifact does not record, or that other operators may hold, held to the
-// end of its call. It is nil where nothing is estimated, and where there is no upper bound.
+// upper is the upper bound of a run whose trace has estimates: with every workspace of estimated
+// size at its upper bound, and every local of Python's that the artifact does not record, or that
+// other operators may hold, held to the end of its call. It is nil where nothing is estimated, and
+// where there is no upper bound.
 func (r *Run) upper(ctx context.Context, a allocator.Allocator) (*allocator.Upper, error) {
 	tr := r.Trace
 	if slices.ContainsFunc(tr.Notes, func(n trace.Note) bool { return n.ID == note.WorkspaceUnknown }) {
 		return nil, nil // no figure is the most
 	}
-	if slices.ContainsFunc(tr.Notes, func(n trace.Note) bool { return n.ID == note.LocalsUnknown || n.ID == note.OperatorsDiffer }) {
+	if slices.ContainsFunc(tr.Notes, func(n trace.Note) bool {
+		return n.ID == note.LocalsUnknown || n.ID == note.OperatorsDiffer
+	}) {
 		again, err := r.Model.execute(ctx, &r.Case, localsHeld)
 		if err != nil {
 			return nil, err
@@ -146,8 +153,10 @@ func (r *Run) upper(ctx context.Context, a allocator.Allocator) (*allocator.Uppe
 // source is what the run's report is built of.
 func (r *Run) source() report.Source {
 	c, m := &r.Case, r.Model
-	src := report.Source{Run: r.describe(), Platform: &c.Platform, Timeline: r.Timeline, Upper: r.Upper, Workspace: answered(r.Calls),
-		Ask: askCommand(c.Pos.File), Remake: m.Origin.SettleCommand(c), Record: m.Origin.RecordingOf(c), CheckValues: m.checkValues(), Origin: m.Origin.Unknown(c)}
+	src := report.Source{Run: r.describe(), Platform: &c.Platform, Timeline: r.Timeline, Upper: r.Upper,
+		Workspace: answered(r.Calls),
+		Ask:       askCommand(c.Pos.File), Remake: m.Origin.SettleCommand(c), Record: m.Origin.RecordingOf(c),
+		CheckValues: m.checkValues(), Origin: m.Origin.Unknown(c)}
 	if rec := m.Artifact.Recorded; rec != nil {
 		src.Unknown = recorded.Unknown(rec)
 		src.Compiled = rec.Header != nil && rec.Header.Compiled
@@ -192,6 +201,7 @@ func (r *Run) describe() report.Run {
 	if rec := m.Artifact.Recorded; rec != nil && rec.Header != nil {
 		inputs, where = rec.Header.Inputs, string(rec.Header.Where)
 	}
-	return report.Run{Program: recorded.OfProgram(m.Artifact.Recorded), Artifact: m.Path, Format: m.Artifact.Format, Producer: m.Artifact.Producer, Where: where, Runtime: string(m.runtime(c)), Mode: string(m.mode(c)),
+	return report.Run{Program: recorded.OfProgram(m.Artifact.Recorded), Artifact: m.Path, Format: m.Artifact.Format,
+		Producer: m.Artifact.Producer, Where: where, Runtime: string(m.runtime(c)), Mode: string(m.mode(c)),
 		Device: c.Platform.Device.Name, Torch: c.Platform.Torch.String(), AllocConf: c.Platform.AllocConf, Inputs: inputs}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// served is the recorded start of an engine, taken for a case's. Nothing is replayed: its figures are
-// the engine's own, and hold for the card that it was started on.
+// served is the recorded start of an engine, taken for a case's. Nothing is replayed: its figures
+// are the engine's own, and hold for the card that it was started on.
 func (m *Model) served(c spec.Case, origin []trace.Note) (*Run, error) {
 	s := m.Artifact.Served
 	switch d := &c.Platform.Device; {
@@ -69,7 +69,8 @@ func serving(s *recording.Served) *report.Serving {
 	}
 	out.KV = &report.KVCache{Tokens: k.Tokens, Requests: k.Requests(), Blocks: k.Blocks, BlockSize: k.BlockSize,
 		Memory: w.KVMemory, Budget: w.Requested, Total: w.Total,
-		Utilization: k.Utilization, Outside: w.Outside, Graphs: w.Graphs, GraphsOfDriver: w.OfDriver, GraphsInBudget: w.InBudget, MaxModelLen: k.MaxModelLen,
+		Utilization: k.Utilization, Outside: w.Outside, Graphs: w.Graphs, GraphsOfDriver: w.OfDriver,
+		GraphsInBudget: w.InBudget, MaxModelLen: k.MaxModelLen,
 		MaxNumSeqs: k.MaxNumSeqs, MaxBatchedTokens: k.MaxBatchedTokens, DType: dtype}
 	if k.Replicas > 1 {
 		out.KV.Replicas, out.KV.TokensInAll = k.Replicas, k.TokensInAll
@@ -90,8 +91,8 @@ func larger(a, b *units.Bytes) *units.Bytes {
 	return a
 }
 
-// driverNotes say what of an engine's figures is read off logs. None where the engine did not measure
-// what is left: then the command states the size of its KV cache.
+// driverNotes say what of an engine's figures is read off logs. None where the engine did not
+// measure what is left: then the command states the size of its KV cache.
 func driverNotes(s *recording.Served) []trace.Note {
 	d := &s.Driver
 	if least := s.Least(); s.KV == nil || least.Outside == nil {

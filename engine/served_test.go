@@ -45,7 +45,8 @@ func TestServedOnItsCard(t *testing.T) {
 	assert.Equal(t, report.Estimated, r.Report.Quality)
 	assert.True(t, r.Report.HasNote(note.DriverEstimate))
 	_, err = m.Run(context.Background(), onCard(t, "t4"))
-	assert.ErrorContains(t, err, "got the start of an engine on h100-sxm-80gb, want one on t4: its figures hold for that card alone")
+	assert.ErrorContains(t, err, "got the start of an engine on h100-sxm-80gb, want one on t4: its figures hold for "+
+		"that card alone")
 	c := onCard(t, "h100-sxm-80gb")
 	c.Platform.Device.Memory = 2 * units.GiB
 	_, err = m.Run(context.Background(), c)
@@ -56,7 +57,8 @@ func TestServedOnItsCard(t *testing.T) {
 	assert.Zero(t, r.Report.GPUs)
 }
 
-// A report has the least of what the workers leave and the most of what they take, and says why an engine does not fit.
+// A report has the least of what the workers leave and the most of what they take, and says why an
+// engine does not fit.
 func TestServing(t *testing.T) {
 	small, large := 2*units.MiB, 3*units.MiB
 	m := servedModel(t, func(s *recording.Served) {
@@ -96,7 +98,8 @@ func TestServing(t *testing.T) {
 	assert.Equal(t, &large, larger(nil, &large))
 }
 
-// What a case writes becomes what the executor takes: floating tensors in the case's dtype, the rest as it is.
+// What a case writes becomes what the executor takes: floating tensors in the case's dtype, the
+// rest as it is.
 func TestExecInputs(t *testing.T) {
 	for _, c := range []struct {
 		text string
@@ -126,7 +129,8 @@ func TestExecInputs(t *testing.T) {
 	_, err = castTo("float17")
 	assert.Error(t, err)
 	assert.Nil(t, assumptions(nil))
-	assert.Equal(t, map[string]int64{"a.py:3": 7}, assumptions([]spec.Assumption{{Line: "a.py:3", Size: 7}, {Line: "a.py:4", Values: "most"}}))
+	assert.Equal(t, map[string]int64{"a.py:3": 7},
+		assumptions([]spec.Assumption{{Line: "a.py:3", Size: 7}, {Line: "a.py:4", Values: "most"}}))
 	assert.Equal(t, []string{"a.py:3 = 7"}, assumed(&spec.Case{Assume: []spec.Assumption{{Line: "a.py:3", Size: 7}}}))
 }
 

@@ -78,7 +78,8 @@ func TestSettings(t *testing.T) {
 	for _, a := range settingsAccounts(t) {
 		t.Run(a.name(), func(t *testing.T) {
 			require.NoError(t, a.err)
-			require.True(t, a.exact, "%d of %d events agree, peak %d, want %d (%+.2f %%)\n%s\nreproduce: go test ./engine -run '%s'", a.agree, a.events,
+			require.True(t, a.exact, "%d of %d events agree, peak %d, want %d (%+.2f %%)\n%s\nreproduce: go test ./engine "+
+				"-run '%s'", a.agree, a.events,
 				a.peak, a.want, a.peakError(), a.parted, "TestSettings/"+a.name())
 		})
 	}

@@ -60,7 +60,8 @@ func TestTrainingSteps(t *testing.T) {
 					allocated, reserved = max(allocated, *told.Allocated), max(reserved, *told.Reserved)
 				}
 			}
-			assert.Equal(t, [2]units.Bytes{allocated, reserved}, [2]units.Bytes{p.Peak.Allocated, p.Peak.Reserved}, "%s %s", r.Case.Name, p.Name)
+			assert.Equal(t, [2]units.Bytes{allocated, reserved}, [2]units.Bytes{p.Peak.Allocated, p.Peak.Reserved}, "%s %s",
+				r.Case.Name, p.Name)
 		}
 		tr, skipped, err := rec.Replayable()
 		require.NoError(t, err)

@@ -75,8 +75,10 @@ func TestMeasuredPeaks(t *testing.T) {
 			if want.exact {
 				require.Equal(t, want.allocated, mib(first.Allocated), "allocated")
 			}
-			require.LessOrEqual(t, math.Abs(percent(mib(first.Allocated), want.allocated)), allocatedTolerance, "allocated: got %v, want %v", mib(first.Allocated), want.allocated)
-			require.LessOrEqual(t, math.Abs(percent(mib(first.Reserved), want.reserved)), reservedTolerance, "reserved: got %v, want %v", mib(first.Reserved), want.reserved)
+			require.LessOrEqual(t, math.Abs(percent(mib(first.Allocated), want.allocated)), allocatedTolerance,
+				"allocated: got %v, want %v", mib(first.Allocated), want.allocated)
+			require.LessOrEqual(t, math.Abs(percent(mib(first.Reserved), want.reserved)), reservedTolerance,
+				"reserved: got %v, want %v", mib(first.Reserved), want.reserved)
 		})
 	}
 }
@@ -122,7 +124,8 @@ func printConformance(all []account) {
 		}
 		r.worst = max(r.worst, math.Abs(a.peakError()))
 	}
-	fmt.Println("\n| archives, kind and runtime | cases | streams exact | events | peaks equal | worst peak error |\n|---|---:|---:|---:|---:|---:|")
+	fmt.Println("\n| archives, kind and runtime | cases | streams exact | events | peaks equal | worst peak error |\n" +
+		"|---|---:|---:|---:|---:|---:|")
 	for _, group := range groups {
 		for _, k := range []string{"script.torchscript", "trace.torchscript", "script.eager", "trace.eager"} {
 			if r := rows[group+" "+k]; r != nil {
@@ -137,7 +140,8 @@ func printConformance(all []account) {
 			alike += a.linesAgree
 		}
 	}
-	fmt.Printf("\nallocations whose line of the user's code was recorded, in exact eager streams: %d; predicted at that line: %d\n\n", lines, alike)
+	fmt.Printf("\nallocations whose line of the user's code was recorded, in exact eager streams: %d; predicted at that "+
+		"line: %d\n\n", lines, alike)
 	for _, a := range all {
 		if a.err != nil {
 			fmt.Printf("%s: %v\n", a.name(), a.err)
@@ -161,7 +165,8 @@ func TestUserLines(t *testing.T) {
 			continue
 		}
 		lines += a.lines
-		assert.Equal(t, a.lines-differ[a.name()], a.linesAgree, "%s: MEMSPEC_LINES=1 go test ./engine -run TestUserLines tells which", a.name())
+		assert.Equal(t, a.lines-differ[a.name()], a.linesAgree, "%s: MEMSPEC_LINES=1 go test ./engine -run TestUserLines "+
+			"tells which", a.name())
 	}
 	require.Greater(t, lines, 10_000)
 }

@@ -52,19 +52,23 @@ func TestUpperHolds(t *testing.T) {
 		if b.model == "" {
 			continue
 		}
-		fmt.Fprintf(&table, "%-34s %12d %12d %12d  %+6.1f %% %5.2f\n", b.model, b.point, b.truth, b.upper, 100*float64(b.point-b.truth)/float64(b.truth), float64(b.upper)/float64(b.truth))
+		fmt.Fprintf(&table, "%-34s %12d %12d %12d  %+6.1f %% %5.2f\n", b.model, b.point, b.truth, b.upper,
+			100*float64(b.point-b.truth)/float64(b.truth), float64(b.upper)/float64(b.truth))
 		why, listed := lacksOperators[b.model]
 		known[b.model] = true
 		switch under := b.upper < b.truth || b.mostly < b.reserved; {
 		case under && !listed:
-			t.Errorf("%s: got at most %d B allocated and %d B reserved, PyTorch took %d B and %d B\nreproduce: go test ./engine -run %s -v", b.model, b.upper, b.mostly,
+			t.Errorf("%s: got at most %d B allocated and %d B reserved, PyTorch took %d B and %d B\nreproduce: go test "+
+				"./engine -run %s -v", b.model, b.upper, b.mostly,
 				b.truth, b.reserved, t.Name())
 		case listed && b.recordedMore == 0:
 			t.Errorf("%s: is listed as lacking operators (%s), but has as many births as were recorded", b.model, why)
 		}
 		require.GreaterOrEqual(t, b.upper, b.point, "%s: the upper end is below the prediction", b.model)
 	}
-	t.Logf("model, then allocated in bytes: predicted, recorded, at most; error of the prediction, at most by recorded\n%s", table.String())
+	t.Logf(
+		"model, then allocated in bytes: predicted, recorded, at most; error of the prediction, at most by recorded\n%s",
+		table.String())
 }
 
 // boundsOf runs one archive; a zero result is one that has no account.
@@ -104,11 +108,13 @@ func recordedPeaks(t *testing.T, c spec.Case, tr *trace.Trace, s *stream) (alloc
 	for _, e := range s.Events {
 		if e.Bytes > 0 {
 			bytes[births] = units.Bytes(e.Bytes)
-			out.Events = append(out.Events, trace.Event{Action: trace.Alloc, Storage: first + births, Bytes: units.Bytes(e.Bytes), Pass: 1, Site: trace.NoSite})
+			out.Events = append(out.Events, trace.Event{Action: trace.Alloc, Storage: first + births,
+				Bytes: units.Bytes(e.Bytes), Pass: 1, Site: trace.NoSite})
 			births++
 		} else {
 			id := tensor.StorageID(e.Birth)
-			out.Events = append(out.Events, trace.Event{Action: trace.FreeRequested, Storage: first + id, Bytes: bytes[id], Pass: 1, Site: trace.NoSite})
+			out.Events = append(out.Events, trace.Event{Action: trace.FreeRequested, Storage: first + id, Bytes: bytes[id],
+				Pass: 1, Site: trace.NoSite})
 		}
 	}
 	a, err := allocator.On(&c.Platform, nil)
@@ -118,8 +124,8 @@ func recordedPeaks(t *testing.T, c spec.Case, tr *trace.Trace, s *stream) (alloc
 	return tl.Peaks.Allocated.Bytes, tl.Peaks.Reserved.Bytes
 }
 
-// TestUpperHoldsWithTheLibrarysAnswers: with cuDNN's own answers no case reserves or holds more than
-// its upper figure by formula. -v prints the table.
+// TestUpperHoldsWithTheLibrarysAnswers: with cuDNN's own answers no case reserves or holds more
+// than its upper figure by formula. -v prints the table.
 func TestUpperHoldsWithTheLibrarysAnswers(t *testing.T) {
 	compared := 0
 	for _, f := range []struct{ file, answers string }{
@@ -139,10 +145,12 @@ func TestUpperHoldsWithTheLibrarysAnswers(t *testing.T) {
 			answered, err := engine.Estimate(context.Background(), c)
 			require.NoError(t, err)
 			compared++
-			t.Logf("%-30s by answers %11d %11d, upper by formula %11d %11d", c.Name, answered.Peak.Allocated, answered.Peak.Reserved,
+			t.Logf("%-30s by answers %11d %11d, upper by formula %11d %11d", c.Name, answered.Peak.Allocated,
+				answered.Peak.Reserved,
 				formula.Upper.Allocated, formula.Upper.Reserved)
 			if answered.Peak.Allocated > formula.Upper.Allocated || answered.Peak.Reserved > formula.Upper.Reserved {
-				t.Errorf("%s: got at most %d B allocated and %d B reserved, by cuDNN's answers %d B and %d B\nreproduce: go test ./engine -run %s -v", c.Name,
+				t.Errorf("%s: got at most %d B allocated and %d B reserved, by cuDNN's answers %d B and %d B\nreproduce: go test "+
+					"./engine -run %s -v", c.Name,
 					formula.Upper.Allocated, formula.Upper.Reserved, answered.Peak.Allocated, answered.Peak.Reserved, t.Name())
 			}
 		}

@@ -50,10 +50,16 @@ models:
 		want verdict.Outcome
 	}{
 		{"case", func(t require.TB) verdict.Verdict { return require.Case(t, memory.CaseOf(t, spec, "good")) }, verdict.Pass},
-		{"case broken", func(t require.TB) verdict.Verdict { return require.Case(t, memory.CaseOf(t, spec, "small")) }, verdict.Fail},
-		{"case that cannot be said", func(t require.TB) verdict.Verdict { return require.Case(t, memory.CaseOf(t, spec, "unsure")) }, verdict.Inconclusive},
-		{"peak", func(t require.TB) verdict.Verdict { return require.PeakAtMost(t, model, units.GiB, "float32[2,32]") }, verdict.Pass},
-		{"peak broken", func(t require.TB) verdict.Verdict { return require.PeakAtMost(t, model, units.KiB, "float32[2,32]") }, verdict.Fail},
+		{"case broken", func(t require.TB) verdict.Verdict { return require.Case(t, memory.CaseOf(t, spec, "small")) },
+			verdict.Fail},
+		{"case that cannot be said", func(t require.TB) verdict.Verdict {
+			return require.Case(t, memory.CaseOf(t, spec, "unsure"))
+		}, verdict.Inconclusive},
+		{"peak", func(t require.TB) verdict.Verdict { return require.PeakAtMost(t, model, units.GiB, "float32[2,32]") },
+			verdict.Pass},
+		{"peak broken", func(t require.TB) verdict.Verdict {
+			return require.PeakAtMost(t, model, units.KiB, "float32[2,32]")
+		}, verdict.Fail},
 		{"at most", func(t require.TB) verdict.Verdict {
 			return require.AtMost(t, "t4", model, limit(units.GiB), "float32[2,32]")
 		}, verdict.Pass},

@@ -32,7 +32,8 @@ type actionFile struct {
 	Runs   struct{ Steps []step }
 }
 
-// A runner runs steps as GitHub's does: each script in a separate shell, with what expressions give.
+// A runner runs steps as GitHub's does: each script in a separate shell, with what expressions
+// give.
 type runner struct {
 	t       *testing.T
 	temp    string            // RUNNER_TEMP
@@ -58,9 +59,11 @@ func (r *runner) run(s *step) (code int, out string, outputs map[string]string) 
 	script, output := filepath.Join(r.t.TempDir(), "step.sh"), filepath.Join(r.t.TempDir(), "output")
 	require.NoError(r.t, os.WriteFile(script, []byte(r.expand(s.Run)), 0o666))
 	require.NoError(r.t, os.WriteFile(output, nil, 0o666))
-	cmd := exec.Command("bash", "--noprofile", "--norc", "-eo", "pipefail", script) // as GitHub's documentation says of `shell: bash`
+	// as GitHub's documentation says of `shell: bash`
+	cmd := exec.Command("bash", "--noprofile", "--norc", "-eo", "pipefail", script)
 	cmd.Dir = filepath.Join(r.dir, r.expand(s.Dir))
-	cmd.Env = append(os.Environ(), "RUNNER_TEMP="+r.temp, "GITHUB_OUTPUT="+output, "GITHUB_STEP_SUMMARY="+filepath.Join(r.temp, "summary.md"))
+	cmd.Env = append(os.Environ(), "RUNNER_TEMP="+r.temp, "GITHUB_OUTPUT="+output,
+		"GITHUB_STEP_SUMMARY="+filepath.Join(r.temp, "summary.md"))
 	for name, value := range s.Env {
 		cmd.Env = append(cmd.Env, name+"="+r.expand(value))
 	}
@@ -96,7 +99,8 @@ func newRunner(t *testing.T, budget string) *runner {
 	own, err := os.Executable()
 	require.NoError(t, err)
 	r := &runner{t: t, temp: t.TempDir(), dir: t.TempDir(), context: map[string]string{}}
-	require.NoError(t, os.Symlink(own, filepath.Join(r.temp, "memspec"))) // the tests' binary is the command where it is called so
+	// the tests' binary is the command where it is called so
+	require.NoError(t, os.Symlink(own, filepath.Join(r.temp, "memspec")))
 	model, err := os.ReadFile("../../testdata/artifacts/small/conv_block.script.pt")
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(r.dir, "m.pt"), model, 0o666))
@@ -109,7 +113,9 @@ func newRunner(t *testing.T, budget string) *runner {
 
 func (r *runner) write(name, budget string) {
 	r.t.Helper()
-	require.NoError(r.t, os.WriteFile(filepath.Join(r.dir, name), []byte("version: 1\ndefaults: {device: t4}\nmodels:\n  m:\n    artifact: m.pt\n    inputs: [\"float32[2,3,32,32]\"]\n    budget: {reserved: "+budget+"}\n"), 0o666))
+	require.NoError(r.t, os.WriteFile(filepath.Join(r.dir, name),
+		[]byte("version: 1\ndefaults: {device: t4}\nmodels:\n  m:\n    artifact: m.pt\n    inputs: "+
+			"[\"float32[2,3,32,32]\"]\n    budget: {reserved: "+budget+"}\n"), 0o666))
 }
 
 // The step of action.yml that checks, run as it is written.
@@ -125,11 +131,16 @@ func TestActionChecks(t *testing.T) {
 	}{
 		{name: "within the budget", budget: "1GiB", say: "1 case: 1 pass", notSay: "::error"},
 		{name: "over it", budget: "1MiB", code: 1, say: "::error file=memspec.yaml,line=7,"},
-		{name: "files", budget: "1MiB", code: 1, inputs: map[string]string{"output": "memory.xml  memory.html memory.md"}, say: "::error", files: []string{"memory.xml", "memory.html", "memory.md"}},
-		{name: "named files of cases", budget: "1GiB", inputs: map[string]string{"specs": "memspec.yaml *.yml"}, say: "2 cases: 2 pass"},
-		{name: "one that is not there", budget: "1GiB", inputs: map[string]string{"specs": "none.yaml"}, code: 2, say: "none.yaml: no such file"},
-		{name: "against no commit", budget: "1GiB", inputs: map[string]string{"against": "origin/main"}, code: 2, say: "--against"},
-		{name: "no script", budget: "1GiB", inputs: map[string]string{"specs": "$(touch${IFS}ran)", "against": `"; touch ran; "`, "output": "`touch ran`"}, code: 2, noFile: []string{"ran"}},
+		{name: "files", budget: "1MiB", code: 1, inputs: map[string]string{"output": "memory.xml  memory.html memory.md"},
+			say: "::error", files: []string{"memory.xml", "memory.html", "memory.md"}},
+		{name: "named files of cases", budget: "1GiB", inputs: map[string]string{"specs": "memspec.yaml *.yml"},
+			say: "2 cases: 2 pass"},
+		{name: "one that is not there", budget: "1GiB", inputs: map[string]string{"specs": "none.yaml"}, code: 2,
+			say: "none.yaml: no such file"},
+		{name: "against no commit", budget: "1GiB", inputs: map[string]string{"against": "origin/main"}, code: 2,
+			say: "--against"},
+		{name: "no script", budget: "1GiB", inputs: map[string]string{"specs": "$(touch${IFS}ran)",
+			"against": `"; touch ran; "`, "output": "`touch ran`"}, code: 2, noFile: []string{"ran"}},
 		{name: "no flag", budget: "1GiB", inputs: map[string]string{"specs": "--format json"}, code: 2, say: "--format"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -34,7 +34,8 @@ func badFolder(t *testing.T) string {
 	write("empty.pt", nil)
 	copyTo(t, "../../testdata/artifacts/bad/custom.pt", filepath.Join(dir, "custom.pt"))
 	cases := func(artifact, input string) []byte {
-		return []byte("version: 1\ndefaults: {device: t4}\nmodels:\n  m: {artifact: " + artifact + ", inputs: [\"" + input + "\"], dims: {B: 2}, budget: {reserved: 1GiB}}\n")
+		return []byte("version: 1\ndefaults: {device: t4}\nmodels:\n  m: {artifact: " + artifact + ", inputs: [\"" + input +
+			"\"], dims: {B: 2}, budget: {reserved: 1GiB}}\n")
 	}
 	const shape = "float32[B,3,32,32]"
 	write("good.yaml", cases("good.pt", shape))
@@ -69,7 +70,8 @@ func TestBadInputThroughEveryDoor(t *testing.T) {
 		says                  string
 		doors                 []string // nil is all of them
 	}{
-		{"a file that is not there", "none.pt", "float32[B,3,32,32]", cli.ExitUsage, "none.pt: no such file or directory", nil},
+		{"a file that is not there", "none.pt", "float32[B,3,32,32]", cli.ExitUsage, "none.pt: no such file or directory",
+			nil},
 		{"a truncated archive", "short.pt", "float32[B,3,32,32]", cli.ExitUsage, "short.pt: ", nil},
 		{"a text", "text.pt", "float32[B,3,32,32]", cli.ExitUsage, "text.pt: got ", nil},
 		{"an empty file", "empty.pt", "float32[B,3,32,32]", cli.ExitUsage, "empty.pt: got an empty file", nil},
@@ -96,7 +98,8 @@ func TestBadInputThroughEveryDoor(t *testing.T) {
 		}
 	}
 	for _, door := range []string{"strip", "ops"} {
-		for artifact, says := range map[string]string{"none.pt": "no such file or directory", "short.pt": "short.pt: ", "text.pt": "text.pt: got ", "empty.pt": "got an empty file"} {
+		for artifact, says := range map[string]string{"none.pt": "no such file or directory", "short.pt": "short.pt: ",
+			"text.pt": "text.pt: got ", "empty.pt": "got an empty file"} {
 			t.Run(door+"/"+artifact, func(t *testing.T) {
 				args := []string{door, artifact}
 				if door == "strip" {
@@ -127,8 +130,10 @@ func oneClearLine(t *testing.T, stderr, says string) {
 func TestBadSpecsThroughEveryDoor(t *testing.T) {
 	badFolder(t)
 	doors := map[string][]string{
-		"check": {"check", "FILE"}, "baseline": {"baseline", "FILE", "-o", "out.json"}, "update": {"update", "FILE"}, "cases": {"cases", "FILE"},
-		"verify": {"verify", "FILE", "--measured", "measured"}, "explain": {"explain", "FILE", "--case", "m"}, "fit": {"fit", "m", "FILE", "--dim", "B"}, "sweep": {"sweep", "m", "FILE", "--dim", "B=1..2"},
+		"check": {"check", "FILE"}, "baseline": {"baseline", "FILE", "-o", "out.json"}, "update": {"update", "FILE"},
+		"cases":  {"cases", "FILE"},
+		"verify": {"verify", "FILE", "--measured", "measured"}, "explain": {"explain", "FILE", "--case", "m"},
+		"fit": {"fit", "m", "FILE", "--dim", "B"}, "sweep": {"sweep", "m", "FILE", "--dim", "B=1..2"},
 		"workspace": {"workspace", "--missing", "FILE"},
 	}
 	for _, tt := range []struct {

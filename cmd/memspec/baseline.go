@@ -92,7 +92,8 @@ func (w *baselineWriter) write(file string) error {
 	return cli.WriteLine(w.cmd.OutOrStdout(), fmt.Sprintf("%s: %s", output, cli.Plural(len(b.Cases), "case")))
 }
 
-// baselineOf runs every case; one that cannot be run is an error, for a baseline without it would say nothing of it.
+// baselineOf runs every case; one that cannot be run is an error, for a baseline without it would
+// say nothing of it.
 func baselineOf(cmd *cobra.Command, cases []spec.Case) (*suite.Baseline, error) {
 	for i := range cases {
 		cases[i].Baseline, cases[i].Regression, cases[i].Fits = "", nil, nil

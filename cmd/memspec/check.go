@@ -44,7 +44,8 @@ an error; 3 if any is inconclusive; else 0.`,
 	basis := cli.JudgeFlag(cmd)
 	q := cli.NewQuery(cmd)
 	out := cli.NewOutputs(cmd, format.Verdicts|format.Timelines)
-	against := cmd.Flags().String("against", "", "compare with another `COMMIT` of the repository, read from git: its artifacts and recordings, by its memspec.yaml")
+	against := cmd.Flags().String("against", "", "compare with another `COMMIT` of the repository, read from git: its "+
+		"artifacts and recordings, by its memspec.yaml")
 	part := cli.ShardFlag(cmd)
 	since := cmd.Flags().String("changed-since", "",
 		"only cases that something changed for since a `COMMIT`: artifact, profile, source or lines of memspec.yaml")
@@ -113,7 +114,8 @@ type compared struct {
 	against, baseline string
 }
 
-// compareWith readies what cases are compared with: another commit, or a file in place of those beside memspec.yaml.
+// compareWith readies what cases are compared with: another commit, or a file in place of those
+// beside memspec.yaml.
 func (c *checked) compareWith(cmd *cobra.Command, with compared) error {
 	switch {
 	case with.against != "" && with.baseline != "":
@@ -237,7 +239,8 @@ func (c *checked) notice(r *suite.Result) {
 	}
 }
 
-// checked are the results of a check: a line a case that passes, the whole account of any other, and a summary.
+// checked are the results of a check: a line a case that passes, the whole account of any other,
+// and a summary.
 type checked struct {
 	out         *cli.Outputs
 	query       *cli.Query
@@ -270,7 +273,8 @@ func (c *checked) add(r *suite.Result) error {
 	return c.out.Add(cli.ResultCase(r, c.out, c.verbose))
 }
 
-// explain remembers what the short lines of cases that pass name: each ground is explained once, at the end.
+// explain remembers what the short lines of cases that pass name: each ground is explained once, at
+// the end.
 func (c *checked) explain(r *suite.Result) {
 	if c.verbose || c.out.Quiet || r.Err != nil || r.Verdict.Outcome != verdict.Pass {
 		return

@@ -160,7 +160,8 @@ func compareCase(before, after checkedCase) (caseDiffJSON, bool) {
 	return k, k.Change != ""
 }
 
-// bothFigures are the peaks of two runs, each labelled: "allocated 70.8 MiB before and 141.2 MiB after".
+// bothFigures are the peaks of two runs, each labelled: "allocated 70.8 MiB before and 141.2 MiB
+// after".
 func bothFigures(before, after *report.Report) string {
 	var parts []string
 	for _, m := range []report.Metric{report.Allocated, report.Reserved} {

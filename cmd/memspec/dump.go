@@ -45,7 +45,8 @@ TorchScript's runtime has inlined calls and run its passes before.`,
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		w := cmd.OutOrStdout()
 		if format.Value == "json" && (stage.Value == "program" || stage.Value == "lifetimes") {
-			return fmt.Errorf("dump: got --format json for the %s, want text: only the trace and the timeline have a JSON form", stage.Value)
+			return fmt.Errorf("dump: got --format json for the %s, want text: only the trace and the timeline have a JSON form",
+				stage.Value)
 		}
 		if *most && stage.Value != "lifetimes" {
 			return errors.New("dump: got --most, want --stage lifetimes with it")

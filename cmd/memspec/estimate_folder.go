@@ -19,8 +19,8 @@ type servingFlags struct {
 	given         func() string // the first of these flags that was used, "" for none
 }
 
-// Defaults of vLLM: the share of the memory that it may use, and the tokens of one forward pass that
-// it takes on cards with at least 70 GiB.
+// Defaults of vLLM: the share of the memory that it may use, and the tokens of one forward pass
+// that it takes on cards with at least 70 GiB.
 const (
 	defaultShare         = 0.9
 	defaultBatchedTokens = 8192

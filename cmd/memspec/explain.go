@@ -118,7 +118,8 @@ func ofRank(cmd *cobra.Command, cases []spec.Case, rank int) ([]spec.Case, error
 // mostArtifacts is how many artifacts one call explains at most.
 const mostArtifacts = 4096
 
-// explainCases are the cases of patterns in a memspec.yaml, else one for each artifact, with its name of names.
+// explainCases are the cases of patterns in a memspec.yaml, else one for each artifact, with its
+// name of names.
 func explainCases(cmd *cobra.Command, f *cli.RunFlags, patterns, args, names []string) ([]spec.Case, error) {
 	if len(patterns) > 0 {
 		if len(args) > 1 {
@@ -168,7 +169,8 @@ type explained struct {
 	first bool        // of those that are explained
 }
 
-// asCase is the result for every format. Nothing is judged: a case's budgets are reported, and lines in the pictures.
+// asCase is the result for every format. Nothing is judged: a case's budgets are reported, and
+// lines in the pictures.
 func (r *explained) asCase(plot bool) *format.Case {
 	c := cli.RunCase(r.Run)
 	judged := format.Judged(r.Case.Name, r.Case.Pos, r.Report, r.Verdict)

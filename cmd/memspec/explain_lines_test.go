@@ -21,7 +21,8 @@ import (
 func TestLinesThatAreNotShownAreSummed(t *testing.T) {
 	lines := []*heldLine{
 		{location: untraced, mem: 4 * units.MiB, blocks: []units.Bytes{units.MiB, 3 * units.MiB}},
-		{location: "net.py:7", ops: []string{"a", "b", "c", "d", "e"}, mem: 3 * units.MiB, blocks: []units.Bytes{2 * units.MiB, units.MiB}},
+		{location: "net.py:7", ops: []string{"a", "b", "c", "d", "e"}, mem: 3 * units.MiB,
+			blocks: []units.Bytes{2 * units.MiB, units.MiB}},
 		{location: "net.py:8", mem: units.MiB, blocks: []units.Bytes{units.MiB}},
 		{location: "net.py:9", mem: 512, blocks: []units.Bytes{512}},
 	}
@@ -58,7 +59,8 @@ func TestDecoderByLine(t *testing.T) {
 	require.NoError(t, err)
 	table := func(file string, runtime spec.Runtime, inputs ...spec.Input) (string, *report.Report) {
 		path := filepath.Join("..", "..", "examples", "llm", file)
-		r, err := new(suite.Models).Run(context.Background(), spec.Case{Name: file, Artifact: path, Platform: p, Runtime: runtime, Inputs: inputs})
+		r, err := new(suite.Models).Run(context.Background(), spec.Case{Name: file, Artifact: path, Platform: p,
+			Runtime: runtime, Inputs: inputs})
 		require.NoError(t, err)
 		var b strings.Builder
 		for _, l := range heldByLine(r.Timeline) { // operators aside: a recording names the function where it saw none

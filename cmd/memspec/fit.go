@@ -428,8 +428,8 @@ func (o *fitDevicesOf) on(cmd *cobra.Command, s *cli.Subject, d device.Device) (
 	return largest(cmd.Context(), o.models, there.One(s.Open[0]), o.most, o.multiple)
 }
 
-// asChips are devices as the first of the same chip, with their own memory and context: runs on them
-// are then the same.
+// asChips are devices as the first of the same chip, with their own memory and context: runs on
+// them are then the same.
 func asChips(devices []device.Device) []device.Device {
 	type chip struct {
 		capability device.Capability

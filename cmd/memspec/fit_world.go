@@ -22,7 +22,8 @@ import (
 const (
 	worldFlag = "world-size"
 	anyWorld  = "1..1024"
-	// nodeSize is how many ranks of a larger world a node has where nothing states it, as memshim run has it.
+	// nodeSize is how many ranks of a larger world a node has where nothing states it, as memshim run
+	// has it.
 	nodeSize = 8
 	maxWorld = 1 << 20
 	// mostServing is how many pretend GPUs an engine that serves a model may have.
@@ -32,8 +33,8 @@ const (
 
 var worldRange = regexp.MustCompile(`^([0-9]{1,7})\.\.([0-9]{1,7})$`)
 
-// fitWorld is the flag --world-size: the world sizes to search. It may stand alone, and its value may
-// be the next word.
+// fitWorld is the flag --world-size: the world sizes to search. It may stand alone, and its value
+// may be the next word.
 type fitWorld struct{ text string }
 
 func newFitWorld(cmd *cobra.Command) *fitWorld {
@@ -44,7 +45,8 @@ func newFitWorld(cmd *cobra.Command) *fitWorld {
 	return w
 }
 
-// valueIn is the place of the flag's value among the arguments; -1 where it stands with the flag, or there is none.
+// valueIn is the place of the flag's value among the arguments; -1 where it stands with the flag,
+// or there is none.
 func (w *fitWorld) valueIn(args []string) int {
 	if w.text != anyWorld || len(args) < 2 {
 		return -1
@@ -70,7 +72,8 @@ func (w *fitWorld) take(args []string) []string {
 	return args
 }
 
-// sizes are the world sizes to search: the numbers of ranks into which a node divides, and whole nodes.
+// sizes are the world sizes to search: the numbers of ranks into which a node divides, and whole
+// nodes.
 func (w *fitWorld) sizes(c *spec.Case, multiple int64) ([]int64, error) {
 	m := worldRange.FindStringSubmatch(w.text)
 	if m == nil {
@@ -109,8 +112,8 @@ func nodeOf(c *spec.Case) int64 {
 	return nodeSize
 }
 
-// inWorld is the case in another world. A world smaller than a node is a part of one. An engine that
-// serves a model takes the number of GPUs as a word, of which the last counts.
+// inWorld is the case in another world. A world smaller than a node is a part of one. An engine
+// that serves a model takes the number of GPUs as a word, of which the last counts.
 func inWorld(c *spec.Case) suite.At {
 	return func(n int64) (spec.Case, error) {
 		if c.Program.Serves() {

@@ -32,11 +32,17 @@ func TestFullDisk(t *testing.T) {
 	dir := badFolder(t)
 	estimate := []string{"good.pt", "--input", "float32[B,3,32,32]", "--device", "t4"}
 	for _, args := range [][]string{
-		{"check", "good.yaml"}, {"check", "good.yaml", "-q"}, {"check", "good.yaml", "--format", "json"}, {"check", "good.yaml", "--format", "github"}, {"check", "good.yaml", "--format", "html"},
-		append([]string{"estimate", "--dim", "B=2"}, estimate...), append([]string{"explain", "--dim", "B=2", "--format", "snapshot"}, estimate...),
-		append([]string{"fit", "--dim", "B", "--most", "4"}, estimate...), append([]string{"sweep", "--dim", "B=1..4"}, estimate...), append([]string{"init", "--dim", "B=2"}, estimate...),
-		append([]string{"dump", "--dim", "B=2", "--stage", "trace"}, estimate...), {"explain", "good.yaml", "--case", "m"}, {"baseline", "good.yaml", "-o", "b.json"}, {"update", "-n", "good.yaml"},
-		{"cases", "good.yaml"}, {"cases", "good.yaml", "--format", "json"}, {"workspace", "good.yaml"}, {"devices"}, {"devices", "--format", "json"}, {"ops"}, {"ops", "--missing", "good.pt"}, {"schema", "spec"}, {"version"}, {"completion", "bash"},
+		{"check", "good.yaml"}, {"check", "good.yaml", "-q"}, {"check", "good.yaml", "--format", "json"},
+		{"check", "good.yaml", "--format", "github"}, {"check", "good.yaml", "--format", "html"},
+		append([]string{"estimate", "--dim", "B=2"}, estimate...),
+		append([]string{"explain", "--dim", "B=2", "--format", "snapshot"}, estimate...),
+		append([]string{"fit", "--dim", "B", "--most", "4"}, estimate...), append([]string{"sweep", "--dim", "B=1..4"},
+			estimate...), append([]string{"init", "--dim", "B=2"}, estimate...),
+		append([]string{"dump", "--dim", "B=2", "--stage", "trace"}, estimate...), {"explain", "good.yaml", "--case", "m"},
+		{"baseline", "good.yaml", "-o", "b.json"}, {"update", "-n", "good.yaml"},
+		{"cases", "good.yaml"}, {"cases", "good.yaml", "--format", "json"}, {"workspace", "good.yaml"}, {"devices"},
+		{"devices", "--format", "json"}, {"ops"}, {"ops", "--missing", "good.pt"}, {"schema", "spec"}, {"version"},
+		{"completion", "bash"},
 		{"verify", "good.yaml", "--measured", "measured"}, {"--help"}, {"check", "--help"},
 	} {
 		cmd := exec.Command(memspec, args...)
@@ -67,7 +73,8 @@ func TestFullDisk(t *testing.T) {
 		assert.Empty(t, errs.String(), args)
 	}
 
-	cmd := exec.Command("sh", "-c", `ulimit -f 1; exec "$0" check good.yaml -o page.html -o kept.txt`, memspec) // 512 or 1,024 bytes a file
+	// 512 or 1,024 bytes a file
+	cmd := exec.Command("sh", "-c", `ulimit -f 1; exec "$0" check good.yaml -o page.html -o kept.txt`, memspec)
 	cmd.Dir = dir
 	var errs bytes.Buffer
 	cmd.Stderr = &errs

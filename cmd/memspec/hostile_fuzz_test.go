@@ -23,7 +23,8 @@ type fuzzedKind struct {
 	file func(data []byte) []byte // nil: the bytes are the file
 }
 
-// fuzzedKinds are the kinds by number. The order is part of what a fuzzer has found: add at the end.
+// fuzzedKinds are the kinds by number. The order is part of what a fuzzer has found: add at the
+// end.
 func fuzzedKinds(t testing.TB) []fuzzedKind {
 	script, program := newArchiver(t), archiverOf(t, "exported", "half.pt2")
 	record := func(a *archiver, name string) func(data []byte) []byte {
@@ -81,7 +82,8 @@ func FuzzCommand(f *testing.F) {
 		{1, forward + "    l = [", "0,", "0]\n    return x\n", 1 << 17},
 		{1, forward, "    y = torch.relu(x)\n", "    return x\n", 1000},
 		{1, forward + "    l = [x]\n    for i in range(50000):\n", "      _0 = torch.append(l, x)\n", "    return x\n", 1},
-		{1, forward + "    s = \"", "ab", "\"\n    for i in range(50000):\n      t = torch.add(s, s)\n    return x\n", 1 << 18},
+		{1, forward + "    s = \"", "ab", "\"\n    for i in range(50000):\n      t = torch.add(s, s)\n    return x\n",
+			1 << 18},
 		{2, string(data), "", "", 0},
 		{2, "\x80\x02(", "]", "l.", 1 << 17},
 		{2, "\x80\x02", "]", ".", 60000},

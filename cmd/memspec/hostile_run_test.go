@@ -54,9 +54,9 @@ func newLimited(t testing.TB) limited {
 
 func init() { commands["launch"] = launch }
 
-// launch runs a command and writes the most memory that it took to standard error, as the last line.
-// On Linux a process counts what the process that started it had resident at that moment, and the
-// tests' own process may be large. This one is small.
+// launch runs a command and writes the most memory that it took to standard error, as the last
+// line. On Linux a process counts what the process that started it had resident at that moment, and
+// the tests' own process may be large. This one is small.
 func launch() {
 	cmd := exec.Command(os.Args[1], os.Args[2:]...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr

@@ -71,12 +71,16 @@ func costly(a *archiver) []hostileFile {
 	text := `s = "` + strings.Repeat("a", 1000000) + `"`
 	return []hostileFile{
 		{name: "strings.pt", args: estimateX, data: loop(text+"\nl = [s]", `_0 = torch.append(l, torch.add(s, "b"))`)},
-		{name: "lists.pt", slow: true, args: estimateX, data: loop("l = [[0]]", `_0 = torch.append(l, torch.mul([0], 4000000))`)},
+		{name: "lists.pt", slow: true, args: estimateX,
+			data: loop("l = [[0]]", `_0 = torch.append(l, torch.mul([0], 4000000))`)},
 		{name: "tuples.pt", args: estimateX, data: loop("l = [(0, 0)]", `_0 = torch.append(l, (i, i))`)},
-		{name: "dicts.pt", slow: true, args: estimateX, data: loop(`d = {"a": [0]}`, `_0 = torch._set_item(d, str(i), torch.mul([0], 1000000))`)},
+		{name: "dicts.pt", slow: true, args: estimateX,
+			data: loop(`d = {"a": [0]}`, `_0 = torch._set_item(d, str(i), torch.mul([0], 1000000))`)},
 		{name: "extend.pt", args: estimateX, data: loop("l = [0]", "torch.extend(l, l)")},
-		{name: "copies.pt", slow: true, args: estimateX, data: loop("l = torch.mul([0], 1000000)\nk = [l]", "_0 = torch.append(k, torch.list(l))")},
-		{name: "slices.pt", slow: true, args: estimateX, data: loop("l = torch.mul([0], 1000000)\nk = [l]", "_0 = torch.append(k, torch.slice(l, 0, 999999, 1))")},
+		{name: "copies.pt", slow: true, args: estimateX, data: loop("l = torch.mul([0], 1000000)\nk = [l]",
+			"_0 = torch.append(k, torch.list(l))")},
+		{name: "slices.pt", slow: true, args: estimateX, data: loop("l = torch.mul([0], 1000000)\nk = [l]",
+			"_0 = torch.append(k, torch.slice(l, 0, 999999, 1))")},
 		{name: "sorted.pt", slow: true, args: estimateX, data: loop("l = torch.mul([0], 4000000)", "torch.sort(l)")},
 		{name: "equal.pt", slow: true, args: estimateX, data: loop("l = torch.mul([0], 4000000)", "b = torch.eq(l, l)")},
 		{name: "find.pt", slow: true, args: estimateX, data: loop(text, `b = torch.find(s, "b", 0, -1)`)},
@@ -86,19 +90,28 @@ func costly(a *archiver) []hostileFile {
 		{name: "format.pt", slow: true, args: estimateX, data: loop(text, `b = torch.format("{}{}", s, s)`)},
 		{name: "str.pt", slow: true, args: estimateX, data: loop("l = torch.mul([0], 1000000)", `b = torch.str(l)`)},
 		{name: "cat.pt", slow: true, args: estimateX, data: loop("l = [x]", "_0 = torch.append(l, x)", "y = torch.cat(l)")},
-		{name: "stack-of-tensors.pt", slow: true, args: estimateX, data: loop("l = [x]", "_0 = torch.append(l, x)", "y = torch.stack(l)")},
+		{name: "stack-of-tensors.pt", slow: true, args: estimateX, data: loop("l = [x]", "_0 = torch.append(l, x)",
+			"y = torch.stack(l)")},
 		{name: "zeros.pt", slow: true, args: estimateX, data: loop("l = torch.mul([1], 1000000)", "y = torch.zeros(l)")},
-		{name: "view.pt", slow: true, args: estimateX, data: loop("l = torch.mul([1], 100000)", "y = torch.zeros(l)", "z = torch.expand(y, l)")},
-		{name: "split-tensor.pt", slow: true, args: estimateX, data: loop("y = torch.zeros([100000])", "z = torch.split(y, 1, 0)")},
+		{name: "view.pt", slow: true, args: estimateX, data: loop("l = torch.mul([1], 100000)", "y = torch.zeros(l)",
+			"z = torch.expand(y, l)")},
+		{name: "split-tensor.pt", slow: true, args: estimateX, data: loop("y = torch.zeros([100000])",
+			"z = torch.split(y, 1, 0)")},
 		{name: "unbind.pt", args: estimateX, data: loop("y = torch.zeros([4000000])", "z = torch.unbind(y)")},
 		{name: "chunk.pt", args: estimateX, data: loop("y = torch.zeros([4000000])", "z = torch.chunk(y, 4000000)")},
 		{name: "combinations.pt", args: estimateX, data: script("return torch.combinations(torch.zeros([100000]), 50000)")},
-		{name: "product.pt", args: estimateX, data: script("return torch.cartesian_prod(torch.mul([torch.zeros([1])], 50000))")},
-		{name: "meshgrid.pt", args: estimateX, data: script("y = torch.meshgrid(torch.mul([torch.zeros([1])], 50000))", "return x")},
-		{name: "einsum.pt", slow: true, args: estimateX, data: script(`y = torch.einsum("`+strings.Repeat("a,", 50000)+`a->", torch.mul([torch.zeros([1])], 50001))`, "return x")},
+		{name: "product.pt", args: estimateX,
+			data: script("return torch.cartesian_prod(torch.mul([torch.zeros([1])], 50000))")},
+		{name: "meshgrid.pt", args: estimateX, data: script("y = torch.meshgrid(torch.mul([torch.zeros([1])], 50000))",
+			"return x")},
+		{name: "einsum.pt", slow: true, args: estimateX,
+			data: script(`y = torch.einsum("`+strings.Repeat("a,", 50000)+`a->", torch.mul([torch.zeros([1])], 50001))`,
+				"return x")},
 		{name: "block.pt", slow: true, args: estimateX, data: loop("l = torch.mul([x], 10000)", "y = torch.block_diag(l)")},
-		{name: "foreach.pt", slow: true, args: estimateX, data: loop("l = torch.mul([x], 10000)", "y = torch._foreach_add(l, 1.)")},
-		{name: "endless.pt", slow: true, args: estimateX, data: script("l = [0]", "while True:", "  l0 = torch.append(l, 0)", "return x")},
+		{name: "foreach.pt", slow: true, args: estimateX, data: loop("l = torch.mul([x], 10000)",
+			"y = torch._foreach_add(l, 1.)")},
+		{name: "endless.pt", slow: true, args: estimateX, data: script("l = [0]", "while True:", "  l0 = torch.append(l, 0)",
+			"return x")},
 		{name: "version.pt", slow: true, args: estimateX, data: func() []byte {
 			return a.with(map[string][]byte{a.record("version"): append(bytes.Repeat([]byte{1}, 200<<20), noise(1<<20)...)})
 		}},
@@ -109,29 +122,44 @@ func costly(a *archiver) []hostileFile {
 			return a.with(map[string][]byte{a.record("data.pkl"): stackPickle("]", 60<<20, 420000)})
 		}},
 		{name: "stack.pickle", args: []string{"replay"}, data: func() []byte { return stackPickle("N", 60<<20, 0) }},
-		{name: "lists.pickle", slow: true, args: []string{"replay"}, data: func() []byte { return stackPickle("]", 60<<20, 0) }},
-		{name: "dicts.pickle", slow: true, args: []string{"replay"}, data: func() []byte { return stackPickle("}", 60<<20, 0) }},
+		{name: "lists.pickle", slow: true, args: []string{"replay"}, data: func() []byte {
+			return stackPickle("]", 60<<20, 0)
+		}},
+		{name: "dicts.pickle", slow: true, args: []string{"replay"}, data: func() []byte {
+			return stackPickle("}", 60<<20, 0)
+		}},
 		{name: "marked-dicts.pickle", slow: true, args: []string{"replay"}, data: func() []byte {
 			return append([]byte("\x80\x02("), bytes.Repeat([]byte("(d"), 30<<20)...)
 		}},
 		{name: "marked-lists.pickle", slow: true, args: []string{"replay"}, data: func() []byte {
 			return append([]byte("\x80\x02("), bytes.Repeat([]byte("(l"), 30<<20)...)
 		}},
-		{name: "dup.pickle", slow: true, args: []string{"replay"}, data: func() []byte { return stackPickle("N2", 30<<20, 0) }},
+		{name: "dup.pickle", slow: true, args: []string{"replay"}, data: func() []byte {
+			return stackPickle("N2", 30<<20, 0)
+		}},
 		{name: "memo.pickle", args: []string{"replay"}, data: func() []byte { return stackPickle("N\x94", 30<<20, 0) }},
 		{name: "cases.json", slow: true, args: []string{"diff", "cases.json"}, data: func() []byte {
 			return []byte(`{"schema":1,"exit":0,"cases":[{}` + strings.Repeat(",{}", 20<<20) + "]}")
 		}},
 		{name: "holders.json", slow: true, args: []string{"diff", "holders.json"}, data: func() []byte {
-			return []byte(`{"schema":1,"peak":{"holders":[{}` + strings.Repeat(",{}", 20<<20) + "]},\"holders\":[{}" + strings.Repeat(",{}", 1<<20) + "]}")
+			return []byte(`{"schema":1,"peak":{"holders":[{}` + strings.Repeat(",{}", 20<<20) + "]},\"holders\":[{}" +
+				strings.Repeat(",{}", 1<<20) + "]}")
 		}},
-		{name: "frames.rec", slow: true, args: []string{"replay"}, data: func() []byte { return gzipped(recOf("frames", 1<<20, `["a.py",1,"f"]`)) }},
-		{name: "stacks.rec", slow: true, args: []string{"replay"}, data: func() []byte { return gzipped(recOf("stacks", 1<<20, "[]")) }},
-		{name: "sites.rec", slow: true, args: []string{"replay"}, data: func() []byte { return gzipped(recOf("sites", 256<<10, `["a","m","activation",0]`)) }},
+		{name: "frames.rec", slow: true, args: []string{"replay"}, data: func() []byte {
+			return gzipped(recOf("frames", 1<<20, `["a.py",1,"f"]`))
+		}},
+		{name: "stacks.rec", slow: true, args: []string{"replay"}, data: func() []byte {
+			return gzipped(recOf("stacks", 1<<20, "[]"))
+		}},
+		{name: "sites.rec", slow: true, args: []string{"replay"}, data: func() []byte {
+			return gzipped(recOf("sites", 256<<10, `["a","m","activation",0]`))
+		}},
 		{name: "pairs.rec", slow: true, args: []string{"replay"}, data: func() []byte {
 			return gzipped(recOf("events", 2<<20, "[3,0,1048576]", "[0,0,512]", "[1,0,512]", "[2,0,512]"))
 		}},
-		{name: "events.rec", slow: true, args: []string{"replay"}, data: func() []byte { return gzipped(recOf("events", 2<<20, "[0,1048576,512]")) }},
+		{name: "events.rec", slow: true, args: []string{"replay"}, data: func() []byte {
+			return gzipped(recOf("events", 2<<20, "[0,1048576,512]"))
+		}},
 	}
 }
 
@@ -139,11 +167,14 @@ func costly(a *archiver) []hostileFile {
 func recOf(kind string, n int, first string, others ...string) string {
 	count := map[string]int{kind: n}
 	pass := func(name string) string {
-		return fmt.Sprintf(`{"name":%q,"requested":0,"allocated":0,"reserved":0,"active":0,"inactive_split":0,"events":%d}`, name, count["events"])
+		return fmt.Sprintf(`{"name":%q,"requested":0,"allocated":0,"reserved":0,"active":0,"inactive_split":0,"events":%d}`,
+			name, count["events"])
 	}
-	head := fmt.Sprintf(`{"rec":1,"record":{"schema":1,"case":"m","where":"pretend","torch":"2.15.0","phases":[%s,%s,%s]},`+
-		`"actions":["alloc","free_requested","free_completed","segment_alloc"],"frames":%d,"stacks":%d,"sites":%d,"events":%d}`,
-		strings.ReplaceAll(pass("baseline"), fmt.Sprint(n), "0"), pass("first"), pass("steady"), count["frames"], count["stacks"], count["sites"], count["events"])
+	head := fmt.Sprintf(
+		`{"rec":1,"record":{"schema":1,"case":"m","where":"pretend","torch":"2.15.0","phases":[%s,%s,%s]},`+
+			`"actions":["alloc","free_requested","free_completed","segment_alloc"],"frames":%d,"stacks":%d,"sites":%d,"events":%d}`,
+		strings.ReplaceAll(pass("baseline"), fmt.Sprint(n), "0"), pass("first"), pass("steady"), count["frames"],
+		count["stacks"], count["sites"], count["events"])
 	if len(others) == 0 {
 		others = []string{first}
 	}
@@ -159,18 +190,27 @@ func legal(a *archiver) []hostileFile {
 	list := func(n int) string { return strings.Join(many(n, func(i int) string { return "x" }), ", ") }
 	return []hostileFile{
 		{name: "statements.pt", args: estimateX, holds: true, data: func() []byte {
-			return a.script(append(many(100000, func(i int) string { return fmt.Sprintf("a%d = torch.relu(x)", i) }), "return x")...)
+			return a.script(append(many(100000, func(i int) string { return fmt.Sprintf("a%d = torch.relu(x)", i) }),
+				"return x")...)
 		}},
 		{name: "names.pt", args: estimateX, holds: true, data: func() []byte {
-			return a.script(append(many(9382, func(i int) string { return fmt.Sprintf("a%d = torch.add(x, %d)", i, i) }), "return x")...)
+			return a.script(append(many(9382, func(i int) string { return fmt.Sprintf("a%d = torch.add(x, %d)", i, i) }),
+				"return x")...)
 		}},
-		{name: "list.pt", args: estimateX, holds: true, data: func() []byte { return a.script("l = ["+list(100000)+"]", "return x") }},
-		{name: "tuple.pt", args: estimateX, holds: true, data: func() []byte { return a.script("l = ("+list(100000)+")", "return x") }},
+		{name: "list.pt", args: estimateX, holds: true, data: func() []byte {
+			return a.script("l = ["+list(100000)+"]", "return x")
+		}},
+		{name: "tuple.pt", args: estimateX, holds: true, data: func() []byte {
+			return a.script("l = ("+list(100000)+")", "return x")
+		}},
 		{name: "parameters.pt", args: estimateX, holds: true, data: func() []byte {
-			return a.function("x: Tensor,\n    "+strings.Join(many(50000, func(i int) string { return fmt.Sprintf("p%d: int=1", i) }), ",\n    "), "return x")
+			return a.function("x: Tensor,\n    "+strings.Join(many(50000, func(i int) string {
+				return fmt.Sprintf("p%d: int=1", i)
+			}), ",\n    "), "return x")
 		}},
 		{name: "dict.pt", args: estimateX, holds: true, data: func() []byte {
-			return a.script("d = {"+strings.Join(many(200000, func(i int) string { return fmt.Sprintf(`"%d": 1`, i) }), ", ")+"}", "return x")
+			return a.script("d = {"+strings.Join(many(200000, func(i int) string { return fmt.Sprintf(`"%d": 1`, i) }), ", ")+
+				"}", "return x")
 		}},
 	}
 }

@@ -48,7 +48,8 @@ func cuts(data []byte, places int) (out []variation) {
 // limitsOfFields puts a number's limits at a place of a binary file, four bytes and eight.
 func limitsOfFields(data []byte, places []int) (out []variation) {
 	for _, at := range places {
-		for _, field := range [][]byte{{0, 0, 0, 0}, {0xff, 0xff, 0xff, 0xff}, {0xff, 0xff, 0xff, 0x7f}, bytes.Repeat([]byte{0xff}, 8)} {
+		for _, field := range [][]byte{{0, 0, 0, 0}, {0xff, 0xff, 0xff, 0xff}, {0xff, 0xff, 0xff, 0x7f},
+			bytes.Repeat([]byte{0xff}, 8)} {
 			if at+len(field) <= len(data) {
 				changed := bytes.Clone(data)
 				copy(changed[at:], field)
@@ -64,7 +65,8 @@ func zipFields(data []byte) (out []int) {
 	for _, h := range []struct {
 		mark   string
 		fields []int
-	}{{"PK\x03\x04", []int{4, 8, 14, 18, 22, 26, 28}}, {"PK\x01\x02", []int{8, 10, 16, 20, 24, 28, 30, 34, 42}}, {"PK\x05\x06", []int{4, 8, 10, 12, 16, 20}}} {
+	}{{"PK\x03\x04", []int{4, 8, 14, 18, 22, 26, 28}}, {"PK\x01\x02", []int{8, 10, 16, 20, 24, 28, 30, 34, 42}},
+		{"PK\x05\x06", []int{4, 8, 10, 12, 16, 20}}} {
 		if at := bytes.Index(data, []byte(h.mark)); at >= 0 {
 			for _, f := range h.fields {
 				out = append(out, at+f)
@@ -88,11 +90,13 @@ func texts(text string, most int) (out []variation) {
 		for i := range min(most, len(spans)) {
 			span := spans[len(spans)*i/min(most, len(spans))]
 			for _, to := range into {
-				out = append(out, variation{name: fmt.Sprintf("%.20q at %d", to, span[0]), data: []byte(text[:span[0]] + to + text[span[1]:])})
+				out = append(out, variation{name: fmt.Sprintf("%.20q at %d", to, span[0]),
+					data: []byte(text[:span[0]] + to + text[span[1]:])})
 			}
 		}
 	}
-	change(numbers, "-1", "2147483648", "9223372036854775807", "18446744073709551616", "1e308", strings.Repeat("9", 100000))
+	change(numbers, "-1", "2147483648", "9223372036854775807", "18446744073709551616", "1e308",
+		strings.Repeat("9", 100000))
 	change(lists, strings.Repeat("[", 100000), strings.Repeat(`{"a":`, 100000), "null")
 	change(words, `""`, `"`+strings.Repeat("x", 1<<20)+`"`, "null", "[]", `"\ud800"`)
 	return append(out, cuts([]byte(text), most)...)
@@ -106,7 +110,8 @@ func pickles() (out []variation) {
 			add(fmt.Sprintf("%q of %d", opcode, length), opcode+string(binary.LittleEndian.AppendUint64(nil, length))+".")
 		}
 	}
-	for _, opcode := range []string{".", "0", "1", "2", "a", "b", "c", "d", "e", "l", "o", "R", "Q", "s", "t", "u", "\x81", "\x85", "\x86", "\x87", "\x90", "\x91", "\x93", "\x94"} {
+	for _, opcode := range []string{".", "0", "1", "2", "a", "b", "c", "d", "e", "l", "o", "R", "Q", "s", "t", "u", "\x81",
+		"\x85", "\x86", "\x87", "\x90", "\x91", "\x93", "\x94"} {
 		add(fmt.Sprintf("%q alone", opcode), opcode)
 		add(fmt.Sprintf("%q of None", opcode), "NNN"+opcode+".")
 		add(fmt.Sprintf("%q of a mark", opcode), "(NNN"+opcode+".")
@@ -150,7 +155,8 @@ func twice(a *archiver) (out []variation) {
 	return out
 }
 
-// variations are files of every kind that a command opens, by the command's arguments and the name of the file.
+// variations are files of every kind that a command opens, by the command's arguments and the name
+// of the file.
 func variations(t testing.TB) map[string][]variation {
 	root := filepath.Join("..", "..")
 	read := func(name string) []byte {
@@ -185,9 +191,11 @@ func variations(t testing.TB) map[string][]variation {
 	}
 	recs = append(recs, cuts(read("examples/llm/prefill-8192.rec"), 8)...)
 
-	estimate := `{"schema":1,"artifact":"m.pt","device":"t4","weights":1,"delta":2,"peak":{"allocated":3,"reserved":4},"holders":[{"op":"aten::mm","flat":5,"count":1}],"notes":[]}`
+	estimate :=
+		`{"schema":1,"artifact":"m.pt","device":"t4","weights":1,"delta":2,"peak":{"allocated":3,"reserved":4},"holders":[{"op":"aten::mm","flat":5,"count":1}],"notes":[]}`
 	check := `{"schema":1,"exit":0,"cases":[{"name":"m","report":` + estimate + `}]}`
-	cases := "version: 1\nmodels: {m: {artifact: \"m.pt\", device: \"t4\", inputs: {x: \"float32[4,4]\"}, budget: {allocated: \"1GiB\"}, dims: {n: [1, 2]}}}\n"
+	cases := "version: 1\nmodels: {m: {artifact: \"m.pt\", device: \"t4\", inputs: {x: \"float32[4,4]\"}, budget: " +
+		"{allocated: \"1GiB\"}, dims: {n: [1, 2]}}}\n"
 	measured := string(read("engine/recording/testdata/records/small.json"))
 	half := archiverOf(t, "exported", "half.pt2")
 	model := half.record("models/model.json")
@@ -203,13 +211,14 @@ func variations(t testing.TB) map[string][]variation {
 		"sweep --dim B=1..3 --device t4 --input b=float32[4] --input x=float32[B,4] --input w=float32[4,4] m.pt":  files,
 		"init --device t4 --input b=float32[4] --input x=float32[4,4] --input w=float32[4,4] m.pt":                files,
 		"explain --device t4 --input float32[64,32] m.pt2":                                                        programs,
-		"estimate --device t4 --input float32[64,32] m.pt2":                                                       append(programs, doubled...),
-		"dump --stage trace --device t4 --input float32[64,32] m.pt2":                                             programs,
-		"strip -o doubled.pt m.pt":                       doubled,
-		"update memspec.yaml":                            texts(cases, 2),
-		"cases memspec.yaml":                             texts(cases, 2),
-		"verify memspec.yaml --measured .":               texts(cases, 2),
-		"verify memspec.yaml --measured measured/m.json": texts(measured, 4),
+		"estimate --device t4 --input float32[64,32] m.pt2": append(
+			programs, doubled...),
+		"dump --stage trace --device t4 --input float32[64,32] m.pt2": programs,
+		"strip -o doubled.pt m.pt":                                    doubled,
+		"update memspec.yaml":                                         texts(cases, 2),
+		"cases memspec.yaml":                                          texts(cases, 2),
+		"verify memspec.yaml --measured .":                            texts(cases, 2),
+		"verify memspec.yaml --measured measured/m.json":              texts(measured, 4),
 		"estimate --device t4 --input b=float32[4] --input x=float32[4,4] --input w=float32[4,4] m.pt": own,
 		"estimate --device t4 m.pt2":        append(cuts(program, 8), limitsOfFields(program, zipFields(program))...),
 		"replay m.pickle":                   saved,

@@ -12,12 +12,14 @@ import (
 )
 
 // schemaLine shows editors what a memspec.yaml may hold.
-const schemaLine = "# yaml-language-server: $schema=https://raw.githubusercontent.com/memspec/memspec/main/engine/spec/memspec.schema.json\n"
+const schemaLine = "# yaml-language-server: " +
+	"$schema=https://raw.githubusercontent.com/memspec/memspec/main/engine/spec/memspec.schema.json\n"
 
 func (file *initFile) yaml() string {
 	var b strings.Builder
 	b.WriteString(schemaLine)
-	fmt.Fprintf(&b, "# Budgets are what memspec init predicted (where that is an estimate, what it may be at most) and %s more, rounded up to whole MiB.\n", file.text)
+	fmt.Fprintf(&b, "# Budgets are what memspec init predicted (where that is an estimate, what it may be at most) and "+
+		"%s more, rounded up to whole MiB.\n", file.text)
 	if command, n := file.settle(); n > 0 && command != "" {
 		fmt.Fprintf(&b, "# %s on upper figures of an estimate; to make it exact: %s, then memspec update --tighten\n",
 			counted(n, "budget rests", "budgets rest"), command)
@@ -91,7 +93,8 @@ func (file *initFile) budget(r *report.Report) string {
 		withHeadroom(r, report.Reserved, file.headroom))
 }
 
-// whyAbove is a comment beside a budget that rests on upper figures above the likely ones; "" where it does not.
+// whyAbove is a comment beside a budget that rests on upper figures above the likely ones; "" where
+// it does not.
 func whyAbove(r *report.Report) string {
 	if !restsOnUpper(r) {
 		return ""
@@ -134,7 +137,8 @@ func withHeadroom(r *report.Report, m report.Metric, share float64) string {
 	return fmt.Sprintf("%dMiB", int64(v.RoundUp(units.MiB)/units.MiB))
 }
 
-// modelName is the artifact's file name without its extensions: resnet50 for models/resnet50.script.pt.
+// modelName is the artifact's file name without its extensions: resnet50 for
+// models/resnet50.script.pt.
 func modelName(artifact string) string {
 	base := filepath.Base(artifact)
 	if i := strings.IndexByte(base, '.'); i > 0 {

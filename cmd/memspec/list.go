@@ -10,7 +10,8 @@ import (
 	"github.com/memspec/memspec/internal/cli"
 )
 
-// casesJSON is every case with everything that running it for real needs, so that who measures need not read YAML.
+// casesJSON is every case with everything that running it for real needs, so that who measures need
+// not read YAML.
 type casesJSON struct {
 	Schema int             `json:"schema"`
 	Cases  []spec.CaseJSON `json:"cases"`

@@ -1,4 +1,5 @@
-// Command memspec checks GPU memory budgets without a GPU, without PyTorch and without executing anything.
+// Command memspec checks GPU memory budgets without a GPU, without PyTorch and without executing
+// anything.
 //
 // Results go to stdout, one line an error to stderr. It ends with 0 when all pass, 1 when a budget
 // is broken, 2 on wrong usage and on input that cannot be read, and 3 when it could not say.

@@ -23,7 +23,8 @@ func newPrune() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "prune FILE.yaml...",
 		Short: "Remove recordings of cases that are no more",
-		Long: `Remove the recordings in ` + spec.CaptureFolder + ` that no case of the files is predicted from, and print how large
+		Long: `Remove the recordings in ` + spec.CaptureFolder +
+			` that no case of the files is predicted from, and print how large
 the folder is. Files that share a folder are named together. Recordings of other devices
 (capture --on) are removed too. Without --remove nothing is.`,
 		Example: `  memspec prune memspec.yaml

@@ -43,14 +43,16 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// What other repositories use by name: commands and flags that are there, and files that make a hook run.
+// What other repositories use by name: commands and flags that are there, and files that make a
+// hook run.
 func TestHooksAndAction(t *testing.T) {
 	var hooks []struct{ ID, Entry, Language, Files string }
 	require.NoError(t, yaml.Unmarshal([]byte(published(t, ".pre-commit-hooks.yaml")), &hooks))
 	require.Len(t, hooks, 1)
 	assert.Equal(t, "memspec check .", hooks[0].Entry)
 	files := regexp.MustCompile(hooks[0].Files)
-	for name, want := range map[string]bool{"memspec.yaml": true, "a/memspec.yml": true, "memspec.baseline.json": true, "models/net.pt": true, "net.pt2": true, "x.rec": true,
+	for name, want := range map[string]bool{"memspec.yaml": true, "a/memspec.yml": true, "memspec.baseline.json": true,
+		"models/net.pt": true, "net.pt2": true, "x.rec": true,
 		"models/net.py": true, "conf/model.yaml": true, "config.json": true, "uv.lock": true, "requirements-dev.txt": true,
 		"memspec.go": false, "notes.txt": false, "README.md": false} {
 		assert.Equal(t, want, files.MatchString(name), name)

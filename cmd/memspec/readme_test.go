@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// readmeFolder is a folder with the README's net.pt, in which its commands are run: memspec is this program.
+// readmeFolder is a folder with the README's net.pt, in which its commands are run: memspec is this
+// program.
 type readmeFolder struct {
 	t   *testing.T
 	dir string
@@ -39,7 +40,8 @@ func (f *readmeFolder) run(line string) (int, string) {
 	f.t.Helper()
 	cmd := exec.Command("sh", "-c", line)
 	cmd.Dir = f.dir
-	cmd.Env = append(os.Environ(), "PATH="+f.bin+string(os.PathListSeparator)+os.Getenv("PATH"), "COLUMNS=80", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
+	cmd.Env = append(os.Environ(), "PATH="+f.bin+string(os.PathListSeparator)+os.Getenv("PATH"), "COLUMNS=80",
+		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()
@@ -90,19 +92,23 @@ models:
 	assert.Regexp(t, "^"+strings.Join(want, "")+"$", out)
 }
 
-// The README's memspec.yaml is one, its cases pass, and the commands of the guide's table run on them as they stand there.
+// The README's memspec.yaml is one, its cases pass, and the commands of the guide's table run on
+// them as they stand there.
 func TestReadmeCommands(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("got no git, of which --against reads")
 	}
 	f := newReadmeFolder(t)
 	f.write("memspec.yaml", fenced(t, "```yaml")+"\n")
-	for _, line := range []string{"memspec baseline", "memspec check", "git init -q -b main .", "git add .", "git -c user.name=a -c user.email=a@example.invalid commit -q -m a",
-		"memspec estimate net.pt --device t4 --input 'x=float32[8,3,224,224]' -o old.json", "memspec estimate net.pt --device t4 --input 'x=float32[8,3,224,224]' -o new.json"} {
+	for _, line := range []string{"memspec baseline", "memspec check", "git init -q -b main .", "git add .",
+		"git -c user.name=a -c user.email=a@example.invalid commit -q -m a",
+		"memspec estimate net.pt --device t4 --input 'x=float32[8,3,224,224]' -o old.json",
+		"memspec estimate net.pt --device t4 --input 'x=float32[8,3,224,224]' -o new.json"} {
 		code, out := f.run(line)
 		require.Zero(t, code, "%s\n%s", line, out)
 	}
-	rows := regexp.MustCompile("(?m)^\\| `(memspec [^`]*)`").FindAllStringSubmatch(published(t, "docs/guide/exported-model.md"), -1)
+	rows := regexp.MustCompile("(?m)^\\| `(memspec [^`]*)`").FindAllStringSubmatch(
+		published(t, "docs/guide/exported-model.md"), -1)
 	ran := map[string]bool{}
 	for _, row := range rows {
 		words := strings.Fields(row[1])

@@ -21,7 +21,8 @@ import (
 	"github.com/memspec/memspec/engine/spec"
 )
 
-// docs/reference is made from what the program itself uses: the schema of memspec.yaml, the commands, the notes.
+// docs/reference is made from what the program itself uses: the schema of memspec.yaml, the
+// commands, the notes.
 func TestReferenceOfTheSpec(t *testing.T) {
 	referenceFile(t, "../../docs/reference/memspec-yaml.md", specReference(t))
 }
@@ -85,13 +86,14 @@ func specReference(t *testing.T) string {
 	fmt.Fprintf(&b, generated, "engine/spec/memspec.schema.json")
 	b.WriteString(`# memspec.yaml
 
-A memspec.yaml has ` + "`version: 1`" + ` and ` + "`models:`" + `, and may have ` + "`defaults:`, `devices:` and `ops:`" + `. Keys that begin
-with ` + "`x-`" + ` are not read; they are a place for YAML anchors. An unknown key is an error at its line.
-` + "`memspec schema spec`" + ` prints the JSON Schema for editors.
+A memspec.yaml has ` + "`version: 1`" + ` and ` + "`models:`" + `, and may have ` +
+		"`defaults:`, `devices:` and `ops:`" + `. Keys
+that begin with ` + "`x-`" + ` are not read; they are a place for YAML anchors. An unknown key is an error at
+its line. ` + "`memspec schema spec`" + ` prints the JSON Schema for editors.
 
-Sizes are in bytes, or with a unit: KiB, MiB, GiB, TiB (powers of 1024). A budget may also be a share
-of the device's memory (` + "`60%`" + `) or an expression over the dims (` + "`98MiB + 12MiB*B`" + `). A figure exactly
-at its limit passes.
+Sizes are in bytes, or with a unit: KiB, MiB, GiB, TiB (powers of 1024). A budget may also be a
+share of the device's memory (` + "`60%`" + `) or an expression over the dims (` + "`98MiB + 12MiB*B`" + `). A
+figure exactly at its limit passes.
 
 `)
 	section := func(title, text string, keys map[string]*schema) {
@@ -104,16 +106,22 @@ at its limit passes.
 			r := s.resolved(&root)
 			assert.NotEmpty(t, r.Description, "%s: %s: got no description in the schema", title, name)
 			assert.NotEmpty(t, r.Examples, "%s: %s: got no example in the schema", title, name)
-			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", name, cell(r.kind(&root)), code(r.Default), code(first(r.Examples)), cell(r.Description))
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", name, cell(r.kind(&root)), code(r.Default),
+				code(first(r.Examples)), cell(r.Description))
 		}
 		b.WriteString("\n")
 	}
 	section("Settings", "In `defaults:` (except `fits`), in a model, or in a case. The closest one decides.", settings)
-	section("A model", "Below `models:`, by name. It has the settings above and these keys. It needs one of `artifact:`, `source:`, `program:`, `module:` and `serve:`.", onlyHere(root.Defs["model"].Properties))
-	section("A case", "In `cases:` of a model. It has the settings above and these keys.", onlyHere(root.Defs["case"].Properties))
-	section("Metrics", "Below `budget:` and `regression:`; `kv_tokens` and `concurrency` below `at_least:` and `regression:`.", root.Defs["regression"].Properties)
-	section("A device", "Below `devices:`, by name. One named like a row of `memspec devices` starts from that row.", mapValues(t, root.Properties["devices"]))
-	section("An operator", "Below `ops:`, by PyTorch's schema, such as `my::op(Tensor x) -> Tensor`.", mapValues(t, root.Properties["ops"]))
+	section("A model", "Below `models:`, by name. It has the settings above and these keys. It needs one of\n"+
+		"`artifact:`, `source:`, `program:`, `module:` and `serve:`.", onlyHere(root.Defs["model"].Properties))
+	section("A case", "In `cases:` of a model. It has the settings above and these keys.",
+		onlyHere(root.Defs["case"].Properties))
+	section("Metrics", "Below `budget:` and `regression:`; `kv_tokens` and `concurrency` below `at_least:` and\n"+
+		"`regression:`.", root.Defs["regression"].Properties)
+	section("A device", "Below `devices:`, by name. One named like a row of `memspec devices` starts from that row.",
+		mapValues(t, root.Properties["devices"]))
+	section("An operator", "Below `ops:`, by PyTorch's schema, such as `my::op(Tensor x) -> Tensor`.",
+		mapValues(t, root.Properties["ops"]))
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
@@ -231,7 +239,8 @@ func cell(s string) string {
 func cliReference() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, generated, "the commands themselves")
-	b.WriteString("# memspec\n\nExit codes: 0 all pass; 1 a budget is broken; 2 wrong usage, unreadable spec or artifact; 3 undecided; 130 interrupted.\n\n")
+	b.WriteString("# memspec\n\nExit codes: 0 all pass; 1 a budget is broken; 2 wrong usage, unreadable spec or\n" +
+		"artifact; 3 undecided; 130 interrupted.\n\n")
 	commands := newRoot().Commands()
 	slices.SortFunc(commands, func(a, b *cobra.Command) int { return strings.Compare(a.Name(), b.Name()) })
 	for _, c := range commands {
@@ -281,8 +290,9 @@ func indent(text string) string {
 func notesReference() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, generated, "engine/note")
-	b.WriteString("# Notes\n\nA note says what a figure rests on. `allow:` in memspec.yaml names notes that do not make a verdict inconclusive;\n" +
-		"`judge: likely` judges figures that may be too low as they are.\n\n" +
+	b.WriteString("# Notes\n\nA note says what a figure rests on. `allow:` in memspec.yaml names notes that do not make " +
+		"a\n" +
+		"verdict inconclusive; `judge: likely` judges figures that may be too low as they are.\n\n" +
 		"| note | meaning | verdict |\n|---|---|---|\n")
 	for _, k := range note.Kinds() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", k.ID, cell(k.Meaning), k.Effect)

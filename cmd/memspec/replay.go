@@ -54,7 +54,8 @@ Exit codes: 0 all agree, 1 they differ, 3 nothing to replay, 2 the file cannot b
 			return endRecordReplay(out, args[0])
 		}
 		if kind != "snapshot" {
-			return fmt.Errorf("%s: got %s, want a memory snapshot (torch.cuda.memory._dump_snapshot) or a recording (memshim measure)", args[0], what)
+			return fmt.Errorf("%s: got %s, want a memory snapshot (torch.cuda.memory._dump_snapshot) or a recording (memshim "+
+				"measure)", args[0], what)
 		}
 		data, err := regular.Read(args[0], maxSnapshot)
 		if err != nil {

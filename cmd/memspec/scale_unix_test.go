@@ -38,7 +38,8 @@ func TestTenThousandCases(t *testing.T) {
 		}
 		path, err := filepath.Abs(path)
 		require.NoError(t, err)
-		fmt.Fprintf(&text, "  %s: {artifact: %q, inputs: [\"float32[B,3,224,224]\"], dims: {B: [%s]}, budget: {reserved: 70GiB}, allow: [workspace-estimate]}\n",
+		fmt.Fprintf(&text, "  %s: {artifact: %q, inputs: [\"float32[B,3,224,224]\"], dims: {B: [%s]}, budget: {reserved: "+
+			"70GiB}, allow: [workspace-estimate]}\n",
 			strings.ReplaceAll(strings.TrimSuffix(filepath.Base(path), ".pt"), ".", "_"), path, strings.Join(batches, ", "))
 	}
 	dir := t.TempDir()
@@ -61,7 +62,8 @@ func TestTenThousandCases(t *testing.T) {
 		if runtime.GOOS == "linux" {
 			resident *= units.KiB
 		}
-		t.Logf("%s: %d cases in %s, %s of processor time, %s resident", what, cases, wall.Round(time.Millisecond), used.Round(time.Millisecond), resident)
+		t.Logf("%s: %d cases in %s, %s of processor time, %s resident", what, cases, wall.Round(time.Millisecond),
+			used.Round(time.Millisecond), resident)
 		assert.Less(t, used, most)
 		assert.Less(t, resident, units.GiB)
 	}

@@ -16,7 +16,8 @@ func newSchema() *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema NAME",
 		Short: "Print the JSON Schema of memspec.yaml or of an output",
-		Long: "Print the JSON Schema (2020-12) of memspec.yaml (spec), for editors, or of what a command writes with --format json.\n\nNames: " +
+		Long: "Print the JSON Schema (2020-12) of memspec.yaml (spec), for editors, or of what a command writes with " +
+			"--format json.\n\nNames: " +
 			strings.Join(names, ", ") + ".",
 		Example: `  memspec schema spec > memspec.schema.json
   memspec schema estimate`,

@@ -14,11 +14,12 @@ var inside sync.Mutex
 // readFromScripts are the variables that scripts set and memspec reads, or what it starts.
 var readFromScripts = []string{
 	"CI", "COLUMNS", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GIT_CEILING_DIRECTORIES", "GIT_CONFIG_GLOBAL",
-	"GIT_CONFIG_NOSYSTEM", "HOME", "MEMSPEC_CUDAPROBE", "MEMSPEC_PYTHON", "NO_COLOR", "PATH", "RECORD", "ROW", "TERM", "TMPDIR",
+	"GIT_CONFIG_NOSYSTEM", "HOME", "MEMSPEC_CUDAPROBE", "MEMSPEC_PYTHON", "NO_COLOR", "PATH", "RECORD", "ROW", "TERM",
+	"TMPDIR",
 }
 
-// runInside runs memspec in this process as a script stands, and returns its exit code: a process of
-// this test's own binary takes ten times as long to start as most commands take.
+// runInside runs memspec in this process as a script stands, and returns its exit code: a process
+// of this test's own binary takes ten times as long to start as most commands take.
 func runInside(ts *testscript.TestScript, args []string) int {
 	inside.Lock()
 	defer inside.Unlock()

@@ -21,7 +21,8 @@ import (
 var commands = map[string]func(){"memspec": main}
 
 func TestMain(m *testing.M) {
-	if filepath.Base(os.Args[0]) != "memspec" { // the tests, not the command as scripts run it: the same on a CI's machine as on anybody's
+	if filepath.Base(os.Args[0]) != "memspec" {
+		// the tests, not the command as scripts run it: the same on a CI's machine as on anybody's
 		for _, name := range []string{"CI", "GITHUB_STEP_SUMMARY", "NO_COLOR", "COLUMNS", "TERM"} {
 			os.Unsetenv(name)
 		}
@@ -37,7 +38,8 @@ func TestScript(t *testing.T) {
 		t.Fatal(err)
 	}
 	testscript.Run(t, testscript.Params{
-		Dir:                 filepath.Join(root, "cmd", "memspec", "testdata", "script"), // commands change this process's folder,
+		// commands change this process's folder,
+		Dir:                 filepath.Join(root, "cmd", "memspec", "testdata", "script"),
 		UpdateScripts:       os.Getenv("MEMSPEC_UPDATE") == "1",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
@@ -48,7 +50,8 @@ func TestScript(t *testing.T) {
 			e.Setenv("COLUMNS", "400") // what scripts look for is not broken; columns.txtar looks at the lines
 			e.Setenv("RECORDS", filepath.Join(root, "engine", "recording", "testdata", "records"))
 			e.Setenv("CORPUS", filepath.Join(root, "..", "shared", "corpus"))
-			for _, name := range []string{"GO_MUTANT", "GO_MUTANT_CALLS"} { // tools/mutants: the bug that is on, in the processes too
+			for _, name := range []string{"GO_MUTANT", "GO_MUTANT_CALLS"} {
+				// tools/mutants: the bug that is on, in the processes too
 				e.Setenv(name, os.Getenv(name))
 			}
 			return nil
@@ -69,8 +72,8 @@ func TestScript(t *testing.T) {
 	})
 }
 
-// cmdExits runs a command and wants an exact exit code: exits 3 memspec estimate … It runs memspec in
-// this process, without the script's standard input; exits -process 3 memspec … starts one.
+// cmdExits runs a command and wants an exact exit code: exits 3 memspec estimate … It runs memspec
+// in this process, without the script's standard input; exits -process 3 memspec … starts one.
 func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	started := len(args) > 0 && args[0] == "-process"
 	if started {

@@ -21,7 +21,8 @@ func TestSweptValues(t *testing.T) {
 		{"1..2, 7..8", "several ranges", []int64{1, 2, 7, 8}},
 		{"9223372036854775806..9223372036854775807", "the largest numbers", []int64{math.MaxInt64 - 1, math.MaxInt64}},
 		{"9223372036854775807..9223372036854775807", "", []int64{math.MaxInt64}},
-		{"9223372036854775800..9223372036854775807..5", "a step over the largest number", []int64{math.MaxInt64 - 7, math.MaxInt64 - 2}},
+		{"9223372036854775800..9223372036854775807..5", "a step over the largest number",
+			[]int64{math.MaxInt64 - 7, math.MaxInt64 - 2}},
 		{"0..9223372036854775807..9223372036854775807", "", []int64{0, math.MaxInt64}},
 	} {
 		got, err := valuesOf(tt.list)

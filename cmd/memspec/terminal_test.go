@@ -43,7 +43,8 @@ models:
 		return strings.ReplaceAll(string(out), "\r\n", "\n")
 	}
 	out := run(memspec + " check")
-	assert.Regexp(t, `(?m)^3 cases: 2 pass, 1 fail\n[0-9.]+ s, least room: b, reserved 2\.0 MiB of 4\.0 MiB \(50\.0%\)$`, out)
+	assert.Regexp(t, `(?m)^3 cases: 2 pass, 1 fail\n[0-9.]+ s, least room: b, reserved 2\.0 MiB of 4\.0 MiB \(50\.0%\)$`,
+		out)
 	assert.Contains(t, out, "\x1b[1;32mPASS\x1b[0m a on t4")
 	for _, command := range []string{" check | cat", " check -q", " check --format json", " check --format markdown"} {
 		assert.NotContains(t, run(memspec+command), "least room", command)

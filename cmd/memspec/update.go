@@ -50,7 +50,8 @@ else 0.`,
 			return fmt.Errorf("--headroom: %w", err)
 		}
 		if os.Getenv("CI") != "" && !dry {
-			return errors.New("got CI in the environment, want a person: budgets are not raised by the check that they broke (-n prints what would change)")
+			return errors.New("got CI in the environment, want a person: budgets are not raised by the check that they broke " +
+				"(-n prints what would change)")
 		}
 		file, err := cli.SpecFile(args)
 		if err != nil {
@@ -139,7 +140,8 @@ func (u *update) leave(o verdict.Outcome, why string) {
 	u.left, u.outcomes = append(u.left, why), append(u.outcomes, o)
 }
 
-// changed are the budgets to rewrite, from the end of the file to its beginning, so that places stay right.
+// changed are the budgets to rewrite, from the end of the file to its beginning, so that places
+// stay right.
 func (u *update) changed() []*updated {
 	var out []*updated
 	for _, b := range u.budgets {
@@ -188,7 +190,8 @@ func (u *update) end(cmd *cobra.Command, file string, dry bool) error {
 	return cli.ExitWith(verdict.ExitCode(u.outcomes))
 }
 
-// replaceAt writes a budget's new size in place of its old text. The text has to stand where the budget was read.
+// replaceAt writes a budget's new size in place of its old text. The text has to stand where the
+// budget was read.
 func replaceAt(data []byte, b *updated) ([]byte, error) {
 	lines := bytes.SplitAfter(data, []byte("\n"))
 	if b.Pos.Line > len(lines) {

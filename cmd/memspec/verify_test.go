@@ -48,12 +48,16 @@ func asPredicted(t *testing.T, spec string) *cudameasure.Measurement {
 	r := suite.Judge(t.Context(), c)
 	require.NoError(t, r.Err)
 	p := c.Platform
-	m := &cudameasure.Measurement{Recording: recording.Recording{Header: recording.Header{Case: c.Name, Runtime: "eager", Where: recording.OnCUDA, Built: "by hand for a test, not measured",
-		Device: recording.Device{Name: "not measured", Total: &p.Device.Memory, ComputeCapability: "8.7"}, Torch: "2.15.0", Mode: "inference",
-		Flags: recording.Flags{TF32CuDNN: p.TF32CuDNN}, Grad: "no_grad", Inputs: []string{c.Inputs[0].String()}, Weights: r.Report.Weights}}}
+	m := &cudameasure.Measurement{Recording: recording.Recording{Header: recording.Header{Case: c.Name, Runtime: "eager",
+		Where: recording.OnCUDA, Built: "by hand for a test, not measured",
+		Device: recording.Device{Name: "not measured", Total: &p.Device.Memory, ComputeCapability: "8.7"}, Torch: "2.15.0",
+		Mode:  "inference",
+		Flags: recording.Flags{TF32CuDNN: p.TF32CuDNN}, Grad: "no_grad", Inputs: []string{c.Inputs[0].String()},
+		Weights: r.Report.Weights}}}
 	phase := func(name string, s report.Sizes) {
 		none := units.Bytes(0)
-		m.Passes = append(m.Passes, recording.Pass{Name: name, Requested: s.Requested, Allocated: &s.Allocated, Reserved: &s.Reserved, Active: &s.Allocated, InactiveSplit: &none})
+		m.Passes = append(m.Passes, recording.Pass{Name: name, Requested: s.Requested, Allocated: &s.Allocated,
+			Reserved: &s.Reserved, Active: &s.Allocated, InactiveSplit: &none})
 	}
 	phase("baseline", r.Report.Baseline)
 	for _, pass := range r.Report.Passes {
@@ -77,7 +81,8 @@ func TestVerify(t *testing.T) {
 	text := bytes.ReplaceAll([]byte(verifySpec), []byte("ARTIFACT"), []byte(artifact))
 	require.NoError(t, os.WriteFile(spec, text, 0o644))
 	tight := filepath.Join(filepath.Dir(spec), "tight.yaml")
-	require.NoError(t, os.WriteFile(tight, bytes.Replace(text, []byte("reserved: 1GiB"), []byte("reserved: 1KiB"), 1), 0o644))
+	require.NoError(t, os.WriteFile(tight, bytes.Replace(text, []byte("reserved: 1GiB"), []byte("reserved: 1KiB"), 1),
+		0o644))
 	grow := func(m *cudameasure.Measurement, by units.Bytes) {
 		*m.Passes[1].Allocated += by
 	}
@@ -89,31 +94,46 @@ func TestVerify(t *testing.T) {
 		code   int
 		want   []string
 	}{
-		{name: "the same", code: 0, want: []string{"PASS m[B=2]\n", "  measured   not measured, torch 2.15.0 (", "2 cases: 2 pass, 1 of them not measured\n", "first allocated"}},
-		{name: "within the tolerance", change: func(m *cudameasure.Measurement) { grow(m, 1) }, code: 0, want: []string{"  UNDER\n", "PASS m[B=2]"}},
+		{name: "the same", code: 0, want: []string{"PASS m[B=2]\n", "  measured   not measured, torch 2.15.0 (",
+			"2 cases: 2 pass, 1 of them not measured\n", "first allocated"}},
+		{name: "within the tolerance", change: func(m *cudameasure.Measurement) {
+			grow(m, 1)
+		}, code: 0, want: []string{"  UNDER\n", "PASS m[B=2]"}},
 		{name: "under-estimated", change: func(m *cudameasure.Measurement) { grow(m, units.MiB) }, code: 1,
-			want: []string{"FAIL m[B=2]", "  broken     peak allocated measured ", ": UNDER-ESTIMATED by 1.0 MiB (+", "2 cases: 1 pass, 1 fail"}},
+			want: []string{"FAIL m[B=2]", "  broken     peak allocated measured ", ": UNDER-ESTIMATED by 1.0 MiB (+",
+				"2 cases: 1 pass, 1 fail"}},
 		{name: "over-estimated", change: func(m *cudameasure.Measurement) {
 			*m.Passes[1].Reserved, *m.Passes[0].Reserved, *m.Passes[2].Reserved = 1, 1, 1
 		}, code: 1,
 			want: []string{"FAIL m[B=2]", ": over-estimated by "}},
-		{name: "the measured number breaks the budget", change: func(m *cudameasure.Measurement) { *m.Passes[2].Reserved = 2 * units.GiB }, code: 1,
-			want: []string{"  broken     measured reserved 2.00 GiB (2147483648 B), budget 1.00 GiB (1073741824 B): over by 1.00 GiB (+100.0%), "}},
-		{name: "the predicted number breaks the budget", spec: tight, code: 1, want: []string{"FAIL m[B=2]", "  predicted  FAIL m[B=2] on edge, eager: peak reserved "}},
+		{name: "the measured number breaks the budget", change: func(m *cudameasure.Measurement) {
+			*m.Passes[2].Reserved = 2 * units.GiB
+		}, code: 1,
+			want: []string{"  broken     measured reserved 2.00 GiB (2147483648 B), budget 1.00 GiB (1073741824 B): over by " +
+				"1.00 GiB (+100.0%), "}},
+		{name: "the predicted number breaks the budget", spec: tight, code: 1,
+			want: []string{"FAIL m[B=2]", "  predicted  FAIL m[B=2] on edge, eager: peak reserved "}},
 		{name: "a measurement is required and missing", args: []string{"--require"}, code: 3,
-			want: []string{"INCONCLUSIVE other", "  not measured; a measurement is required\n", "2 cases: 1 pass, 1 inconclusive, 1 of them not measured"}},
-		{name: "required and there", args: []string{"--require", "--case", "m*"}, code: 0, want: []string{"1 case: 1 pass\n"}},
+			want: []string{"INCONCLUSIVE other", "  not measured; a measurement is required\n",
+				"2 cases: 1 pass, 1 inconclusive, 1 of them not measured"}},
+		{name: "required and there", args: []string{"--require", "--case", "m*"}, code: 0,
+			want: []string{"1 case: 1 pass\n"}},
 		{name: "on CPU tensors", change: func(m *cudameasure.Measurement) {
 			m.Where = "cpu"
 			for i := range m.Passes {
 				m.Passes[i] = recording.Pass{Name: m.Passes[i].Name, Requested: 1}
 			}
-		}, code: 3, want: []string{"  left out   ", "recorded on CPU tensors: there is no allocator's number to compare with", "got no record that any case can be compared with"}},
+		}, code: 3, want: []string{"  left out   ", "recorded on CPU tensors: there is no allocator's number to compare with",
+			"got no record that any case can be compared with"}},
 		{name: "of another device", change: func(m *cudameasure.Measurement) { m.Device.ComputeCapability = "9.0" }, code: 3,
 			want: []string{"measured with not measured, the case is for edge"}},
-		{name: "unreadable", change: func(m *cudameasure.Measurement) { m.Schema = 7 }, code: 2, want: []string{"record.json: got no measurement record of schema 1"}},
-		{name: "no such folder", args: []string{"--measured", "absent"}, code: 2, want: []string{"memspec: absent: no such file or directory\n"}},
-		{name: "no folder given", args: []string{"--measured", ""}, code: 2, want: []string{"memspec: --measured: got no folder, want that of the records"}},
+		{name: "unreadable", change: func(m *cudameasure.Measurement) {
+			m.Schema = 7
+		}, code: 2, want: []string{"record.json: got no measurement record of schema 1"}},
+		{name: "no such folder", args: []string{"--measured", "absent"}, code: 2,
+			want: []string{"memspec: absent: no such file or directory\n"}},
+		{name: "no folder given", args: []string{"--measured", ""}, code: 2,
+			want: []string{"memspec: --measured: got no folder, want that of the records"}},
 		{name: "events", change: func(m *cudameasure.Measurement) {
 			m.Events = []recording.Event{{Action: trace.Alloc, Key: 512, Size: 1}}
 		}, code: 0, want: []string{"  events     the streams part after 0: the sizes differ: measured "}},
@@ -159,7 +179,8 @@ func TestVerify(t *testing.T) {
 		assert.Equal(t, []string{"fail", "pass"}, []string{cases.Cases[0].Outcome, cases.Cases[0].Predicted})
 		require.Len(t, cases.Cases[0].Measured, 1)
 		first := cases.Cases[0].Measured[0].Rows[5]
-		assert.Equal(t, []any{"first", report.Allocated, units.MiB, true}, []any{first.Phase, first.Metric, first.Difference, first.Under})
+		assert.Equal(t, []any{"first", report.Allocated, units.MiB, true}, []any{first.Phase, first.Metric, first.Difference,
+			first.Under})
 		assert.True(t, cases.Cases[0].Measured[0].Findings[0].Under)
 	})
 }

@@ -129,7 +129,9 @@ new AsyncFunction('require', 'github', 'context', 'core', given.script)(require,
 		return `["comments",{"owner":"o","repo":"r","issue_number":` + number + `}]`
 	}
 	body := func(text string) string {
-		quoted, err := json.Marshal("<!-- memspec -->\nGPU memory, as [the run](https://example.invalid/run) reported it:\n\n" + text + "\n")
+		quoted,
+			err := json.Marshal("<!-- memspec -->\nGPU memory, as [the run](https://example.invalid/run) reported it:\n\n" +
+			text + "\n")
 		require.NoError(t, err)
 		return string(quoted)
 	}
@@ -144,18 +146,23 @@ new AsyncFunction('require', 'github', 'context', 'core', given.script)(require,
 		of, pulls, comments []any
 		want                string
 	}{
-		{"of a fork", "1 fail", nil, []any{map[string]any{"number": 6, "head": head("def", 5)}, pull}, []any{map[string]any{"id": 1, "user": someone, "body": "<!-- memspec -->"}},
+		{"of a fork", "1 fail", nil, []any{map[string]any{"number": 6, "head": head("def", 5)}, pull},
+			[]any{map[string]any{"id": 1, "user": someone, "body": "<!-- memspec -->"}},
 			listed + "," + comments("7") + "," + created("7", "```text\n1 fail\n```")},
-		{"once more", "1 fail", nil, []any{pull}, []any{map[string]any{"id": 2, "user": bot, "body": "<!-- memspec -->\nbefore"}},
-			listed + "," + comments("7") + `,["update",{"owner":"o","repo":"r","comment_id":2,"body":` + body("```text\n1 fail\n```") + `}]`},
-		{"of this repository", "1 fail", []any{map[string]any{"number": 3}}, nil, []any{}, comments("3") + "," + created("3", "```text\n1 fail\n```")},
+		{"once more", "1 fail", nil, []any{pull},
+			[]any{map[string]any{"id": 2, "user": bot, "body": "<!-- memspec -->\nbefore"}},
+			listed + "," + comments("7") + `,["update",{"owner":"o","repo":"r","comment_id":2,"body":` +
+				body("```text\n1 fail\n```") + `}]`},
+		{"of this repository", "1 fail", []any{map[string]any{"number": 3}}, nil, []any{},
+			comments("3") + "," + created("3", "```text\n1 fail\n```")},
 		{"closed meanwhile", "1 fail", nil, []any{}, nil, listed + `,["info","got 0 pull requests of this run, want one"]`},
 		{"another's commit of the same name", "1 fail", nil, []any{map[string]any{"number": 9, "head": head("abc", 6)}}, nil,
 			listed + `,["info","got 0 pull requests of this run, want one"]`},
 		{"a fence within", "a\n```\n@everyone [x](y)\u200b\u202e", nil, []any{pull}, []any{},
 			listed + "," + comments("7") + "," + created("7", "````text\na\n```\n@everyone [x](y)\n````")},
 		{"too long", strings.Repeat("x", 30_000), nil, []any{pull}, []any{},
-			listed + "," + comments("7") + "," + created("7", "```text\n"+strings.Repeat("x", 20_000)+"\n… cut; the whole of it is in the run's artifact\n\n```")},
+			listed + "," + comments("7") + "," + created("7", "```text\n"+strings.Repeat("x", 20_000)+"\n… cut; the whole of "+
+				"it is in the run's artifact\n\n```")},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			given, err := json.Marshal(map[string]any{"script": script, "of": tt.of, "pulls": tt.pulls, "comments": tt.comments})

@@ -14,7 +14,8 @@ import (
 	"github.com/memspec/memspec/engine/verdict"
 )
 
-// WriteText writes what check says of the case, then its comparisons, then the commands that give them again.
+// WriteText writes what check says of the case, then its comparisons, then the commands that give
+// them again.
 func (a *Account) WriteText(w io.Writer, reproduce ...string) error {
 	p := layout.To(w)
 	p.Line("%s", a.head())

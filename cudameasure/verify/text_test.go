@@ -22,7 +22,8 @@ import (
 	"github.com/memspec/memspec/engine/verdict"
 )
 
-// TestAccounts: what is known of a case compared with measurements, in words and for programs: testdata/accounts.txt.
+// TestAccounts: what is known of a case compared with measurements, in words and for programs:
+// testdata/accounts.txt.
 func TestAccounts(t *testing.T) {
 	var out strings.Builder
 	check := func(why string, edit func(a *verify.Account)) {
@@ -40,7 +41,8 @@ func TestAccounts(t *testing.T) {
 		m := &cudameasure.Measurement{}
 		m.Where, m.File, m.Device.Name, m.Torch, m.Case = where, file, "Tesla T4", "2.15.0+cu130", "m"
 		return verify.Compared{Measured: m, Comparison: &cudameasure.Comparison{Where: where, Findings: findings,
-			Rows: []cudameasure.Row{{Phase: "peak", Metric: report.Allocated, Predicted: 100, Measured: 150}, {Phase: "peak", Metric: report.Reserved, Predicted: 2 << 20, Measured: 2 << 20}}}}
+			Rows: []cudameasure.Row{{Phase: "peak", Metric: report.Allocated, Predicted: 100, Measured: 150},
+				{Phase: "peak", Metric: report.Reserved, Predicted: 2 << 20, Measured: 2 << 20}}}}
 	}
 	over := cudameasure.Finding{Metric: report.Allocated, Text: "peak allocated measured 150 B", Under: true}
 	check("nothing was measured", func(*verify.Account) {})
@@ -50,7 +52,8 @@ func TestAccounts(t *testing.T) {
 		a.On, a.Required, a.Outcome = recording.OnPretend, true, verdict.Inconclusive
 	})
 	check("records were left out, and this machine", func(a *verify.Account) {
-		a.Skipped = []verify.Skipped{{File: "a.json", Why: "made on another device"}, {Why: "this machine\nhas none"}, {File: "b.json", Why: "made with another torch"}}
+		a.Skipped = []verify.Skipped{{File: "a.json", Why: "made on another device"}, {Why: "this machine\nhas none"},
+			{File: "b.json", Why: "made with another torch"}}
 	})
 	check("as predicted", func(a *verify.Account) {
 		c := of(recording.OnCUDA, "a.json")
@@ -63,7 +66,8 @@ func TestAccounts(t *testing.T) {
 	})
 	check("not as predicted, here", func(a *verify.Account) {
 		a.Outcome = verdict.Fail
-		c := of(recording.OnCUDA, "", over, cudameasure.Finding{Metric: report.Reserved, Text: "unsure of it", Unknown: true, Warn: true}, cudameasure.Finding{Metric: report.Total, Text: "a warning", Warn: true})
+		c := of(recording.OnCUDA, "", over, cudameasure.Finding{Metric: report.Reserved, Text: "unsure of it", Unknown: true,
+			Warn: true}, cudameasure.Finding{Metric: report.Total, Text: "a warning", Warn: true})
 		c.Measured.Context = size(100 << 20)
 		c.Measured.Sampled = &cudameasure.Sampled{UUID: "GPU-a", Before: 10 << 20, Most: 150 << 20, Samples: 7}
 		c.Aligned = true
@@ -71,14 +75,16 @@ func TestAccounts(t *testing.T) {
 		a.Compared = append(a.Compared, of(recording.OnCUDA, "first.json"), c)
 	})
 	check("an error of the prediction", func(a *verify.Account) {
-		a.Result = &suite.Result{Case: a.Case, Err: errors.New("no such\nfile"), Verdict: verdict.Verdict{Outcome: verdict.Error}}
+		a.Result = &suite.Result{Case: a.Case, Err: errors.New("no such\nfile"),
+			Verdict: verdict.Verdict{Outcome: verdict.Error}}
 		a.Outcome = verdict.Error
 	})
 	check("the model fails", func(a *verify.Account) {
 		a.Failed, a.Outcome = errors.New("the model\nfails"), verdict.Error
 	})
 	check("the prediction's own outcome", func(a *verify.Account) {
-		a.Verdict.Outcome, a.Verdict.Why, a.Verdict.Findings, a.Outcome = verdict.Inconclusive, []string{"nobody can say"}, nil, verdict.Inconclusive
+		a.Verdict.Outcome, a.Verdict.Why, a.Verdict.Findings, a.Outcome = verdict.Inconclusive, []string{"nobody can say"},
+			nil, verdict.Inconclusive
 	})
 	check("a case that stands nowhere", func(a *verify.Account) { a.Case.Pos.File = "" })
 	path := filepath.Join("testdata", "accounts.txt")

@@ -25,7 +25,8 @@ import (
 	"github.com/memspec/memspec/engine/verdict"
 )
 
-// An Account is one case with the measurements that were compared with its prediction, and those that could not be.
+// An Account is one case with the measurements that were compared with its prediction, and those
+// that could not be.
 type Account struct {
 	// the prediction; of a case that has a source alone and no recording, what a run on a pretend
 	// GPU recorded
@@ -60,7 +61,8 @@ type Kept struct {
 	Pretend  bool // those of pretend GPUs are compared, and those of real ones left out; else the other way around
 }
 
-// Compare compares a prediction with those of the records that are its case's. The error is a record's.
+// Compare compares a prediction with those of the records that are its case's. The error is a
+// record's.
 func (k *Kept) Compare(ctx context.Context, r *suite.Result) (*Account, error) {
 	a := &Account{Result: r, Outcome: r.Verdict.Outcome, Required: k.Required, On: recording.OnCUDA}
 	if k.Pretend {

@@ -24,7 +24,8 @@ import (
 	"github.com/memspec/memspec/engine/verdict"
 )
 
-// What a whole account looks like is in the scripts of memspec verify and in the messages of package assert.
+// What a whole account looks like is in the scripts of memspec verify and in the messages of
+// package assert.
 
 // predicted is a case for a T4, predicted.
 func predicted(t *testing.T) *suite.Result {
@@ -87,7 +88,9 @@ func TestTheCasesOwnGPUIsTaken(t *testing.T) {
 
 // Subtests may be parallel; what a device has in use must be one run's own.
 func TestOneCaseIsRunAtATime(t *testing.T) {
-	m, d := machine(t, `[ ! -e "$d/running" ] || echo overlap >>"$d/overlaps"; : >"$d/running"; sleep 0.1; rm "$d/running"; exit 3`)
+	m,
+		d := machine(t,
+		`[ ! -e "$d/running" ] || echo overlap >>"$d/overlaps"; : >"$d/running"; sleep 0.1; rm "$d/running"; exit 3`)
 	r := predicted(t)
 	var all sync.WaitGroup
 	for range 4 {
@@ -165,7 +168,8 @@ models:
 	record, err := cudameasure.Read("../../engine/recording/testdata/records/small.json")
 	require.NoError(t, err)
 	record.Where, record.Device.SMs = recording.OnPretend, cases[0].Platform.Device.SMs
-	for i, want := range []verdict.Outcome{verdict.Fail, verdict.Pass} { // the first has a byte less than the 8 MiB it takes
+	for i, want := range []verdict.Outcome{verdict.Fail, verdict.Pass} {
+		// the first has a byte less than the 8 MiB it takes
 		sourceIsJudged(t, cases[i], record, want)
 	}
 }
@@ -175,7 +179,9 @@ func sourceIsJudged(t *testing.T, c spec.Case, record *cudameasure.Measurement, 
 	record.Case = c.Name
 	text, err := json.Marshal(&record.Recording)
 	require.NoError(t, err)
-	m, d := machine(t, `for a in "$@"; do [ "$prev" != --output ] || out=$a; prev=$a; done; cat >/dev/null; cp "$d/record.json" "$out"`)
+	m,
+		d := machine(t,
+		`for a in "$@"; do [ "$prev" != --output ] || out=$a; prev=$a; done; cat >/dev/null; cp "$d/record.json" "$out"`)
 	require.NoError(t, os.WriteFile(d+"/record.json", text, 0o600))
 	m.Pretend = true
 	r := suite.Judge(context.Background(), c)
@@ -215,8 +221,12 @@ func TestHeadline(t *testing.T) {
 		change(a)
 		return a.Headline()
 	}
-	assert.Equal(t, name+": no such file or other", with(func(a *verify.Account) { a.Err = errors.New("no such file\nor other") }))
+	assert.Equal(t, name+": no such file or other", with(func(a *verify.Account) {
+		a.Err = errors.New("no such file\nor other")
+	}))
 	assert.Equal(t, name+": not measured; a measurement is required", with(func(a *verify.Account) { a.Required = true }))
 	assert.Equal(t, name+": not measured", with(func(a *verify.Account) {}))
-	assert.Contains(t, with(func(a *verify.Account) { a.Compared = []verify.Compared{{Comparison: &cudameasure.Comparison{}}} }), " as predicted")
+	assert.Contains(t, with(func(a *verify.Account) {
+		a.Compared = []verify.Compared{{Comparison: &cudameasure.Comparison{}}}
+	}), " as predicted")
 }

@@ -29,7 +29,8 @@ type Allocator interface {
 	Malloc(size units.Bytes, stream int) (Addr, error)
 	// Free returns a block that no other stream uses.
 	Free(Addr)
-	// FreeRequested takes a block from its owner while another stream may still use it: active, not allocated.
+	// FreeRequested takes a block from its owner while another stream may still use it: active, not
+	// allocated.
 	FreeRequested(Addr)
 	// FreeCompleted returns such a block. One that came back meanwhile is left alone.
 	FreeCompleted(Addr)
@@ -45,7 +46,8 @@ type Allocator interface {
 // Snapshot is the state of an allocator: its segments by address. The blocks name no storage.
 type Snapshot struct{ Segments []trace.Segment }
 
-// Config says how an allocator begins. The zero value is PyTorch's default on a device of unlimited memory.
+// Config says how an allocator begins. The zero value is PyTorch's default on a device of unlimited
+// memory.
 type Config struct {
 	// what all segments together may take: the device's memory less the context; 0 is no limit
 	Limit units.Bytes

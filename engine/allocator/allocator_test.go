@@ -84,7 +84,8 @@ func distinct(t *testing.T, a Allocator) {
 				continue
 			}
 			for _, h := range live {
-				require.False(t, addr < h.addr+Addr(h.size) && h.addr < addr+Addr(size), "%d bytes at %#x and %d at %#x", size, addr, h.size, h.addr)
+				require.False(t, addr < h.addr+Addr(h.size) && h.addr < addr+Addr(size), "%d bytes at %#x and %d at %#x", size,
+					addr, h.size, h.addr)
 			}
 			live = append(live, held{addr, size})
 			requested += size
@@ -120,7 +121,8 @@ func freeing(t *testing.T, a Allocator) {
 	a.FreeCompleted(x)
 	a.Free(x)
 	st = a.Stats()
-	assert.Equal(t, Stats{Reserved: st.Reserved, Segments: st.Segments, DeviceAllocs: st.DeviceAllocs, DeviceFrees: st.DeviceFrees}, st)
+	assert.Equal(t, Stats{Reserved: st.Reserved, Segments: st.Segments, DeviceAllocs: st.DeviceAllocs,
+		DeviceFrees: st.DeviceFrees}, st)
 	a.EmptyCache()
 	assert.Equal(t, units.Bytes(0), a.Stats().Reserved)
 	assert.Empty(t, a.Snapshot().Segments)
@@ -134,7 +136,8 @@ func outOfMemory(t *testing.T, a Allocator) {
 	require.True(t, errors.As(err, &oom))
 	assert.Equal(t, units.Bytes(60<<20), oom.Requested)
 	assert.Equal(t, units.Bytes(60<<20), oom.Stats.Allocated)
-	assert.Contains(t, err.Error(), "out of memory: tried to allocate 60.0 MiB, got 60.0 MiB reserved (60.0 MiB allocated), want at most 100.0 MiB")
+	assert.Contains(t, err.Error(), "out of memory: tried to allocate 60.0 MiB, got 60.0 MiB reserved (60.0 MiB "+
+		"allocated), want at most 100.0 MiB")
 	assert.Equal(t, 1, a.Stats().OOMs)
 	a.Free(x)
 	_, err = a.Malloc(90<<20, 0)
@@ -153,7 +156,9 @@ func TestHeap(t *testing.T) {
 	for which, c := range configs() {
 		r := rand.New(rand.NewPCG(uint64(which), 9))
 		if c.Settings.Expandable {
-			c.Limit, c.Settings.MemoryFraction = 0, 1 // out of memory, pages at the beginning are unmapped, and a heap does not say where the range began
+			// out of memory, pages at the beginning are unmapped, and a heap does not say where the range
+			// began
+			c.Limit, c.Settings.MemoryFraction = 0, 1
 		}
 		a, err := newCaching(c)
 		require.NoError(t, err)
@@ -200,10 +205,14 @@ func TestHeap(t *testing.T) {
 	}
 }
 
-// TestPrivatePools: blocks of a captured graph's pool are kept and freed, and nothing else is put there.
+// TestPrivatePools: blocks of a captured graph's pool are kept and freed, and nothing else is put
+// there.
 func TestPrivatePools(t *testing.T) {
-	tr, err := tracetext.Parse(strings.NewReader("heap 0x200000 2MiB small private=1.2\nblock 1MiB active_allocated requested=1MiB\nblock 1MiB inactive\n" +
-		"heap 0x800000 20MiB private=1.2\nblock 20MiB inactive\nheap 0xa00000000 2MiB small private=9.9\nblock 2MiB inactive\n"))
+	tr,
+		err := tracetext.Parse(strings.NewReader("heap 0x200000 2MiB small private=1.2\nblock 1MiB active_allocated " +
+		"requested=1MiB\nblock 1MiB inactive\n" +
+		"heap 0x800000 20MiB private=1.2\nblock 20MiB inactive\nheap 0xa00000000 2MiB small private=9.9\nblock 2MiB " +
+		"inactive\n"))
 	require.NoError(t, err)
 	a := mustNew(t, Config{Heap: tr.Heap})
 	x, err := a.Malloc(512, 0)
@@ -223,26 +232,34 @@ func TestVerify(t *testing.T) {
 		require.NoError(t, err)
 		return Snapshot{tr.Heap}
 	}
-	good := parse("heap 0x200000 2MiB small\nblock 512 active_allocated requested=5\nblock 512 active_awaiting_free requested=6\nblock 2047KiB inactive\n")
-	stats := Stats{Requested: 11, Allocated: 512, Active: 1024, Reserved: 2 << 20, InactiveSplit: 2047 << 10, Blocks: 1, ActiveBlocks: 2, Segments: 1}
+	good := parse("heap 0x200000 2MiB small\nblock 512 active_allocated requested=5\nblock 512 active_awaiting_free " +
+		"requested=6\nblock 2047KiB inactive\n")
+	stats := Stats{Requested: 11, Allocated: 512, Active: 1024, Reserved: 2 << 20, InactiveSplit: 2047 << 10, Blocks: 1,
+		ActiveBlocks: 2, Segments: 1}
 	require.NoError(t, Verify(good, stats))
 	wrong := stats
 	wrong.Allocated, wrong.Segments = 1024, 2
-	require.EqualError(t, Verify(good, wrong), "allocated: got 1024, want 512, the sum over the blocks\nsegments: got 2, want 1, the sum over the blocks")
+	require.EqualError(t, Verify(good, wrong), "allocated: got 1024, want 512, the sum over the blocks\nsegments: got "+
+		"2, want 1, the sum over the blocks")
 	for _, tt := range []struct{ heap, want string }{
-		{"heap 0x200000 2MiB\nblock 1MiB inactive\nblock 1MiB inactive\n", "block 0x300000: got two free neighbours, want them merged"},
+		{"heap 0x200000 2MiB\nblock 1MiB inactive\nblock 1MiB inactive\n", "block 0x300000: got two free neighbours, want " +
+			"them merged"},
 		{"heap 0x200000 2MiB\nblock 1MiB active_allocated\n", "segment 0x200000: got blocks up to 0x300000, want 0x400000"},
-		{"heap 0x200000 2MiB\nblock 2MiB active_allocated requested=3MiB\n", "block 0x200000: got 3145728 bytes requested of 2097152"},
+		{"heap 0x200000 2MiB\nblock 2MiB active_allocated requested=3MiB\n", "block 0x200000: got 3145728 bytes requested " +
+			"of 2097152"},
 		{"heap 0x200000 2MiB\nblock 2MiB inactive requested=3\n", "block 0x200000: got 3 bytes requested of a free one"},
-		{"heap 0x200000 2MiB\nblock 2MiB inactive\nheap 0x300000 2MiB\nblock 2MiB inactive\n", "segment 0x300000: got one that ends at 0x400000 before it, want no overlap"},
+		{"heap 0x200000 2MiB\nblock 2MiB inactive\nheap 0x300000 2MiB\nblock 2MiB inactive\n",
+			"segment 0x300000: got one that ends at 0x400000 before it, want no overlap"},
 		{"heap 0x0 2MiB\nblock 2MiB inactive\n", "segment 0x0: got 2097152 bytes at that place"},
 	} {
 		require.ErrorContains(t, Verify(parse(tt.heap), Stats{}), tt.want)
 	}
-	require.ErrorContains(t, Verify(Snapshot{}, Stats{Requested: 5, Active: 4}), "want requested and allocated within active within reserved")
+	require.ErrorContains(t, Verify(Snapshot{}, Stats{Requested: 5, Active: 4}), "want requested and allocated within "+
+		"active within reserved")
 }
 
-// TestIdealIsTheFloor: no figure of the caching allocator is under the ideal one's, on the same events.
+// TestIdealIsTheFloor: no figure of the caching allocator is under the ideal one's, on the same
+// events.
 func TestIdealIsTheFloor(t *testing.T) {
 	tr := randomTrace(500, 60)
 	ideal, err := Replay(tr, NewIdeal(0))
@@ -252,7 +269,8 @@ func TestIdealIsTheFloor(t *testing.T) {
 		tl, err := Replay(tr, mustNew(t, c))
 		require.NoError(t, err)
 		require.Equal(t, ideal.Peaks.Requested, tl.Peaks.Requested, "settings %d", which)
-		for _, pair := range [][2]Peak{{ideal.Peaks.Allocated, tl.Peaks.Allocated}, {ideal.Peaks.Active, tl.Peaks.Active}, {ideal.Peaks.Reserved, tl.Peaks.Reserved}} {
+		for _, pair := range [][2]Peak{{ideal.Peaks.Allocated, tl.Peaks.Allocated}, {ideal.Peaks.Active, tl.Peaks.Active},
+			{ideal.Peaks.Reserved, tl.Peaks.Reserved}} {
 			require.LessOrEqual(t, pair[0].Bytes, pair[1].Bytes, "settings %d", which)
 		}
 	}
@@ -275,8 +293,8 @@ func TestReplayErrors(t *testing.T) {
 	}
 }
 
-// TestReplayOfARequestThatFailed: where the program went on without it, the cache was emptied before it
-// failed, and nothing else has changed. On a larger device it is had and given back.
+// TestReplayOfARequestThatFailed: where the program went on without it, the cache was emptied
+// before it failed, and nothing else has changed. On a larger device it is had and given back.
 func TestReplayOfARequestThatFailed(t *testing.T) {
 	const mib = units.MiB
 	tr := &trace.Trace{Events: []trace.Event{
@@ -315,8 +333,11 @@ func TestReplayUpper(t *testing.T) {
 		want  Peaks
 	}{
 		{nil, Peaks{Peak{1536, 3}, Peak{1536, 3}, Peak{1536, 3}, Peak{2 << 20, 0}}},
-		{[]trace.Estimate{{Storage: 1, Bytes: 3 << 20}}, Peaks{Peak{3<<20 + 512, 1}, Peak{3<<20 + 512, 1}, Peak{3<<20 + 512, 1}, Peak{22 << 20, 1}}},
-		{[]trace.Estimate{{Storage: 3, Bytes: 30 << 20}}, Peaks{Peak{30<<20 + 1536, 4}, Peak{30<<20 + 1536, 4}, Peak{30<<20 + 1536, 4}, Peak{32 << 20, 4}}}, // taken for nothing
+		{[]trace.Estimate{{Storage: 1, Bytes: 3 << 20}}, Peaks{Peak{3<<20 + 512, 1}, Peak{3<<20 + 512, 1},
+			Peak{3<<20 + 512, 1}, Peak{22 << 20, 1}}},
+		// taken for nothing
+		{[]trace.Estimate{{Storage: 3, Bytes: 30 << 20}}, Peaks{Peak{30<<20 + 1536, 4}, Peak{30<<20 + 1536, 4},
+			Peak{30<<20 + 1536, 4}, Peak{32 << 20, 4}}},
 	} {
 		tr.Upper = u.upper
 		a, err := New(Config{Settings: DefaultSettings()})
@@ -336,22 +357,29 @@ func TestReplayUpper(t *testing.T) {
 	require.EqualError(t, err, "estimate of storage 9: got no such storage, want one from 0 to 3")
 }
 
-// TestWords: what is said of memory that ends, and of statistics that contradict themselves, each number at its place.
+// TestWords: what is said of memory that ends, and of statistics that contradict themselves, each
+// number at its place.
 func TestWords(t *testing.T) {
 	e := &OOMError{Segment: 1 << 20, Limit: 4 << 20, Stats: Stats{Reserved: 3 << 20, Allocated: 2 << 20}}
-	assert.EqualError(t, e, "out of memory: tried to allocate 1.0 MiB, got 3.0 MiB reserved (2.0 MiB allocated), want at most 4.0 MiB")
+	assert.EqualError(t, e, "out of memory: tried to allocate 1.0 MiB, got 3.0 MiB reserved (2.0 MiB allocated), want "+
+		"at most 4.0 MiB")
 	for _, tt := range []struct {
 		st   Stats
 		want string
 	}{
-		{Stats{Requested: 4, Allocated: 1, Active: 3, Reserved: 5}, "got requested 4, allocated 1, active 3, reserved 5, want requested and allocated within active within reserved"},
-		{Stats{Requested: 1, Allocated: 4, Active: 3, Reserved: 5}, "got requested 1, allocated 4, active 3, reserved 5, want"},
-		{Stats{Requested: 1, Allocated: 2, Active: 6, Reserved: 5}, "got requested 1, allocated 2, active 6, reserved 5, want"},
+		{Stats{Requested: 4, Allocated: 1, Active: 3, Reserved: 5}, "got requested 4, allocated 1, active 3, reserved 5, " +
+			"want requested and allocated within active within reserved"},
+		{Stats{Requested: 1, Allocated: 4, Active: 3, Reserved: 5}, "got requested 1, allocated 4, active 3, reserved 5, " +
+			"want"},
+		{Stats{Requested: 1, Allocated: 2, Active: 6, Reserved: 5}, "got requested 1, allocated 2, active 6, reserved 5, " +
+			"want"},
 	} {
 		assert.ErrorContains(t, Verify(Snapshot{}, tt.st), tt.want)
 	}
-	byte1 := Snapshot{Segments: []trace.Segment{{Addr: 1, Size: 1, Expandable: true, Blocks: []trace.Block{{Addr: 1, Size: 1, State: trace.ActiveAllocated, Requested: 1, Storage: trace.NoStorage}}}}}
-	assert.NoError(t, Verify(byte1, Stats{Requested: 1, Allocated: 1, Active: 1, Reserved: 1, Blocks: 1, ActiveBlocks: 1}), "a block of a byte")
+	byte1 := Snapshot{Segments: []trace.Segment{{Addr: 1, Size: 1, Expandable: true,
+		Blocks: []trace.Block{{Addr: 1, Size: 1, State: trace.ActiveAllocated, Requested: 1, Storage: trace.NoStorage}}}}}
+	assert.NoError(t, Verify(byte1, Stats{Requested: 1, Allocated: 1, Active: 1, Reserved: 1, Blocks: 1, ActiveBlocks: 1}),
+		"a block of a byte")
 }
 
 // TestFreedInTwoSteps: what was not released is not completed, in any allocator.

@@ -11,7 +11,8 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// randomTrace allocates n storages, keeping about live of them at a time, in the sizes of a convolutional model.
+// randomTrace allocates n storages, keeping about live of them at a time, in the sizes of a
+// convolutional model.
 func randomTrace(n, live int) *trace.Trace {
 	r := rand.New(rand.NewPCG(1, 1))
 	tr := &trace.Trace{}

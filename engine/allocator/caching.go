@@ -8,7 +8,8 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// The sizes of CUDACachingAllocator.cpp (AllocatorConfig.h from 2.9 on), the same in every release from 2.0 to 2.15.
+// The sizes of CUDACachingAllocator.cpp (AllocatorConfig.h from 2.9 on), the same in every release
+// from 2.0 to 2.15.
 const (
 	minBlockSize  units.Bytes = 512        // kMinBlockSize
 	smallSize     units.Bytes = 1 << 20    // kSmallSize
@@ -136,7 +137,8 @@ func (a *caching) Malloc(n units.Bytes, stream int) (Addr, error) {
 	return a.hand(p, id, size, n), nil
 }
 
-// bestFit is get_free_block: the smallest free block of the stream that is large enough leaves its list.
+// bestFit is get_free_block: the smallest free block of the stream that is large enough leaves its
+// list.
 func (a *caching) bestFit(p *pool, size units.Bytes, stream int32) blockID {
 	if a.collects() {
 		p.searches++
@@ -159,7 +161,8 @@ func (a *caching) bestFit(p *pool, size units.Bytes, stream int32) blockID {
 	return id
 }
 
-// grow gets a block from the device: at once, or after giving back what is cached. The block is in no list.
+// grow gets a block from the device: at once, or after giving back what is cached. The block is in
+// no list.
 func (a *caching) grow(p *pool, size units.Bytes, stream int32) blockID {
 	if a.collects() {
 		a.collectGarbage()
@@ -292,7 +295,8 @@ func (a *caching) FreeCompleted(addr Addr) {
 // Stats returns the current figures.
 func (a *caching) Stats() Stats { return a.stats }
 
-// Fresh returns another allocator of the same configuration, with room for as much as this one held.
+// Fresh returns another allocator of the same configuration, with room for as much as this one
+// held.
 func (a *caching) Fresh() Allocator {
 	b, err := newCaching(a.config)
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// Settings is PYTORCH_CUDA_ALLOC_CONF, understood: what bears on device memory. DefaultSettings returns PyTorch's.
+// Settings is PYTORCH_CUDA_ALLOC_CONF, understood: what bears on device memory. DefaultSettings
+// returns PyTorch's.
 type Settings struct {
 	Backend             string      // native; cudaMallocAsync is refused by Check
 	MaxSplitSize        units.Bytes // 0 is no limit
@@ -58,7 +59,8 @@ func (s *Settings) round(n units.Bytes) units.Bytes {
 	return (n + minBlockSize - 1) &^ (minBlockSize - 1)
 }
 
-// roundPower2 is roundup_power2_next_division: up to the next of the divisions between two powers of two.
+// roundPower2 is roundup_power2_next_division: up to the next of the divisions between two powers
+// of two.
 func roundPower2(n, divisions units.Bytes) units.Bytes {
 	floor := units.Bytes(1) << (bits.Len64(uint64(n)) - 1)
 	if n == floor {
@@ -93,8 +95,12 @@ type setting struct {
 // and strings of the published wheels; the error cases were tried on 2.15. large_segment_size_mb is
 // read before all others.
 var settingTable = []setting{
-	{"backend", platform.Version{}, func(r *confReader, s *Settings) error { return r.word(&s.Backend, "native", "cudaMallocAsync") }},
-	{"expandable_segments", platform.Version{}, func(r *confReader, s *Settings) error { return r.boolean(&s.Expandable) }},
+	{"backend", platform.Version{}, func(r *confReader, s *Settings) error {
+		return r.word(&s.Backend, "native", "cudaMallocAsync")
+	}},
+	{"expandable_segments", platform.Version{}, func(r *confReader, s *Settings) error {
+		return r.boolean(&s.Expandable)
+	}},
 	{"expandable_segments_reserve", platform.Version{Major: 2, Minor: 15}, skipWord},          // address space only
 	{"expandable_segments_reserve_by_class", platform.Version{Major: 2, Minor: 15}, skipList}, // address space only
 	{"garbage_collection_threshold", platform.Version{}, func(r *confReader, s *Settings) error {
@@ -116,7 +122,9 @@ var settingTable = []setting{
 	{"max_non_split_rounding_mb", platform.Version{Major: 2, Minor: 6}, func(r *confReader, s *Settings) error {
 		return r.mebibytes(&s.MaxNonSplitRounding, s.LargeSegment)
 	}},
-	{"max_split_size_mb", platform.Version{}, func(r *confReader, s *Settings) error { return r.mebibytes(&s.MaxSplitSize, s.LargeSegment) }},
+	{"max_split_size_mb", platform.Version{}, func(r *confReader, s *Settings) error {
+		return r.mebibytes(&s.MaxSplitSize, s.LargeSegment)
+	}},
 	{"per_process_memory_fraction", platform.Version{Major: 2, Minor: 10}, func(r *confReader, s *Settings) error {
 		v, err := r.float()
 		if err == nil && !(v >= 0 && v <= 1) {
@@ -141,12 +149,15 @@ var settingTable = []setting{
 	{"pinned_use_hip_host_register", platform.Version{Major: 2, Minor: 2}, skipBoolean},
 	{"release_lock_on_cudamalloc", platform.Version{Major: 2, Minor: 2}, skipBoolean},
 	{"release_lock_on_hipmalloc", platform.Version{Major: 2, Minor: 2}, skipBoolean},
-	{"roundup_power2_divisions", platform.Version{}, func(r *confReader, s *Settings) error { return r.divisions(&s.RoundupDivisions) }},
+	{"roundup_power2_divisions", platform.Version{}, func(r *confReader, s *Settings) error {
+		return r.divisions(&s.RoundupDivisions)
+	}},
 	// refuses sooner what would fail later
 	{"throw_on_cudamalloc_oom", platform.Version{Major: 2, Minor: 12}, skipBoolean},
 }
 
-// ParseSettings reads PYTORCH_CUDA_ALLOC_CONF as a release of torch does; the zero version stands for the newest.
+// ParseSettings reads PYTORCH_CUDA_ALLOC_CONF as a release of torch does; the zero version stands
+// for the newest.
 func ParseSettings(conf string, torch platform.Version) (Settings, error) {
 	s := DefaultSettings()
 	large := confReader{tokens: tokens(conf)}
@@ -264,7 +275,8 @@ func (r *confReader) count() (uint64, error) {
 	return number(v)
 }
 
-// number reads as stoull does: a sign, and digits up to the first other character; a minus wraps around.
+// number reads as stoull does: a sign, and digits up to the first other character; a minus wraps
+// around.
 func number(v string) (uint64, error) {
 	digits := v
 	if v != "" && (v[0] == '-' || v[0] == '+') {
@@ -313,7 +325,8 @@ func (r *confReader) mebibytes(to *units.Bytes, least units.Bytes) error {
 
 func mib(n uint64) units.Bytes { return units.Bytes(min(n, uint64(units.Max/units.MiB))) * units.MiB }
 
-// divisions reads roundup_power2_divisions: one number for all intervals, or a list of size in MiB and number.
+// divisions reads roundup_power2_divisions: one number for all intervals, or a list of size in MiB
+// and number.
 func (r *confReader) divisions(to *[16]int64) error {
 	v, err := r.value()
 	if err != nil {

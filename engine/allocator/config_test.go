@@ -60,7 +60,9 @@ var settingsCases = []settingsCase{
 	{"large_segment_size_mb:10", nil, "large_segment_size_mb: got 10, want more than 10"},
 	{"max_split_size_mb:32,large_segment_size_mb:64", nil, "max_split_size_mb: got 32, want at least 64"},
 	{"large_segment_size_mb:64,max_non_split_rounding_mb:32", nil, "max_non_split_rounding_mb: got 32, want at least 64"},
-	{"large_segment_size_mb:64,max_split_size_mb:64", func(s *Settings) { s.LargeSegment, s.MaxSplitSize = 64<<20, 64<<20 }, ""},
+	{"large_segment_size_mb:64,max_split_size_mb:64", func(s *Settings) {
+		s.LargeSegment, s.MaxSplitSize = 64<<20, 64<<20
+	}, ""},
 	{"garbage_collection_threshold:0.8", func(s *Settings) { s.GCThreshold = 0.8 }, ""},
 	{"garbage_collection_threshold:5e-1", func(s *Settings) { s.GCThreshold = 0.5 }, ""},
 	{"garbage_collection_threshold:.5", func(s *Settings) { s.GCThreshold = 0.5 }, ""},
@@ -91,7 +93,8 @@ var settingsCases = []settingsCase{
 	{"roundup_power2_divisions:[0:2]", nil, `roundup_power2_divisions: got the size "0", want a power of two of MiB`},
 	{"roundup_power2_divisions:[256:3]", nil, "roundup_power2_divisions: got 3 divisions, want a power of two or 0"},
 	{"roundup_power2_divisions:[256:2", nil, `roundup_power2_divisions: got "" in the list, want a comma or ]`},
-	{"roundup_power2_divisions:[256:2,max_split_size_mb:64", nil, `roundup_power2_divisions: got the size "max_split_size_mb", want a power of two of MiB`},
+	{"roundup_power2_divisions:[256:2,max_split_size_mb:64", nil,
+		`roundup_power2_divisions: got the size "max_split_size_mb", want a power of two of MiB`},
 	{"roundup_power2_divisions:[256]", nil, `roundup_power2_divisions: got "256" in the list, want size:divisions`},
 	{"backend:native,backend:native", unchanged, ""},
 	{"backend:foo", nil, `backend: got "foo", want native or cudaMallocAsync`},
@@ -162,7 +165,8 @@ for conf in sys.stdin.read().split("\n"):
 func TestSettingsByRelease(t *testing.T) {
 	for _, tt := range []struct{ conf, torch, err string }{
 		{"large_segment_size_mb:64", "2.11", ""},
-		{"large_segment_size_mb:64", "2.10.1", `got the key "large_segment_size_mb" in torch 2.10.1, which reads it from 2.11 on`},
+		{"large_segment_size_mb:64", "2.10.1",
+			`got the key "large_segment_size_mb" in torch 2.10.1, which reads it from 2.11 on`},
 		{"max_non_split_rounding_mb:64", "2.6", ""},
 		{"max_non_split_rounding_mb:64", "2.5", "reads it from 2.6 on"},
 		{"per_process_memory_fraction:0.5", "2.9.1", "reads it from 2.10 on"},
@@ -228,8 +232,11 @@ func TestCheck(t *testing.T) {
 		set  func(*Settings)
 		want string
 	}{
-		{func(s *Settings) { s.Backend = "cudaMallocAsync" }, `got the allocator backend "cudaMallocAsync", want native: the driver's own pool is not simulated`},
-		{func(s *Settings) { s.LargeSegment = 10 << 20 }, "got a large segment size of 10.0 MiB, want whole MiB above 10.0 MiB"},
+		{func(s *Settings) {
+			s.Backend = "cudaMallocAsync"
+		}, `got the allocator backend "cudaMallocAsync", want native: the driver's own pool is not simulated`},
+		{func(s *Settings) { s.LargeSegment = 10 << 20 }, "got a large segment size of 10.0 MiB, want whole MiB above 10.0 " +
+			"MiB"},
 		{func(s *Settings) { s.MaxSplitSize = 5 }, "got a max split size of 5 B, want at least 20.0 MiB"},
 		{func(s *Settings) { s.MemoryFraction = 1.5 }, "got a memory fraction of 1.5, want 0 to 1"},
 	} {
@@ -267,7 +274,8 @@ func TestRound(t *testing.T) {
 	} {
 		assert.Equal(t, tt.want, tt.s.round(tt.n), "%d %s", tt.n, tt.why)
 	}
-	for n, want := range map[units.Bytes]units.Bytes{512: 2 << 20, 1 << 20: 2 << 20, 1<<20 + 512: 20 << 20, 10<<20 - 512: 20 << 20, 10 << 20: 10 << 20,
+	for n, want := range map[units.Bytes]units.Bytes{512: 2 << 20, 1 << 20: 2 << 20, 1<<20 + 512: 20 << 20,
+		10<<20 - 512: 20 << 20, 10 << 20: 10 << 20,
 		10<<20 + 512: 12 << 20, 32 << 20: 32 << 20} {
 		assert.Equal(t, want, plain.segmentSize(n))
 	}

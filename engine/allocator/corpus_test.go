@@ -18,7 +18,8 @@ import (
 
 const corpus = "../../../shared/corpus/snapshots"
 
-// known is a line of replay.json: what another simulator found for the recordings without expandable segments.
+// known is a line of replay.json: what another simulator found for the recordings without
+// expandable segments.
 type known struct {
 	Allocs        int         `json:"allocs"`
 	AddrMatch     int         `json:"addr_match"`
@@ -86,7 +87,8 @@ type replayed struct {
 	base Stats
 }
 
-// checkRecording replays step by step, as ReplayRecording does, and checks the state at intervals and at the end.
+// checkRecording replays step by step, as ReplayRecording does, and checks the state at intervals
+// and at the end.
 func checkRecording(t *testing.T, rec *trace.Recording) replayed {
 	d, err := ReplayRecording(rec)
 	require.NoError(t, err)
@@ -110,7 +112,9 @@ func checkRecording(t *testing.T, rec *trace.Recording) replayed {
 	}
 	require.NoError(t, Verify(p.simulated.Snapshot(), p.simulated.stats))
 	final := append([]trace.Segment(nil), rec.Final...)
-	diff := cmp.Diff(Snapshot{final}, p.simulated.Snapshot(), cmpopts.SortSlices(func(a, b trace.Segment) bool { return a.Addr < b.Addr }))
+	diff := cmp.Diff(Snapshot{final}, p.simulated.Snapshot(), cmpopts.SortSlices(func(a, b trace.Segment) bool {
+		return a.Addr < b.Addr
+	}))
 	if len(diff) > 2000 {
 		diff = diff[:2000] + " …"
 	}

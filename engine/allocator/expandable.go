@@ -78,7 +78,8 @@ func (a *caching) growExpandable(p *pool, size units.Bytes, stream int32) blockI
 	return id
 }
 
-// room is find_expandable_block: the lowest place with enough free and unmapped space in a row, or a new segment.
+// room is find_expandable_block: the lowest place with enough free and unmapped space in a row, or
+// a new segment.
 func (a *caching) room(p *pool, size units.Bytes, stream int32) blockID {
 	usable := func(id blockID) bool { return id != none && a.blocks[id].state == trace.Inactive }
 	for _, id := range p.unmapped[stream] {
@@ -131,7 +132,8 @@ func (a *caching) mapPages(p *pool, id blockID, size units.Bytes) bool {
 	return true
 }
 
-// unmap is unmap_block: the whole pages between addr and addr+size, inside a free block, lose their memory.
+// unmap is unmap_block: the whole pages between addr and addr+size, inside a free block, lose their
+// memory.
 func (a *caching) unmap(p *pool, id blockID, addr uint64, size units.Bytes) {
 	b := a.blocks[id]
 	page := uint64(a.page(p))

@@ -5,7 +5,8 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// What follows a recording: each does at an address what the device did there, and says whether the blocks allow it.
+// What follows a recording: each does at an address what the device did there, and says whether the
+// blocks allow it.
 
 // segmentAt adds a segment that is wholly free. The small pool's are the only ones of 2 MiB.
 func (a *caching) segmentAt(e *trace.Event) {

@@ -94,7 +94,8 @@ func TestPagesAtRecordedPlaces(t *testing.T) {
 	}
 }
 
-// TestRangeSize: an expandable segment has room for 9/8 of the device, which is as large as is known.
+// TestRangeSize: an expandable segment has room for 9/8 of the device, which is as large as is
+// known.
 func TestRangeSize(t *testing.T) {
 	for _, tt := range []struct{ total, limit, page, want units.Bytes }{
 		{80 * units.GiB, 0, 20 * units.MiB, 90 * units.GiB},

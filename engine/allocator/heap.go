@@ -99,7 +99,8 @@ func (a *caching) openRange(s *trace.Segment, stream int32) (int32, blockID) {
 	return -1, none
 }
 
-// closeRange adds the unmapped rest of an expandable segment, whose recorded runs do not say how far it reaches.
+// closeRange adds the unmapped rest of an expandable segment, whose recorded runs do not say how
+// far it reaches.
 func (a *caching) closeRange(seg int32) {
 	s := &a.segments[seg]
 	p := a.poolOf(s)
@@ -124,7 +125,8 @@ func (a *caching) append(seg int32, last blockID, b block) blockID {
 	return id
 }
 
-// Snapshot returns segments and blocks. Of an expandable segment each mapped run is one, as PyTorch states them.
+// Snapshot returns segments and blocks. Of an expandable segment each mapped run is one, as PyTorch
+// states them.
 func (a *caching) Snapshot() Snapshot {
 	var out []trace.Segment
 	for i := range a.segments {

@@ -95,7 +95,8 @@ func (a *Ideal) Snapshot() Snapshot {
 	var s Snapshot
 	for addr, b := range a.blocks {
 		s.Segments = append(s.Segments, trace.Segment{Addr: uint64(addr), Size: b.size, Stream: b.stream,
-			Blocks: []trace.Block{{Addr: uint64(addr), Size: b.size, Requested: b.size, State: b.state, Storage: trace.NoStorage}}})
+			Blocks: []trace.Block{{Addr: uint64(addr), Size: b.size, Requested: b.size, State: b.state,
+				Storage: trace.NoStorage}}})
 	}
 	slices.SortFunc(s.Segments, func(x, y trace.Segment) int { return cmp.Compare(x.Addr, y.Addr) })
 	return s

@@ -10,7 +10,8 @@ import (
 // EmptyCache is emptyCache.
 func (a *caching) EmptyCache() { a.releaseCached() }
 
-// releaseCached is release_cached_blocks: streams are waited for, then every segment without an active block goes.
+// releaseCached is release_cached_blocks: streams are waited for, then every segment without an
+// active block goes.
 func (a *caching) releaseCached() {
 	for i := range a.blocks {
 		if b := &a.blocks[i]; b.state == trace.ActiveAwaitingFree {
@@ -24,7 +25,8 @@ func (a *caching) releaseCached() {
 	}
 }
 
-// releaseWhole gives the whole segments in one free list back, and the whole pages of expandable ones.
+// releaseWhole gives the whole segments in one free list back, and the whole pages of expandable
+// ones.
 func (a *caching) releaseWhole(p *pool, stream int) {
 	kept := p.free[stream][:0]
 	var shrink []blockID

@@ -18,7 +18,8 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// TestScripts runs testdata/allocator: steps with what they do beside them. MEMSPEC_UPDATE=1 writes what they do.
+// TestScripts runs testdata/allocator: steps with what they do beside them. MEMSPEC_UPDATE=1 writes
+// what they do.
 func TestScripts(t *testing.T) {
 	paths, err := filepath.Glob("../../testdata/allocator/*.txt")
 	require.NoError(t, err)
@@ -205,7 +206,8 @@ func (s *script) place(addr Addr) string {
 	return "nowhere"
 }
 
-// blocks reports the blocks of a segment; free ones stand in parentheses, those awaiting another stream in brackets.
+// blocks reports the blocks of a segment; free ones stand in parentheses, those awaiting another
+// stream in brackets.
 func (s *script) blocks(name string) string {
 	for _, seg := range s.seen {
 		if fmt.Sprintf("s%d", s.known[seg.Addr]) != name {
@@ -213,7 +215,8 @@ func (s *script) blocks(name string) string {
 		}
 		var out []string
 		for _, b := range seg.Blocks {
-			form := map[trace.BlockState]string{trace.Inactive: "(%s)", trace.ActiveAllocated: "%s", trace.ActiveAwaitingFree: "[%s]"}[b.State]
+			form := map[trace.BlockState]string{trace.Inactive: "(%s)", trace.ActiveAllocated: "%s",
+				trace.ActiveAwaitingFree: "[%s]"}[b.State]
 			out = append(out, fmt.Sprintf(form, b.Size.Compact()))
 		}
 		return strings.Join(out, " ")

@@ -48,7 +48,8 @@ func (s *slow) growExpandable(size int64, small bool, stream int) (slowPlace, bo
 		if bytes < size {
 			return slowPlace{}, false
 		}
-		seg := &slowSegment{addr: s.addr, size: bytes, stream: stream, small: small, expandable: true, blocks: []*slowBlock{{addr: s.addr, size: bytes, unmapped: true}}}
+		seg := &slowSegment{addr: s.addr, size: bytes, stream: stream, small: small, expandable: true,
+			blocks: []*slowBlock{{addr: s.addr, size: bytes, unmapped: true}}}
 		s.addr += uint64((bytes + 2<<20 - 1) / (2 << 20) * (2 << 20))
 		s.segs = append(s.segs, seg)
 		starts = append(starts, start{seg: seg})

@@ -156,7 +156,8 @@ type slowPlace struct {
 	block *slowBlock
 }
 
-// free lists the free blocks of a pool by size and address; of one stream, or of all with stream -1.
+// free lists the free blocks of a pool by size and address; of one stream, or of all with stream
+// -1.
 func (s *slow) free(small bool, stream int) []slowPlace {
 	var out []slowPlace
 	for _, seg := range s.segs {
@@ -296,7 +297,8 @@ func (s *slow) grow(size int64, small bool, stream int) (slowPlace, bool) {
 	if bytes > s.limit()-reserved {
 		return slowPlace{}, false
 	}
-	seg := &slowSegment{addr: s.addr, size: bytes, stream: stream, small: small, blocks: []*slowBlock{{addr: s.addr, size: bytes}}}
+	seg := &slowSegment{addr: s.addr, size: bytes, stream: stream, small: small,
+		blocks: []*slowBlock{{addr: s.addr, size: bytes}}}
 	s.addr += uint64((bytes + 2<<20 - 1) / (2 << 20) * (2 << 20))
 	s.segs = append(s.segs, seg)
 	s.allocs++
@@ -441,7 +443,8 @@ func (s *slow) snapshot() Snapshot {
 			}
 			o := &out[len(out)-1]
 			o.Size += units.Bytes(b.size)
-			o.Blocks = append(o.Blocks, trace.Block{Addr: b.addr, Size: units.Bytes(b.size), Requested: units.Bytes(b.requested), State: b.state, Storage: trace.NoStorage})
+			o.Blocks = append(o.Blocks, trace.Block{Addr: b.addr, Size: units.Bytes(b.size), Requested: units.Bytes(b.requested),
+				State: b.state, Storage: trace.NoStorage})
 		}
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].Addr < out[j].Addr })

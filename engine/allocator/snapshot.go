@@ -73,7 +73,8 @@ func ReplaySnapshot(data []byte) ([]DeviceReplay, error) {
 	return out, nil
 }
 
-// settingsOf are the settings a recording was made under. Garbage collection is left to the recorded frees.
+// settingsOf are the settings a recording was made under. Garbage collection is left to the
+// recorded frees.
 func settingsOf(c trace.Conf) (Settings, error) {
 	s, err := ParseSettings(c.Text, platform.Version{})
 	if err != nil {
@@ -111,7 +112,8 @@ func ReplayRecording(rec *trace.Recording) (*DeviceReplay, error) {
 	return playAll(rec, conflicts)
 }
 
-// ReplayFromStart replays a recording that began with what its trace's Heap says: with nothing, where that is empty.
+// ReplayFromStart replays a recording that began with what its trace's Heap says: with nothing,
+// where that is empty.
 func ReplayFromStart(rec *trace.Recording) (*DeviceReplay, error) { return playAll(rec, 0) }
 
 func playAll(rec *trace.Recording, conflicts int) (*DeviceReplay, error) {

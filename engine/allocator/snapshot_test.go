@@ -33,9 +33,11 @@ func TestReplayRecording(t *testing.T) {
 		peaks             DevicePeaks
 	}{
 		{
-			name: "as the device did", end: "heap 0x200000 2MiB small\nblock 512 active_allocated requested=5\nblock 2096640 inactive\n",
-			events: "segment_alloc bytes=2MiB addr=0x200000\na = alloc 5 addr=0x200000\nb = alloc 600 addr=0x200200\nfree b\nfree_completed b",
-			match:  2, peaks: both(PeakSizes{605, 1536, 1536, 2 << 20}),
+			name: "as the device did", end: "heap 0x200000 2MiB small\nblock 512 active_allocated requested=5\nblock 2096640 " +
+				"inactive\n",
+			events: "segment_alloc bytes=2MiB addr=0x200000\na = alloc 5 addr=0x200000\nb = alloc 600 addr=0x200200\nfree b\n" +
+				"free_completed b",
+			match: 2, peaks: both(PeakSizes{605, 1536, 1536, 2 << 20}),
 		},
 		{
 			name: "an unsplit remainder of before", end: "heap 0x1000000 12MiB\nblock 12MiB inactive\n",
@@ -43,29 +45,36 @@ func TestReplayRecording(t *testing.T) {
 			peaks:  both(PeakSizes{11 << 20, 12 << 20, 12 << 20, 12 << 20}),
 		},
 		{
-			name: "not the best fit", end: "heap 0x1000000 20MiB\nblock 2MiB inactive\nblock 2MiB active_allocated requested=2MiB\nblock 2MiB active_allocated requested=2MiB\nblock 14MiB inactive\n",
+			name: "not the best fit", end: "heap 0x1000000 20MiB\nblock 2MiB inactive\nblock 2MiB active_allocated " +
+				"requested=2MiB\nblock 2MiB active_allocated requested=2MiB\nblock 14MiB inactive\n",
 			events: "a = alloc 2MiB addr=0x1400000",
 			first:  &Mismatch{0, 2 << 20, "0x1400000", "0x1000000"}, peaks: both(PeakSizes{4 << 20, 4 << 20, 4 << 20, 20 << 20}),
 		},
 		{
-			name: "a segment that the rules would not take", end: "heap 0x1000000 20MiB\nblock 20MiB inactive\nheap 0x4000000 20MiB\nblock 2MiB active_allocated requested=2MiB\nblock 18MiB inactive\n",
+			name: "a segment that the rules would not take", end: "heap 0x1000000 20MiB\nblock 20MiB inactive\nheap 0x4000000 " +
+				"20MiB\nblock 2MiB active_allocated requested=2MiB\nblock 18MiB inactive\n",
 			events: "segment_alloc bytes=20MiB addr=0x4000000\na = alloc 2MiB addr=0x4000000",
 			first:  &Mismatch{1, 2 << 20, "0x4000000", "0x1000000"},
 			peaks:  DevicePeaks{PeakSizes{2 << 20, 2 << 20, 2 << 20, 20 << 20}, PeakSizes{2 << 20, 2 << 20, 2 << 20, 40 << 20}},
 		},
 		{
-			name: "no segment where the rules take one", end: "heap 0x1000000 2MiB small\nblock 2MiB active_allocated requested=2MiB\n",
+			name: "no segment where the rules take one", end: "heap 0x1000000 2MiB small\nblock 2MiB active_allocated " +
+				"requested=2MiB\n",
 			events: "a = alloc 2MiB addr=0x1000000", first: &Mismatch{0, 2 << 20, "0x1000000", "0x4000001400000"},
 			peaks: DevicePeaks{PeakSizes{2 << 20, 2 << 20, 2 << 20, 22 << 20}, PeakSizes{2 << 20, 2 << 20, 2 << 20, 2 << 20}},
 		},
 		{
-			name: "pages", end: "heap 0x1000000 20MiB expandable\nblock 3MiB active_allocated requested=3MiB\nblock 17MiB inactive\n", conf: trace.Conf{Expandable: true},
-			events: "segment_map bytes=20MiB addr=0x1000000\na = alloc 3MiB addr=0x1000000\nsegment_map bytes=20MiB addr=0x2400000\nb = alloc 30MiB addr=0x1300000\nfree b\nfree_completed b\nsegment_unmap bytes=20MiB addr=0x2400000",
-			match:  2, peaks: both(PeakSizes{33 << 20, 33 << 20, 33 << 20, 40 << 20}),
+			name: "pages", end: "heap 0x1000000 20MiB expandable\nblock 3MiB active_allocated requested=3MiB\nblock 17MiB " +
+				"inactive\n", conf: trace.Conf{Expandable: true},
+			events: "segment_map bytes=20MiB addr=0x1000000\na = alloc 3MiB addr=0x1000000\nsegment_map bytes=20MiB " +
+				"addr=0x2400000\nb = alloc 30MiB addr=0x1300000\nfree b\nfree_completed b\nsegment_unmap bytes=20MiB " +
+				"addr=0x2400000",
+			match: 2, peaks: both(PeakSizes{33 << 20, 33 << 20, 33 << 20, 40 << 20}),
 		},
 		{
 			name: "events that the heap contradicts", end: "heap 0x200000 2MiB small\nblock 2MiB inactive\n",
-			events: "segment_free bytes=20MiB addr=0x200000\nsegment_unmap bytes=20MiB addr=0x200000", skipped: 4, peaks: both(PeakSizes{0, 0, 0, 2 << 20}),
+			events: "segment_free bytes=20MiB addr=0x200000\nsegment_unmap bytes=20MiB addr=0x200000", skipped: 4,
+			peaks: both(PeakSizes{0, 0, 0, 2 << 20}),
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -86,7 +95,8 @@ func both(p PeakSizes) DevicePeaks { return DevicePeaks{p, p} }
 
 // TestRecordingSettings: a recording is replayed under the settings it was made under.
 func TestRecordingSettings(t *testing.T) {
-	s, err := settingsOf(trace.Conf{Text: "max_split_size_mb:32,garbage_collection_threshold:0.5", MaxSplitSize: 64 << 20, Roundup: make([]int64, 16)})
+	s, err := settingsOf(trace.Conf{Text: "max_split_size_mb:32,garbage_collection_threshold:0.5", MaxSplitSize: 64 << 20,
+		Roundup: make([]int64, 16)})
 	require.NoError(t, err)
 	assert.Equal(t, units.Bytes(64<<20), s.MaxSplitSize, "what was in force, not what the variable said")
 	assert.Zero(t, s.GCThreshold, "the recorded frees tell what was collected")
@@ -117,16 +127,19 @@ func TestReplaySnapshot(t *testing.T) {
 func TestDeviceReplayJSON(t *testing.T) {
 	text, err := json.Marshal(DeviceReplay{FirstMismatch: &Mismatch{3, 5, "0x1", "0x2"}})
 	require.NoError(t, err)
-	assert.JSONEq(t, `{"device": 0, "events": 0, "allocs": 0, "address_match": 0, "first_mismatch": {"event": 3, "bytes": 5, "recorded": "0x1", "simulated": "0x2"},
+	assert.JSONEq(t,
+		`{"device": 0, "events": 0, "allocs": 0, "address_match": 0, "first_mismatch": {"event": 3, "bytes": 5, "recorded": "0x1", "simulated": "0x2"},
 		"skipped": 0, "peaks": {"simulated": {"requested": 0, "allocated": 0, "active": 0, "reserved": 0}, "recorded": {"requested": 0, "allocated": 0, "active": 0, "reserved": 0}}}`, string(text))
 }
 
 // FuzzReplaySnapshot: whatever a snapshot says, replaying it ends.
 func FuzzReplaySnapshot(f *testing.F) {
 	f.Add("heap 0x200000 2MiB small\nblock 512 active_allocated requested=5\nblock 2096640 inactive\n",
-		"segment_alloc bytes=2MiB addr=0x200000\na = alloc 5 addr=0x200000\nb = alloc 600 addr=0x200200\nfree b\nfree_completed b", false)
+		"segment_alloc bytes=2MiB addr=0x200000\na = alloc 5 addr=0x200000\nb = alloc 600 addr=0x200200\nfree b\n"+
+			"free_completed b", false)
 	f.Add("heap 0x1000000 20MiB expandable\nblock 3MiB active_allocated requested=3MiB\nblock 17MiB inactive\n",
-		"segment_map bytes=20MiB addr=0x1000000\na = alloc 3MiB addr=0x1000000\nsegment_unmap bytes=20MiB addr=0x2400000\nsegment_map bytes=20MiB addr=0x2400000", true)
+		"segment_map bytes=20MiB addr=0x1000000\na = alloc 3MiB addr=0x1000000\nsegment_unmap bytes=20MiB addr=0x2400000\n"+
+			"segment_map bytes=20MiB addr=0x2400000", true)
 	f.Fuzz(func(t *testing.T, end, events string, expandable bool) {
 		heap, err := tracetext.Parse(strings.NewReader(end))
 		if err != nil || heap.Validate() != nil {

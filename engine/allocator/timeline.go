@@ -32,7 +32,8 @@ type Upper struct {
 	OOM *OOMError // the allocation at which that run ended, or nil
 }
 
-// Peak is the largest value of a figure and the first event after which it held; Before is before any.
+// Peak is the largest value of a figure and the first event after which it held; Before is before
+// any.
 type Peak struct {
 	Bytes units.Bytes
 	Event int
@@ -310,7 +311,8 @@ func (tl *Timeline) Each(f func(event int, s Stats) bool) error {
 	return tl.again(func(event int, a Allocator) bool { return f(event, a.Stats()) })
 }
 
-// At replays again up to an event, included, and returns what the allocator held then. Blocks name their storages.
+// At replays again up to an event, included, and returns what the allocator held then. Blocks name
+// their storages.
 func (tl *Timeline) At(event int) (Snapshot, Stats, error) {
 	a := tl.first.Fresh()
 	if event > Before {

@@ -37,7 +37,8 @@ func timeline(t *testing.T, text string, c Config) *Timeline {
 func TestTimeline(t *testing.T) {
 	tl := timeline(t, timelineTrace, Config{})
 	const kib = units.KiB
-	assert.Equal(t, Peaks{Requested: Peak{9<<20 + 600, 3}, Allocated: Peak{9<<20 + kib, 3}, Active: Peak{9<<20 + kib, 3}, Reserved: Peak{22 << 20, 1}}, tl.Peaks)
+	assert.Equal(t, Peaks{Requested: Peak{9<<20 + 600, 3}, Allocated: Peak{9<<20 + kib, 3}, Active: Peak{9<<20 + kib, 3},
+		Reserved: Peak{22 << 20, 1}}, tl.Peaks)
 	require.Len(t, tl.Passes, 3)
 	require.Len(t, tl.Phases, 4)
 	first, ok := tl.Pass(1)
@@ -59,7 +60,8 @@ func TestTimeline(t *testing.T) {
 
 	const p, q, w, x, y = 15, 16, 22, 23, 24
 	assert.Equal(t, []tensor.StorageID{p, q, x, y}, tl.Held(tl.Peaks.Allocated.Event))
-	assert.Equal(t, Storage{Alloc: 2, Free: 5, Addr: tl.Storages[x].Addr, Requested: 4 << 20, Size: 4 << 20}, tl.Storages[x])
+	assert.Equal(t, Storage{Alloc: 2, Free: 5, Addr: tl.Storages[x].Addr, Requested: 4 << 20, Size: 4 << 20},
+		tl.Storages[x])
 	assert.Equal(t, Storage{Alloc: 1, Free: Never, Addr: tl.Storages[q].Addr, Requested: 600, Size: 1024}, tl.Storages[q])
 	assert.False(t, tl.Storages[0].Live(5), "a storage of another name was never there")
 
@@ -100,8 +102,10 @@ func TestTimelineIdle(t *testing.T) {
 	}{
 		{"a = alloc 3MiB", 17 << 20, "the rest of a segment of 20 MiB"},
 		{"a = alloc 3MiB\nb = alloc 4MiB\nfree b\nfree a", 13 << 20, "not the last, which is 20 MiB, nor the first"},
-		{"a = alloc 20MiB\nfree a\nb = alloc 3MiB\nc = alloc 20MiB", 17 << 20, "what was idle before the peak does not count: 0 when the first was full"},
-		{"a = alloc 30MiB\nb = alloc 3MiB\nfree b\nfree a\nempty_cache\nc = alloc 20MiB", 17 << 20, "nor what is idle after it: 0 at the end"},
+		{"a = alloc 20MiB\nfree a\nb = alloc 3MiB\nc = alloc 20MiB", 17 << 20, "what was idle before the peak does not " +
+			"count: 0 when the first was full"},
+		{"a = alloc 30MiB\nb = alloc 3MiB\nfree b\nfree a\nempty_cache\nc = alloc 20MiB", 17 << 20,
+			"nor what is idle after it: 0 at the end"},
 		{"", 0, "nothing is reserved"},
 	} {
 		assert.Equal(t, tt.want, timeline(t, tt.text, Config{}).Idle, "%q: %s", tt.text, tt.why)
@@ -123,7 +127,8 @@ func TestTimelineOutOfMemory(t *testing.T) {
 	assert.Equal(t, units.Bytes(3<<20), st.Allocated)
 }
 
-// TestTimelineOfTwoStreams: in a trace that says when frees were completed, memory returns only then.
+// TestTimelineOfTwoStreams: in a trace that says when frees were completed, memory returns only
+// then.
 func TestTimelineOfTwoStreams(t *testing.T) {
 	tl := timeline(t, "a = alloc 3MiB\nfree a\nb = alloc 3MiB\nfree_completed a\nc = alloc 3MiB\nempty_cache", Config{})
 	assert.Equal(t, units.Bytes(6<<20), tl.Peaks.Active.Bytes)

@@ -48,7 +48,9 @@ func TestUnusedAgreesWithMalloc(t *testing.T) {
 				asked++
 			}
 			if c.Settings.Expandable && c.Settings.MaxSplitSize > 0 {
-				continue // there the search goes on to larger blocks and may end at one that is not split; growing a segment then finds the first
+				// there the search goes on to larger blocks and may end at one that is not split; growing a
+				// segment then finds the first
+				continue
 			}
 			require.Equal(t, usable, !grew, "configuration %d, step %d: %s", which, step, size)
 		}
@@ -71,8 +73,10 @@ func TestUnused(t *testing.T) {
 	add(trace.Alloc, 3, 7*units.MiB) // the 6 MiB are too small, the 14 MiB of the small pool's neighbour are not there
 	c := Config{Settings: DefaultSettings()}
 	c.Heap = []trace.Segment{
-		{Addr: 1 << 30, Size: 20 * units.MiB, Private: "1.0", Blocks: []trace.Block{{Addr: 1 << 30, Size: 20 * units.MiB, Storage: trace.NoStorage}}},
-		{Addr: 2 << 30, Size: 20 * units.MiB, Expandable: true, Blocks: []trace.Block{{Addr: 2 << 30, Size: 20 * units.MiB, Storage: trace.NoStorage}}},
+		{Addr: 1 << 30, Size: 20 * units.MiB, Private: "1.0",
+			Blocks: []trace.Block{{Addr: 1 << 30, Size: 20 * units.MiB, Storage: trace.NoStorage}}},
+		{Addr: 2 << 30, Size: 20 * units.MiB, Expandable: true,
+			Blocks: []trace.Block{{Addr: 2 << 30, Size: 20 * units.MiB, Storage: trace.NoStorage}}},
 	}
 	a, err := New(c)
 	require.NoError(t, err)
@@ -111,7 +115,8 @@ func TestUnused(t *testing.T) {
 func TestMappedRunsOfOneSegment(t *testing.T) {
 	run := func(addr uint64, change func(*trace.Segment)) trace.Segment {
 		s := trace.Segment{Addr: addr, Size: 20 * units.MiB, Expandable: true,
-			Blocks: []trace.Block{{Addr: addr, Size: 20 * units.MiB, State: trace.ActiveAllocated, Requested: 1, Storage: trace.NoStorage}}}
+			Blocks: []trace.Block{{Addr: addr, Size: 20 * units.MiB, State: trace.ActiveAllocated, Requested: 1,
+				Storage: trace.NoStorage}}}
 		change(&s)
 		return s
 	}

@@ -16,7 +16,8 @@ func Verify(s Snapshot, st Stats) error {
 	var end uint64
 	for i := range s.Segments {
 		seg := &s.Segments[i]
-		v.check(seg.Addr != 0 && seg.Size > 0, "segment %#x: got %d bytes at that place, want some at an address", seg.Addr, seg.Size)
+		v.check(seg.Addr != 0 && seg.Size > 0, "segment %#x: got %d bytes at that place, want some at an address", seg.Addr,
+			seg.Size)
 		v.check(seg.Addr >= end, "segment %#x: got one that ends at %#x before it, want no overlap", seg.Addr, end)
 		end = seg.Addr + uint64(seg.Size)
 		v.segment(seg)
@@ -60,9 +61,11 @@ func (v *verifier) segment(seg *trace.Segment) {
 		b := &seg.Blocks[i]
 		v.check(b.Addr == at && b.Size > 0, "block %#x: got %d bytes there, want one at %#x", b.Addr, b.Size, at)
 		at = b.Addr + uint64(b.Size)
-		v.check(b.Requested >= 0 && b.Requested <= b.Size, "block %#x: got %d bytes requested of %d", b.Addr, b.Requested, b.Size)
+		v.check(b.Requested >= 0 && b.Requested <= b.Size, "block %#x: got %d bytes requested of %d", b.Addr, b.Requested,
+			b.Size)
 		if b.State == trace.Inactive {
-			v.check(i == 0 || seg.Blocks[i-1].State != trace.Inactive, "block %#x: got two free neighbours, want them merged", b.Addr)
+			v.check(i == 0 || seg.Blocks[i-1].State != trace.Inactive, "block %#x: got two free neighbours, want them merged",
+				b.Addr)
 			v.check(b.Requested == 0, "block %#x: got %d bytes requested of a free one", b.Addr, b.Requested)
 			if !seg.Expandable && len(seg.Blocks) > 1 {
 				v.sum.InactiveSplit += b.Size
@@ -77,5 +80,6 @@ func (v *verifier) segment(seg *trace.Segment) {
 			v.sum.Blocks++
 		}
 	}
-	v.check(at == seg.Addr+uint64(seg.Size), "segment %#x: got blocks up to %#x, want %#x", seg.Addr, at, seg.Addr+uint64(seg.Size))
+	v.check(at == seg.Addr+uint64(seg.Size), "segment %#x: got blocks up to %#x, want %#x", seg.Addr, at,
+		seg.Addr+uint64(seg.Size))
 }

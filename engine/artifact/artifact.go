@@ -1,4 +1,5 @@
-// Package artifact opens the files that memspec predicts from, and says of any other file what it is.
+// Package artifact opens the files that memspec predicts from, and says of any other file what it
+// is.
 //
 // kinds is the one list: each row knows a kind of file by signature and names it in a line; the
 // rows that can be read open it. An Artifact holds a program, which is then run abstractly, or a
@@ -24,15 +25,18 @@ import (
 	"github.com/memspec/memspec/engine/trace"
 )
 
-// Artifact is an opened file. It holds a program, a recorded run or the recorded start of an engine.
+// Artifact is an opened file. It holds a program, a recorded run or the recorded start of an
+// engine.
 type Artifact struct {
 	Format   string            // the name of its kind
 	Producer string            // what it says of its maker
 	Program  *program.Program  // nil of a recorded run
 	Recorded *Recorded         // nil of a program
 	Served   *recording.Served // the start of an engine in the place of both; else nil
-	Runtimes []string          // how it can be run, what is meant where nobody says first; none where a recorded run does not say how it was
-	Modes    []string          // what can be asked of it; likewise
+	// how it can be run, what is meant where nobody says first; none where a recorded run does not say
+	// how it was
+	Runtimes []string
+	Modes    []string // what can be asked of it; likewise
 }
 
 // Recorded is a run as PyTorch's allocator recorded it, on one device.
@@ -167,7 +171,8 @@ func (f *file) open() (*Artifact, error) {
 		return nil, &Unrecognized{What: what, Want: k.want}
 	}
 	if f.model != "" && k.name != aotinductor.Format {
-		return nil, fmt.Errorf("got the model %s of %s, want one of %s: no other file has several", f.model, what, lineOf(aotinductor.Format))
+		return nil, fmt.Errorf("got the model %s of %s, want one of %s: no other file has several", f.model, what,
+			lineOf(aotinductor.Format))
 	}
 	a, err := k.open(f)
 	if err != nil {

@@ -30,7 +30,9 @@ func corpusFile(t *testing.T, name string) string {
 	return path
 }
 
-const wanted = "want a TorchScript archive (torch.jit.save), a torch.export program, an AOTInductor package (torch._inductor.aoti_compile_and_package), a recording of an engine's start (memshim serve), a recording (memshim measure) or a memory snapshot (torch.cuda.memory._dump_snapshot)"
+const wanted = "want a TorchScript archive (torch.jit.save), a torch.export program, an AOTInductor package " +
+	"(torch._inductor.aoti_compile_and_package), a recording of an engine's start (memshim serve), a recording (memshim " +
+	"measure) or a memory snapshot (torch.cuda.memory._dump_snapshot)"
 
 func TestUnrecognizedFolder(t *testing.T) {
 	dir := t.TempDir()
@@ -69,26 +71,33 @@ func TestUnrecognized(t *testing.T) {
 	for _, c := range []struct{ path, want string }{
 		{write("empty.pt", ""), "an empty file"},
 		{write("text.pt", strings.Repeat("hello ", 200)), "a text file"},
-		{write("letters.pt", strings.Repeat("\u00e4", 255)+"a\u00e4"), "a text file"}, // a letter lies across the end of what is looked at
+		// a letter lies across the end of what is looked at
+		{write("letters.pt", strings.Repeat("\u00e4", 255)+"a\u00e4"), "a text file"},
 		{write("bytes.pt", "\x00\x01\x02"+rest), "a file of no kind that is known"},
 		{write("cut.pt", "PK\x03\x04"+rest), "a truncated zip archive: it has no directory at its end"},
-		{write("old.pt", legacyMagic+rest), "a checkpoint of torch.save (in the format before 1.6), which holds weights and no program"},
+		{write("old.pt", legacyMagic+rest), "a checkpoint of torch.save (in the format before 1.6), which holds weights " +
+			"and no program"},
 		{write("state.pkl", "\x80\x02}q\x00."), "a pickle that is no memory snapshot (got no segments)"},
 		{write("broken.pickle", "\x80\x04\x95"+rest), "a pickle that is no memory snapshot ("},
 		{write("model.so", "\x7fELF"+rest), "a compiled library, which holds no program that can be read"},
 		{write("model.onnx", "\x08\x07\x12\x07pytorch\x1a"+rest), "an ONNX model, which PyTorch does not run"},
 		{write("other.onnx", "\x08\x08\x3a\x10"+rest), "an ONNX model, which PyTorch does not run"},
-		{write("model.safetensors", "\x10\x00\x00\x00\x00\x00\x00\x00{\"a\": {}}       "), "a safetensors file, which holds weights and no program"},
-		{write("pointer.pt", "version https://git-lfs.github.com/spec/v1\noid sha256:0123\nsize 97\n"), "a Git LFS pointer: the file itself has not been fetched (git lfs pull)"},
+		{write("model.safetensors", "\x10\x00\x00\x00\x00\x00\x00\x00{\"a\": {}}       "),
+			"a safetensors file, which holds weights and no program"},
+		{write("pointer.pt", "version https://git-lfs.github.com/spec/v1\noid sha256:0123\nsize 97\n"),
+			"a Git LFS pointer: the file itself has not been fetched (git lfs pull)"},
 		{write("model.gguf", "GGUF\x03\x00"+rest), "a GGUF file, which holds weights and no program that can be read"},
-		{write("model.h5", "\x89HDF\r\n\x1a\n"+rest), "an HDF5 file (Keras writes its weights so), which holds weights and no program"},
+		{write("model.h5", "\x89HDF\r\n\x1a\n"+rest), "an HDF5 file (Keras writes its weights so), which holds weights and " +
+			"no program"},
 		{write("model.pt.gz", packed.String()), "a gzip file: unpack it first"},
 		{write("model.tar", strings.Repeat("\x00", 257)+"ustar\x0000"+rest), "a tar archive: unpack it first"},
 		{write("page.pt", "\n<!DOCTYPE html>\n<html>"+rest), "an HTML page: what was downloaded is a web page, not the file"},
 		{write("page2.pt", "<html><head>"+rest), "an HTML page: what was downloaded is a web page, not the file"},
 		{write("report.json", `{"schema": 1, "artifact": "a.pt"}`), "JSON that is no recording"},
-		{write("output_code.py", "\n# AOT ID: ['0_inference']\nimport torch\n"), "a wrapper that torch.compile wrote (output_code.py)"},
-		{write("net.py", "import torch\n"), "Python source: what it builds has to be exported first (python -m memshim export)"},
+		{write("output_code.py", "\n# AOT ID: ['0_inference']\nimport torch\n"), "a wrapper that torch.compile wrote " +
+			"(output_code.py)"},
+		{write("net.py", "import torch\n"), "Python source: what it builds has to be exported first (python -m memshim " +
+			"export)"},
 		{zipped("other.zip", "a/readme.txt"), "a zip archive without data.pkl"},
 		{zipped("outer.zip", "model.pt"), "a zip archive around model.pt: unpack it first"},
 		{filepath.Join("testdata", "checkpoint.pt"), "a checkpoint of torch.save, which holds weights and no program"},
@@ -98,7 +107,8 @@ func TestUnrecognized(t *testing.T) {
 			require.Error(t, err)
 			assert.True(t, errors.Is(err, ErrUnrecognized))
 			if strings.Contains(c.want, "weights and no program") || strings.Contains(c.want, "ONNX") {
-				assert.EqualError(t, err, c.path+": got "+c.want+", want "+buildAndRecord, "the way to a figure, and no list of formats")
+				assert.EqualError(t, err, c.path+": got "+c.want+", want "+buildAndRecord, "the way to a figure, and no list of "+
+					"formats")
 			} else if strings.Contains(c.want, "torch.compile") {
 				assert.EqualError(t, err, c.path+": got "+c.want+", want a recording of the compiled model's run "+
 					"(python -m memshim capture FILE.py:NAME --input INPUT --on DEVICE -o model.rec)")
@@ -140,7 +150,8 @@ func TestListOfRanks(t *testing.T) {
 
 // A recording and a memory snapshot are artifacts that hold a run.
 func TestRecorded(t *testing.T) {
-	snapshots, records := filepath.Join("..", "..", "testdata", "snapshots"), filepath.Join("..", "recording", "testdata", "records")
+	snapshots, records := filepath.Join("..", "..", "testdata", "snapshots"), filepath.Join("..", "recording", "testdata",
+		"records")
 	a, err := Open(filepath.Join(snapshots, "good.pickle"))
 	require.NoError(t, err)
 	assert.Equal(t, "snapshot", a.Format)
@@ -158,7 +169,8 @@ func TestRecorded(t *testing.T) {
 	assert.NoError(t, a.Answers("", ""))
 	assert.NoError(t, a.Answers("eager", "inference"))
 	err = a.Answers("torchscript", "")
-	assert.EqualError(t, err, "got runtime torchscript, want eager: that is what was recorded in a recording (memshim measure)")
+	assert.EqualError(t, err, "got runtime torchscript, want eager: that is what was recorded in a recording (memshim "+
+		"measure)")
 	assert.ErrorAs(t, err, new(*Refusal))
 
 	var rec bytes.Buffer // the compressed form, under any name
@@ -172,18 +184,22 @@ func TestRecorded(t *testing.T) {
 	assert.Equal(t, a.Recorded.Trace.String(), b.Recorded.Trace.String())
 
 	_, err = Open(filepath.Join(snapshots, "nothing.pickle"))
-	assert.ErrorContains(t, err, "nothing.pickle: got a memory snapshot in which nothing was recorded, want one taken after torch.cuda.memory._record_memory_history()")
+	assert.ErrorContains(t, err, "nothing.pickle: got a memory snapshot in which nothing was recorded, want one taken "+
+		"after torch.cuda.memory._record_memory_history()")
 	_, err = Open(filepath.Join(snapshots, "foreign.pickle"))
 	assert.ErrorContains(t, err, "got a pickle that is no memory snapshot (")
 
 	// pickle.dumps({"segments": [], "device_traces": [[e], [], [e]]}, 2), with an allocation e
 	two := filepath.Join(t.TempDir(), "two.pickle")
-	require.NoError(t, os.WriteFile(two, []byte("\x80\x02}(X\x08\x00\x00\x00segments]X\x0d\x00\x00\x00device_traces](]}(X\x06\x00\x00\x00actionq"+
-		"\x00X\x05\x00\x00\x00allocq\x01X\x04\x00\x00\x00addrq\x02M\x00\x02X\x04\x00\x00\x00sizeq\x03M"+
-		"\x00\x02X\x06\x00\x00\x00streamq\x04K\x00ua]]}(h\x00h\x01h\x02M\x00\x02h\x03M\x00\x02h\x04K\x00u"+
-		"aeu."), 0o600))
+	require.NoError(t,
+		os.WriteFile(two,
+			[]byte("\x80\x02}(X\x08\x00\x00\x00segments]X\x0d\x00\x00\x00device_traces](]}(X\x06\x00\x00\x00actionq"+
+				"\x00X\x05\x00\x00\x00allocq\x01X\x04\x00\x00\x00addrq\x02M\x00\x02X\x04\x00\x00\x00sizeq\x03M"+
+				"\x00\x02X\x06\x00\x00\x00streamq\x04K\x00ua]]}(h\x00h\x01h\x02M\x00\x02h\x03M\x00\x02h\x04K\x00u"+
+				"aeu."), 0o600))
 	_, err = Open(two)
-	assert.ErrorContains(t, err, "two.pickle: got a memory snapshot with events of the devices 0, 2, want those of one device")
+	assert.ErrorContains(t, err, "two.pickle: got a memory snapshot with events of the devices 0, 2, want those of one "+
+		"device")
 }
 
 func TestAnswers(t *testing.T) {
@@ -191,15 +207,19 @@ func TestAnswers(t *testing.T) {
 	require.NoError(t, err)
 	assert.NoError(t, a.Answers("", ""))
 	assert.NoError(t, a.Answers("eager", "inference"))
-	assert.EqualError(t, a.Answers("export", ""), "got runtime export, want eager or torchscript: that is what can be predicted of a TorchScript archive (torch.jit.save)")
-	assert.EqualError(t, a.Answers("", "training"), "got mode training, want inference: that is what can be predicted of a TorchScript archive (torch.jit.save)")
+	assert.EqualError(t, a.Answers("export", ""), "got runtime export, want eager or torchscript: that is what can be "+
+		"predicted of a TorchScript archive (torch.jit.save)")
+	assert.EqualError(t, a.Answers("", "training"), "got mode training, want inference: that is what can be predicted "+
+		"of a TorchScript archive (torch.jit.save)")
 }
 
 func TestUnrecognizedCorpus(t *testing.T) {
 	for file, want := range map[string]string{
-		"pt2/pytorch__executorch__preprocess-25dc7217.pt2":                   "got a package that was compiled for cpu, want one compiled for cuda",
-		"safetensors/snakers4__silero-vad__silero_vad_16k.safetensors":       "a safetensors file, which holds weights",
-		"torchscript/opensearch-project__ml-commons__mcorr-b0c38ca1.zip":     "a zip archive around nmf_mcorr.pt: unpack it first",
+		"pt2/pytorch__executorch__preprocess-25dc7217.pt2": "got a package that was compiled for cpu, " +
+			"want one compiled for cuda",
+		"safetensors/snakers4__silero-vad__silero_vad_16k.safetensors": "a safetensors file, which holds weights",
+		"torchscript/opensearch-project__ml-commons__mcorr-b0c38ca1.zip": "a zip archive around nmf_mcorr.pt: unpack " +
+			"it first",
 		"torchscript/LaurentMazare__tch-rs__foo-2be389b1.pt":                 "PyTorch 1.1 or older",
 		"torchscript/opensearch-project__ml-commons__traced_small_model.zip": "a zip archive around",
 	} {
@@ -271,7 +291,9 @@ func TestModelOfSeveral(t *testing.T) {
 	_, err = Open(filepath.Join(dir, "gone.pt2#large"))
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	_, err = Open("../../testdata/artifacts/small/addmm.script.pt#large")
-	require.EqualError(t, err, "../../testdata/artifacts/small/addmm.script.pt#large: got the model large of a TorchScript archive (torch.jit.save), want one of an AOTInductor package (torch._inductor.aoti_compile_and_package): no other file has several")
+	require.EqualError(t, err, "../../testdata/artifacts/small/addmm.script.pt#large: got the model large of a "+
+		"TorchScript archive (torch.jit.save), want one of an AOTInductor package "+
+		"(torch._inductor.aoti_compile_and_package): no other file has several")
 	data, err := os.ReadFile("../../testdata/compiled/mlp.t4.pt2")
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(path+"#large", data, 0o600))

@@ -34,9 +34,11 @@ type kind struct {
 // kinds are all that are known, in the order they are tried: first what can be read, of the others
 // the archives before plain files, and in each the more special before the more general.
 var kinds = [...]kind{
-	{name: "torchscript", line: "a TorchScript archive (torch.jit.save)", is: inArchive(torchscript.Sniff), open: openTorchScript, strip: true},
+	{name: "torchscript", line: "a TorchScript archive (torch.jit.save)", is: inArchive(torchscript.Sniff),
+		open: openTorchScript, strip: true},
 	{name: "torchexport", line: "a torch.export program", is: isExported, open: openTorchExport, strip: true},
-	{name: aotinductor.Format, line: "an AOTInductor package (torch._inductor.aoti_compile_and_package)", is: inArchive(aotinductor.Sniff), open: openAOTInductor, strip: true},
+	{name: aotinductor.Format, line: "an AOTInductor package (torch._inductor.aoti_compile_and_package)",
+		is: inArchive(aotinductor.Sniff), open: openAOTInductor, strip: true},
 	{name: ServedFormat, line: "a recording of an engine's start (memshim serve)", is: isServed, open: openServed},
 	{name: recordingFormat, line: "a recording (memshim measure)", is: isRecording, open: openRecording},
 	{name: "snapshot", line: "a memory snapshot (torch.cuda.memory._dump_snapshot)", is: isSnapshot, open: openSnapshot},
@@ -50,20 +52,27 @@ var kinds = [...]kind{
 
 	{line: "an empty file", is: func(f *file) bool { return f.size == 0 }},
 	{line: "a truncated zip archive: it has no directory at its end", is: begins("PK\x03\x04")},
-	{line: "a checkpoint of torch.save (in the format before 1.6), which holds weights and no program", want: buildAndRecord, is: begins(legacyMagic)},
+	{line: "a checkpoint of torch.save (in the format before 1.6), which holds weights and no program",
+		want: buildAndRecord, is: begins(legacyMagic)},
 	{line: "a safetensors file, which holds weights and no program", want: buildAndRecord, is: isSafetensors},
 	{line: "a compiled library, which holds no program that can be read", is: begins("\x7fELF")},
 	{line: "an ONNX model, which PyTorch does not run", want: buildAndRecord, is: func(f *file) bool {
 		made := bytes.Contains(f.head[:min(len(f.head), 64)], []byte("pytorch"))
 		return bytes.HasPrefix(f.head, []byte("\x08")) && (made || strings.EqualFold(path.Ext(f.path), ".onnx"))
 	}},
-	{line: "a Git LFS pointer: the file itself has not been fetched (git lfs pull)", is: begins("version https://git-lfs.github.com/spec/")},
+	{line: "a Git LFS pointer: the file itself has not been fetched (git lfs pull)",
+		is: begins("version https://git-lfs.github.com/spec/")},
 	{line: "a GGUF file, which holds weights and no program that can be read", want: buildAndRecord, is: begins("GGUF")},
-	{line: "an HDF5 file (Keras writes its weights so), which holds weights and no program", want: buildAndRecord, is: begins("\x89HDF\r\n\x1a\n")},
+	{line: "an HDF5 file (Keras writes its weights so), which holds weights and no program", want: buildAndRecord,
+		is: begins("\x89HDF\r\n\x1a\n")},
 	{line: "a gzip file: unpack it first", is: begins("\x1f\x8b")},
-	{line: "a tar archive: unpack it first", is: func(f *file) bool { return len(f.head) > 262 && string(f.head[257:262]) == "ustar" }},
+	{line: "a tar archive: unpack it first", is: func(f *file) bool {
+		return len(f.head) > 262 && string(f.head[257:262]) == "ustar"
+	}},
 	{line: "an HTML page: what was downloaded is a web page, not the file", is: isHTML},
-	{want: "the recording of one rank", is: isRanks, say: func(f *file) string { return "the list of a case's ranks" + f.rankFiles() }},
+	{want: "the recording of one rank", is: isRanks, say: func(f *file) string {
+		return "the list of a case's ranks" + f.rankFiles()
+	}},
 	{line: "JSON that is no recording", is: func(f *file) bool { return isObject(f.head) }},
 	{line: "a wrapper that torch.compile wrote (output_code.py)", want: recordCompiled, is: isWrapper},
 	{line: "Python source: what it builds has to be exported first (python -m memshim export)", is: func(f *file) bool {
@@ -122,7 +131,8 @@ func begins(magic string) func(*file) bool {
 // of torch/serialization.py.
 const legacyMagic = "\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19."
 
-// isExported knows a program of torch.export: a package of compiled code (AOTInductor) has the same marks.
+// isExported knows a program of torch.export: a package of compiled code (AOTInductor) has the same
+// marks.
 func isExported(f *file) bool {
 	return f.archive != nil && !aotinductor.Sniff(f.archive) && torchexport.Sniff(f.archive)
 }
@@ -170,8 +180,8 @@ func (f *file) rankFiles() string {
 	return fmt.Sprintf(", %s to %s", numbered[ranks[0]], numbered[ranks[len(ranks)-1]])
 }
 
-// isWrapper knows what torch.compile writes for a graph: TORCH_COMPILE_DEBUG's output_code.py, and the
-// file in inductor's cache.
+// isWrapper knows what torch.compile writes for a graph: TORCH_COMPILE_DEBUG's output_code.py, and
+// the file in inductor's cache.
 func isWrapper(f *file) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(f.head, "\r\n\t "), []byte("# AOT ID: ["))
 }
@@ -183,7 +193,8 @@ func isObject(text []byte) bool {
 
 // isSnapshot knows a pickle: what is in it, its reader says.
 func isSnapshot(f *file) bool {
-	return f.archive == nil && len(f.head) > 1 && f.head[0] == 0x80 && f.head[1] <= 5 && !bytes.HasPrefix(f.head, []byte(legacyMagic))
+	return f.archive == nil && len(f.head) > 1 && f.head[0] == 0x80 && f.head[1] <= 5 &&
+		!bytes.HasPrefix(f.head, []byte(legacyMagic))
 }
 
 // isSafetensors: eight bytes of length, then a JSON object.
@@ -234,7 +245,8 @@ func openTorchScript(f *file) (*Artifact, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Artifact{Producer: p.Producer, Program: p, Runtimes: []string{"eager", "torchscript"}, Modes: []string{"inference"}}, nil
+	return &Artifact{Producer: p.Producer, Program: p, Runtimes: []string{"eager", "torchscript"},
+		Modes: []string{"inference"}}, nil
 }
 
 func openTorchExport(f *file) (*Artifact, error) {
@@ -242,7 +254,8 @@ func openTorchExport(f *file) (*Artifact, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Artifact{Producer: p.Producer, Program: p, Runtimes: []string{"eager", "export"}, Modes: []string{"inference"}}, nil
+	return &Artifact{Producer: p.Producer, Program: p, Runtimes: []string{"eager", "export"},
+		Modes: []string{"inference"}}, nil
 }
 
 func openAOTInductor(f *file) (*Artifact, error) {

@@ -15,11 +15,13 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// TestKindsOfFiles: what an artifact of each kind is called, from whom it is, and what it can answer.
+// TestKindsOfFiles: what an artifact of each kind is called, from whom it is, and what it can
+// answer.
 func TestKindsOfFiles(t *testing.T) {
 	data := filepath.Join("..", "..", "testdata")
 	for _, tt := range []struct{ file, format, line, producer, runtimes, modes string }{
-		{"artifacts/small/addmm.script.pt", "torchscript", "a TorchScript archive (torch.jit.save)", "", "eager,torchscript", "inference"},
+		{"artifacts/small/addmm.script.pt", "torchscript", "a TorchScript archive (torch.jit.save)", "", "eager,torchscript",
+			"inference"},
 		{"compiled/mlp.t4.pt2", "aotinductor", "", "compiled for CUDA, compute capability 7.5", "compiled", "inference"},
 	} {
 		path := filepath.Join(data, filepath.FromSlash(tt.file))
@@ -58,7 +60,8 @@ func TestKindsOfFiles(t *testing.T) {
 	assert.NotEmpty(t, line)
 }
 
-// TestAnEnginesStart: the recorded start of an engine is one kind of artifact, known by what it holds.
+// TestAnEnginesStart: the recorded start of an engine is one kind of artifact, known by what it
+// holds.
 func TestAnEnginesStart(t *testing.T) {
 	path := filepath.Join("..", "..", "testdata", "serving", "tiny.rec")
 	a, err := artifact.Open(path)
@@ -71,7 +74,8 @@ func TestAnEnginesStart(t *testing.T) {
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
 	wrong := filepath.Join(t.TempDir(), "wrong.rec")
-	require.NoError(t, os.WriteFile(wrong, []byte(strings.Replace(string(data), `"blocks": 4652439`, `"blocks": -1`, 1)), 0o600))
+	require.NoError(t, os.WriteFile(wrong, []byte(strings.Replace(string(data), `"blocks": 4652439`, `"blocks": -1`, 1)),
+		0o600))
 	_, err = artifact.Open(wrong)
 	assert.ErrorContains(t, err, "kv: got the number -1, want 0 to 2^53")
 }
@@ -89,7 +93,8 @@ func TestRunsWithOtherValues(t *testing.T) {
 
 // TestWhereARecordingIsFrom: a pretend GPU is never shown as a real one.
 func TestWhereARecordingIsFrom(t *testing.T) {
-	for where, want := range map[recording.Where]string{recording.OnCUDA: "torch 2.15, on Tesla T4", recording.OnPretend: "torch 2.15, on a pretend Tesla T4", recording.OnCPU: "torch 2.15, on CPU tensors"} {
+	for where, want := range map[recording.Where]string{recording.OnCUDA: "torch 2.15, on Tesla T4",
+		recording.OnPretend: "torch 2.15, on a pretend Tesla T4", recording.OnCPU: "torch 2.15, on CPU tensors"} {
 		r, err := recording.Read(filepath.Join("..", "recording", "testdata", "records", "small.json"))
 		require.NoError(t, err)
 		r.Torch, r.Where, r.Device.Name, r.Runtime, r.Mode = "2.15", where, "Tesla T4", "eager", "inference"

@@ -20,7 +20,8 @@ func openSnapshot(f *file) (*Artifact, error) {
 	}
 	all, err := trace.ReadSnapshot(data)
 	if err != nil {
-		return nil, &Unrecognized{What: "a pickle that is no memory snapshot (" + strings.TrimPrefix(err.Error(), "memory snapshot: ") + ")"}
+		return nil, &Unrecognized{What: "a pickle that is no memory snapshot (" + strings.TrimPrefix(err.Error(),
+			"memory snapshot: ") + ")"}
 	}
 	var with []*trace.Recording
 	var names []string
@@ -32,11 +33,13 @@ func openSnapshot(f *file) (*Artifact, error) {
 	}
 	switch len(with) {
 	case 0:
-		return nil, errors.New("got a memory snapshot in which nothing was recorded, want one taken after torch.cuda.memory._record_memory_history()")
+		return nil, errors.New("got a memory snapshot in which nothing was recorded, want one taken after " +
+			"torch.cuda.memory._record_memory_history()")
 	case 1:
 		return &Artifact{Producer: "torch.cuda.memory._dump_snapshot", Recorded: &Recorded{Recording: with[0]}}, nil
 	}
-	return nil, fmt.Errorf("got a memory snapshot with events of the devices %s, want those of one device", strings.Join(names, ", "))
+	return nil, fmt.Errorf("got a memory snapshot with events of the devices %s, want those of one device",
+		strings.Join(names, ", "))
 }
 
 // recordingFormat is the name of a recording's kind.
@@ -63,7 +66,8 @@ func OfRecording(r *recording.Recording) (*Artifact, error) {
 	a := &Artifact{
 		Format:   recordingFormat,
 		Producer: "torch " + r.Torch + ", " + whereText(r),
-		Recorded: &Recorded{Recording: &trace.Recording{Trace: tr, Skipped: skipped, Settings: trace.Conf{Text: r.AllocConf}}, Header: &r.Header},
+		Recorded: &Recorded{Recording: &trace.Recording{Trace: tr, Skipped: skipped, Settings: trace.Conf{Text: r.AllocConf}},
+			Header: &r.Header},
 	}
 	if a.Recorded.Others, err = othersOf(r); err != nil {
 		return nil, err
@@ -75,8 +79,8 @@ func OfRecording(r *recording.Recording) (*Artifact, error) {
 	return a, nil
 }
 
-// runtimesOf are the runtimes that a recording answers, the one that it is reported as first: a case says eager
-// of a source that compiles itself.
+// runtimesOf are the runtimes that a recording answers, the one that it is reported as first: a
+// case says eager of a source that compiles itself.
 func runtimesOf(r *recording.Recording) []string {
 	var out []string
 	if r.Compiled {

@@ -8,7 +8,8 @@ import (
 	"github.com/memspec/memspec/engine/recording"
 )
 
-// TestRuntimesOfRecordings: one of compiled code is reported as compiled, and answers a case that says eager.
+// TestRuntimesOfRecordings: one of compiled code is reported as compiled, and answers a case that
+// says eager.
 func TestRuntimesOfRecordings(t *testing.T) {
 	of := func(runtime string, compiled bool) []string {
 		return runtimesOf(&recording.Recording{Header: recording.Header{Runtime: runtime, Compiled: compiled}})

@@ -29,7 +29,8 @@ func Strip(in, out string) error {
 	}
 	defer f.close()
 	if k, what := f.kind(); k == nil || !k.strip || f.zip == nil {
-		return fmt.Errorf("%s: %w", in, &Unrecognized{What: what, Want: "an archive with a record for each weight: one of torch.jit.save, or of torch.export"})
+		return fmt.Errorf("%s: %w", in, &Unrecognized{What: what, Want: "an archive with a record for each weight: one of " +
+			"torch.jit.save, or of torch.export"})
 	}
 	out, err = target(out)
 	if err != nil {
@@ -41,7 +42,8 @@ func Strip(in, out string) error {
 	return nil
 }
 
-// target is the file that out leads to: what a link points to, and no device or folder, which a rename would replace.
+// target is the file that out leads to: what a link points to, and no device or folder, which a
+// rename would replace.
 func target(out string) (string, error) {
 	to, err := filepath.EvalSymlinks(out)
 	if err != nil {
@@ -191,7 +193,8 @@ func earlier(z *ptzip.Reader, sizes *ptzip.Stripped) error {
 // storage, and what a tensor subclass is made of, stands in it alone (torch.export through 2.8, and
 // its subclasses since). It is nil where the record is none.
 func stripSaved(z *ptzip.Reader, name string) ([]byte, error) {
-	if !strings.HasPrefix(name, "data/weights/") && !strings.HasPrefix(name, "data/constants/") && !strings.HasPrefix(name, "serialized_") {
+	if !strings.HasPrefix(name, "data/weights/") && !strings.HasPrefix(name, "data/constants/") &&
+		!strings.HasPrefix(name, "serialized_") {
 		return nil, nil
 	}
 	f, err := z.Open(name)

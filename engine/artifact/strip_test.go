@@ -20,8 +20,8 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// model writes an archive with one weight of more than ptzip.MaxSmall bytes and one of fewer: the linear layer of
-// torch.jit.script(nn.Linear(40, 40)), its data.pkl written out.
+// model writes an archive with one weight of more than ptzip.MaxSmall bytes and one of fewer: the
+// linear layer of torch.jit.script(nn.Linear(40, 40)), its data.pkl written out.
 func model(t *testing.T, path string) {
 	t.Helper()
 	tensor := func(key string, dims string, numel string) string {
@@ -38,7 +38,8 @@ func model(t *testing.T, path string) {
 		{"net/data.pkl", pickle},
 		{"net/data/0", string(make([]byte, 6400))},
 		{"net/data/1", string(make([]byte, 160))},
-		{"net/code/__torch__.py", "class M(Module):\n  __parameters__ = [\"weight\", \"bias\", ]\n  __buffers__ = []\n  weight : Tensor\n  bias : Tensor\n" +
+		{"net/code/__torch__.py", "class M(Module):\n  __parameters__ = [\"weight\", \"bias\", ]\n  __buffers__ = []\n  " +
+			"weight : Tensor\n  bias : Tensor\n" +
 			"  def forward(self: __torch__.M,\n    x: Tensor) -> Tensor:\n    weight = self.weight\n    bias = self.bias\n    return torch.linear(x, weight, bias)\n"},
 		{"net/constants.pkl", "\x80\x02)."},
 		{"net/version", "3\n"},
@@ -77,7 +78,8 @@ func TestStrip(t *testing.T) {
 		names = append(names, r.Name)
 		assert.True(t, r.Modified.IsZero() || r.ModifiedDate == 0, "%s has a time", r.Name)
 	}
-	assert.Equal(t, []string{"net/data.pkl", "net/data/0", "net/data/1", "net/code/__torch__.py", "net/constants.pkl", "net/version",
+	assert.Equal(t, []string{"net/data.pkl", "net/data/0", "net/data/1", "net/code/__torch__.py", "net/constants.pkl",
+		"net/version",
 		"net/.memspec/stripped.json"}, names)
 	sizes, err := z.Open("net/.memspec/stripped.json")
 	require.NoError(t, err)
@@ -99,20 +101,25 @@ func TestStrip(t *testing.T) {
 	assert.Len(t, left, 3, "nothing else is left behind")
 }
 
-// A torch.export program loses its weights, not what describes them; a compiled package its binaries.
+// A torch.export program loses its weights, not what describes them; a compiled package its
+// binaries.
 func TestStripExported(t *testing.T) {
 	for _, c := range []struct {
 		name, why string
 		records   []string
 		want      string
 	}{
-		{"current", "weights and sample inputs of more than 4 KiB go", []string{"data/weights/weight_0", "data/weights/model_weights_config.json",
-			"data/constants/model_constants_config.json", "models/model.json", "data/sample_inputs/model.pt", "archive_format"},
+		{"current", "weights and sample inputs of more than 4 KiB go",
+			[]string{"data/weights/weight_0", "data/weights/model_weights_config.json",
+				"data/constants/model_constants_config.json", "models/model.json", "data/sample_inputs/model.pt", "archive_format"},
 			`{"schema":1,"records":{"data/sample_inputs/model.pt":6400,"data/weights/weight_0":6400}}`},
-		{"fake weights", "an archive without any is copied", []string{"models/model.json", "archive_format"}, `{"schema":1,"records":{}}`},
-		{"before 2.8", "whole files of torch.save go, whatever their name", []string{"serialized_exported_program.json", "serialized_state_dict.json", "serialized_constants.pt", "version"},
+		{"fake weights", "an archive without any is copied", []string{"models/model.json", "archive_format"},
+			`{"schema":1,"records":{}}`},
+		{"before 2.8", "whole files of torch.save go, whatever their name", []string{"serialized_exported_program.json",
+			"serialized_state_dict.json", "serialized_constants.pt", "version"},
 			`{"schema":1,"records":{"serialized_constants.pt":6400,"serialized_state_dict.json":6400}}`},
-		{"compiled", "binaries go, the wrapper's source stays", []string{"data/aotinductor/model/a.so", "data/aotinductor/model/a.wrapper.cpp", "data/aotinductor/model/b.cubin", "archive_format"},
+		{"compiled", "binaries go, the wrapper's source stays", []string{"data/aotinductor/model/a.so",
+			"data/aotinductor/model/a.wrapper.cpp", "data/aotinductor/model/b.cubin", "archive_format"},
 			`{"schema":1,"records":{"data/aotinductor/model/a.so":6400,"data/aotinductor/model/b.cubin":6400}}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -182,7 +189,8 @@ func TestStripNowhere(t *testing.T) {
 	assert.Len(t, left, 1, "nothing but in.pt: a copy that failed is removed")
 }
 
-// Files of torch.save are stripped where torch.export puts them, and only those that are such files.
+// Files of torch.save are stripped where torch.export puts them, and only those that are such
+// files.
 func TestStripSavedRecords(t *testing.T) {
 	archived := func(names ...string) []byte {
 		var b bytes.Buffer
@@ -246,7 +254,8 @@ func TestStripInPlace(t *testing.T) {
 	assert.Equal(t, want, text(t, path))
 }
 
-// Archives of the corpus say the same with and without their weights. Every twelfth: all of them take half a minute.
+// Archives of the corpus say the same with and without their weights. Every twelfth: all of them
+// take half a minute.
 func TestStripCorpus(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join(corpus, "torchscript", "*"))
 	require.NoError(t, err)
@@ -283,7 +292,8 @@ func TestStripCorpus(t *testing.T) {
 	t.Logf("%d archives, %d bytes stripped to %d", n, before, after)
 }
 
-// The committed artifacts decode and hold what package program promises. Those in the folder bad are bad on purpose.
+// The committed artifacts decode and hold what package program promises. Those in the folder bad
+// are bad on purpose.
 func TestArtifacts(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join("..", "..", "testdata", "artifacts", "*", "*.pt"))
 	require.NoError(t, err)
@@ -313,7 +323,8 @@ func TestArtifacts(t *testing.T) {
 // sizes that they report, and stripped again.
 func TestStripSaved(t *testing.T) {
 	for _, c := range []struct{ name, record string }{
-		{"tied_27.pt2", "serialized_state_dict.pt"}, {"half_28.pt2", "data/weights/model.pt"}, {"models/ao_int8.pt2", "data/weights/weight_0"},
+		{"tied_27.pt2", "serialized_state_dict.pt"}, {"half_28.pt2", "data/weights/model.pt"},
+		{"models/ao_int8.pt2", "data/weights/weight_0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			stripped := filepath.Join("..", "..", "testdata", "artifacts", "exported", filepath.FromSlash(c.name))

@@ -23,7 +23,8 @@ func TestMissingInOrder(t *testing.T) {
 			}
 			g.Body.Nodes = append(g.Body.Nodes, n)
 		}
-		g.Body.Nodes = append(g.Body.Nodes, &program.Node{Operation: &program.Operation{Op: "prim::Return"}, Args: []program.Arg{{}}})
+		g.Body.Nodes = append(g.Body.Nodes, &program.Node{Operation: &program.Operation{Op: "prim::Return"},
+			Args: []program.Arg{{}}})
 		f := &program.Func{Name: class.Name + "." + method, Method: method, Class: class, Record: class.Name + ".py"}
 		program.NewFunc(f, func(*program.Func) (*program.Graph, error) { return g, nil })
 		class.Methods = append(class.Methods, f)
@@ -34,7 +35,9 @@ func TestMissingInOrder(t *testing.T) {
 	of(a, "f", "my::a", "my::first")
 	of(a, "g", "my::unreached")
 	of(b, "f", "my::b", "my::a")
-	p := &program.Program{Entry: entry, Objects: program.Objects{Classes: []*program.Class{root, a, b}}, Modules: []*program.Module{{FQN: "", Object: &program.Object{Class: root}}, {FQN: "x.a", Object: &program.Object{Class: a}}, {FQN: "y.a", Object: &program.Object{Class: a}}}}
+	p := &program.Program{Entry: entry, Objects: program.Objects{Classes: []*program.Class{root, a, b}},
+		Modules: []*program.Module{{FQN: "", Object: &program.Object{Class: root}},
+			{FQN: "x.a", Object: &program.Object{Class: a}}, {FQN: "y.a", Object: &program.Object{Class: a}}}}
 	found, err := Missing(p)
 	require.NoError(t, err)
 	var got []string

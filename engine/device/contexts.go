@@ -40,7 +40,8 @@ var laterLogs = []laterLog{
 	{Capability{9, 0}, 275 * units.GiB / 1000, "vLLM 0.19's logs on an H100: 0.24 to 0.27 GiB over its profile run"},
 }
 
-// laterOn is what libraries load later on cards of a compute capability; nil where nobody measured it.
+// laterOn is what libraries load later on cards of a compute capability; nil where nobody measured
+// it.
 func laterOn(c Capability) *laterLog {
 	for i := range laterLogs {
 		if laterLogs[i].capability == c {
@@ -50,7 +51,8 @@ func laterOn(c Capability) *laterLog {
 	return nil
 }
 
-// hundredth is a size in hundredths of a GiB, as the message prints it: it may be half of one more or less.
+// hundredth is a size in hundredths of a GiB, as the message prints it: it may be half of one more
+// or less.
 type hundredth int
 
 func (h hundredth) bytes() units.Bytes { return units.Bytes(h) * units.GiB / 100 }
@@ -60,9 +62,12 @@ var contextLogs = []contextLog{
 	{[]string{"t4"}, 1467, 1455, 23.38, "github.com/hpcaitech/Open-Sora/issues/697"},
 	{[]string{"l4"}, 2078, 1866, 1.89 * 1024, "github.com/ArcInstitute/evo2/issues/190"},
 	{[]string{"rtx-a4000"}, 1551, 1501, 301.92, "github.com/DengKaiCQ/VGGT-Long/issues/6"},
-	{[]string{"rtx-3090"}, 1179, 1144, 43.59, "github.com/OpenGVLab/InternVL, quoted as \"GPU 0 has a total capacity of 23.68 GiB\" in a public README"},
-	{[]string{"rtx-3090"}, 2298, 2265, 77.68, "\"23.68 GiB … this process has 22.98 GiB\" in a public log of a training run"},
-	{[]string{"rtx-3090"}, 1631, 1601, 7.47, "\"23.69 GiB … this process has 16.31 GiB\" in a public crash report of torch.cumsum"},
+	{[]string{"rtx-3090"}, 1179, 1144, 43.59, "github.com/OpenGVLab/InternVL, quoted as \"GPU 0 has a total capacity of " +
+		"23.68 GiB\" in a public README"},
+	{[]string{"rtx-3090"}, 2298, 2265, 77.68, "\"23.68 GiB … this process has 22.98 GiB\" in a public log of a training " +
+		"run"},
+	{[]string{"rtx-3090"}, 1631, 1601, 7.47, "\"23.69 GiB … this process has 16.31 GiB\" in a public crash report of " +
+		"torch.cumsum"},
 	{[]string{"a100-sxm-40gb", "a100-pcie-40gb"}, 1425, 1287, 912.01, "github.com/TianheWu/CoSeR/issues/10"},
 	{[]string{"a100-pcie-80gb"}, 925, 827, 500.38, "github.com/lianqi1008/Control-GIC/issues/6"},
 	{[]string{"a100-pcie-80gb"}, 1737, 1434, 2.53 * 1024, "github.com/Kwai-Keye/Keye/issues/11"},
@@ -73,8 +78,10 @@ var contextLogs = []contextLog{
 	{[]string{"rtx-4090"}, 2161, 2116, 11.05, "github.com/Soul-AILab/SoulX-FlashTalk/issues/5"},
 	{[]string{"rtx-4090"}, 2269, 2172, 520.54, "github.com/pinokiofactory/flux-webui/issues/11"},
 	{[]string{"h100-nvl-94gb"}, 9191, 8610, 5.15 * 1024, "github.com/ali-vilab/VACE/issues/56"},
-	{[]string{"h100-sxm-80gb", "h100-pcie-80gb"}, 51, 0, 0, "vLLM 0.19 with torch 2.10 at the start of Qwen3-8B on an H100 of 80 GB"},
-	{[]string{"h100-sxm-80gb", "h100-pcie-80gb"}, 51, 0, 0, "vLLM 0.19 with torch 2.10 at the start of Qwen3-30B-A3B on an H100 of 80 GB"},
+	{[]string{"h100-sxm-80gb", "h100-pcie-80gb"}, 51, 0, 0, "vLLM 0.19 with torch 2.10 at the start of Qwen3-8B on an " +
+		"H100 of 80 GB"},
+	{[]string{"h100-sxm-80gb", "h100-pcie-80gb"}, 51, 0, 0, "vLLM 0.19 with torch 2.10 at the start of Qwen3-30B-A3B on " +
+		"an H100 of 80 GB"},
 	{[]string{"rtx-5090"}, 3134, 3074, 19.41, "github.com/Wan-Video/Wan2.1/issues/465"},
 	{[]string{"rtx-5090"}, 2689, 2595, 343.86, "github.com/TrajectoryCrafter/TrajectoryCrafter/issues/20"},
 }

@@ -1,4 +1,5 @@
-// Package device holds the GPUs that memspec knows: a table of rows, each with its source, and a look-up by name.
+// Package device holds the GPUs that memspec knows: a table of rows, each with its source, and a
+// look-up by name.
 //
 // It states what a device has (memory, compute capability, multiprocessors, what a CUDA context
 // costs) and models nothing. A figure that no public source gives is left out, never guessed:
@@ -20,7 +21,8 @@ type Kind uint8
 const (
 	// CUDA is a device behind PyTorch's CUDACachingAllocator.
 	CUDA Kind = iota
-	// None is the built-in device `none`: CUDA's dispatch, but no library workspace, no context and no limit.
+	// None is the built-in device `none`: CUDA's dispatch, but no library workspace, no context and no
+	// limit.
 	None
 )
 
@@ -131,7 +133,8 @@ const memorySlack = 0.04
 // Is says whether a GPU that a driver says of is the device: of its compute capability ("8.6"), and
 // of its memory as nearly as drivers agree.
 func (d *Device) Is(capability string, memory units.Bytes) bool {
-	return d.ComputeCapability.String() == capability && (d.Memory == 0 || math.Abs(float64(d.Memory-memory)) <= memorySlack*float64(d.Memory))
+	return d.ComputeCapability.String() == capability &&
+		(d.Memory == 0 || math.Abs(float64(d.Memory-memory)) <= memorySlack*float64(d.Memory))
 }
 
 func (d Device) clone() Device {

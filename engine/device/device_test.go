@@ -30,7 +30,8 @@ func TestTable(t *testing.T) {
 				assert.Equal(t, d, got)
 			}
 			assert.GreaterOrEqual(t, len(d.Source), 20, "every row says where its figures are from")
-			assert.Equal(t, d.MemoryFrom == device.Nominal && d.Kind == device.CUDA, strings.HasPrefix(d.Source, "nominal"), "the source of a nominal figure says so")
+			assert.Equal(t, d.MemoryFrom == device.Nominal && d.Kind == device.CUDA, strings.HasPrefix(d.Source, "nominal"),
+				"the source of a nominal figure says so")
 			if d.Kind == device.None {
 				return
 			}
@@ -51,7 +52,8 @@ func TestTable(t *testing.T) {
 			}
 			assert.Equal(t, f.L2 > 0, f.Source != "", "what is known has a source")
 			assert.True(t, f.L2 > 0 || f.Clock == 0, "the L2 cache is known first")
-			assert.Equal(t, []bool{f.Clock > 0, f.Clock > 0}, []bool{f.MemoryClock > 0, f.MemoryBus > 0}, "clocks and bus come together")
+			assert.Equal(t, []bool{f.Clock > 0, f.Clock > 0}, []bool{f.MemoryClock > 0, f.MemoryBus > 0},
+				"clocks and bus come together")
 		})
 	}
 }
@@ -91,7 +93,8 @@ func TestLookupOfAnUnknownName(t *testing.T) {
 		{"titan", `got device "titan", want one of titan-v, titan-rtx (all: memspec devices)`},
 		{"tesla-t5", `got device "tesla-t5", want a known device: did you mean "t4"? (all: memspec devices)`},
 		{"a10gg", `got device "a10gg", want a known device: did you mean "a10g"? (all: memspec devices)`},
-		{"a100", `got device "a100", want one of a100-pcie-40gb, a100-sxm-40gb, a100-pcie-80gb, a100-sxm-80gb (all: memspec devices)`},
+		{"a100",
+			`got device "a100", want one of a100-pcie-40gb, a100-sxm-40gb, a100-pcie-80gb, a100-sxm-80gb (all: memspec devices)`},
 		{"toaster-9000", `got device "toaster-9000", want a known device (all: memspec devices)`},
 		{"", `got device "", want a known device (all: memspec devices)`},
 	} {
@@ -127,7 +130,8 @@ func TestHints(t *testing.T) {
 	const cuda, none, all = "; CUDA's are known", "", "; how much fits depends on the card, which nvidia-smi -L names"
 	for name, want := range map[string]string{
 		"cuda": all, "cuda:1": all, "gpu": all, "cpu": "; the device none counts what the model itself takes on any card",
-		"mps": cuda, "xpu": cuda, "hip:0": cuda, "rocm": cuda, "tpu": cuda, "xla": cuda, "mi300x": cuda, "mi250": cuda, "mi300a": cuda, "mi": none, "mi-zq77": none, "qq300x": none,
+		"mps": cuda, "xpu": cuda, "hip:0": cuda, "rocm": cuda, "tpu": cuda, "xla": cuda, "mi300x": cuda, "mi250": cuda,
+		"mi300a": cuda, "mi": none, "mi-zq77": none, "qq300x": none,
 	} {
 		assert.Equal(t, want, device.Hint(name), name)
 	}
@@ -187,16 +191,20 @@ func TestLimits(t *testing.T) {
 	seen := map[device.Capability]bool{}
 	for i, l := range all {
 		seen[l.ComputeCapability] = true
-		assert.True(t, i == 0 || all[i-1].ComputeCapability.SM() < l.ComputeCapability.SM(), "%s: ascending", l.ComputeCapability)
+		assert.True(t, i == 0 || all[i-1].ComputeCapability.SM() < l.ComputeCapability.SM(), "%s: ascending",
+			l.ComputeCapability)
 		assert.Zero(t, l.ThreadsPerSM%512, l.ComputeCapability)
-		assert.True(t, l.SharedPerBlock <= l.SharedOptIn && l.SharedOptIn+l.SharedReserved <= l.SharedPerSM, l.ComputeCapability)
+		assert.True(t, l.SharedPerBlock <= l.SharedOptIn && l.SharedOptIn+l.SharedReserved <= l.SharedPerSM,
+			l.ComputeCapability)
 	}
 	for _, d := range device.All() {
-		assert.True(t, seen[d.ComputeCapability] || !d.ComputeCapability.AtLeast(7, 0), "%s: the limits of %s are not known", d.Name, d.ComputeCapability)
+		assert.True(t, seen[d.ComputeCapability] || !d.ComputeCapability.AtLeast(7, 0), "%s: the limits of %s are not known",
+			d.Name, d.ComputeCapability)
 	}
 }
 
-// A driver's card is a row's by its compute capability and its memory, which drivers report a little differently.
+// A driver's card is a row's by its compute capability and its memory, which drivers report a
+// little differently.
 func TestIs(t *testing.T) {
 	d, err := device.Lookup("a10g")
 	require.NoError(t, err)
@@ -210,7 +218,8 @@ func TestIs(t *testing.T) {
 	assert.True(t, d.Is(cc, units.GiB), "of no limit any memory")
 }
 
-// The card of a recording is the row whose name the driver reports, with the memory that the driver reports.
+// The card of a recording is the row whose name the driver reports, with the memory that the driver
+// reports.
 func TestOf(t *testing.T) {
 	for _, d := range device.All()[1:] {
 		got, known := device.Of(d.Figures.Driver, d.ComputeCapability.String(), d.Memory)
@@ -220,7 +229,8 @@ func TestOf(t *testing.T) {
 	}
 	d, known := device.Of("NVIDIA A10G", "8.6", 40*units.GiB)
 	require.True(t, known)
-	assert.Equal(t, []any{"a10g", 40 * units.GiB, device.Given}, []any{d.Name, d.Memory, d.MemoryFrom}, "a pretend card may be given any memory")
+	assert.Equal(t, []any{"a10g", 40 * units.GiB, device.Given}, []any{d.Name, d.Memory, d.MemoryFrom},
+		"a pretend card may be given any memory")
 	_, known = device.Of("NVIDIA A10G", "9.0", 40*units.GiB)
 	assert.False(t, known)
 }

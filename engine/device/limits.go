@@ -32,8 +32,9 @@ var limits = []Limits{
 }
 
 func row(major, minor, threads, blocks int, sharedKiB, optInKiB units.Bytes) Limits {
-	l := Limits{ComputeCapability: Capability{major, minor}, ThreadsPerSM: threads, BlocksPerSM: blocks, RegistersPerSM: 64 << 10,
-		SharedPerSM: sharedKiB * units.KiB, SharedPerBlock: 48 * units.KiB, SharedOptIn: optInKiB * units.KiB}
+	l := Limits{ComputeCapability: Capability{major, minor}, ThreadsPerSM: threads, BlocksPerSM: blocks,
+		RegistersPerSM: 64 << 10,
+		SharedPerSM:    sharedKiB * units.KiB, SharedPerBlock: 48 * units.KiB, SharedOptIn: optInKiB * units.KiB}
 	if l.ComputeCapability.AtLeast(8, 0) {
 		l.SharedReserved = units.KiB // "NVIDIA Ampere GPU Architecture Tuning Guide", 1.4.1.6
 	}

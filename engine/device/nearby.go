@@ -12,9 +12,11 @@ import (
 // providers list them (AWS accelerated computing, Google Cloud GPU machine types, Azure N-series).
 // They are suggested, never taken: a machine's card may be shared or cut in parts.
 var instances = map[string]string{
-	"g4dn": "t4", "g5": "a10g", "g6e": "l40s", "g6": "l4", "p3dn": "v100-32gb", "p3": "v100-16gb", "p4de": "a100-sxm-80gb", "p4d": "a100-sxm-40gb",
+	"g4dn": "t4", "g5": "a10g", "g6e": "l40s", "g6": "l4", "p3dn": "v100-32gb", "p3": "v100-16gb", "p4de": "a100-sxm-80gb",
+	"p4d":  "a100-sxm-40gb",
 	"p5en": "h200-sxm", "p5e": "h200-sxm", "p5": "h100-sxm-80gb",
-	"g2-standard": "l4", "a2-highgpu": "a100-sxm-40gb", "a2-ultragpu": "a100-sxm-80gb", "a3-highgpu": "h100-sxm-80gb", "a3-ultragpu": "h200-sxm",
+	"g2-standard": "l4", "a2-highgpu": "a100-sxm-40gb", "a2-ultragpu": "a100-sxm-80gb", "a3-highgpu": "h100-sxm-80gb",
+	"a3-ultragpu":       "h200-sxm",
 	"standard-nc4as-t4": "t4", "standard-nc24ads-a100": "a100-pcie-80gb", "standard-nc40ads-h100": "h100-nvl-94gb",
 }
 
@@ -28,7 +30,9 @@ func nearby(name string) []string {
 		if strings.HasPrefix(row.Name, name+"-") {
 			begun = append(begun, row.Name)
 		}
-		if len(name) > 1 && slices.ContainsFunc(strings.Split(row.Name, "-"), func(part string) bool { return part == name || len(name) > 3 && strings.Contains(part, name) }) {
+		if len(name) > 1 && slices.ContainsFunc(strings.Split(row.Name, "-"), func(part string) bool {
+			return part == name || len(name) > 3 && strings.Contains(part, name)
+		}) {
 			hold = append(hold, row.Name)
 		}
 		spellings = append(append(spellings, row.Name), row.Aliases...)
@@ -60,7 +64,8 @@ func Of(driver, capability string, memory units.Bytes) (Device, bool) {
 	off := func(d *Device) units.Bytes { return max(d.Memory-memory, memory-d.Memory) }
 	for i := range table {
 		d := &table[i]
-		if figures[d.Name].Driver == driver && d.ComputeCapability.String() == capability && (found == nil || off(d) < off(found)) {
+		if figures[d.Name].Driver == driver && d.ComputeCapability.String() == capability &&
+			(found == nil || off(d) < off(found)) {
 			found = d
 		}
 	}
@@ -84,7 +89,8 @@ func hint(name string) string {
 	case "mps", "xpu", "hip", "rocm", "tpu", "xla":
 		return "; CUDA's are known"
 	}
-	if strings.HasPrefix(name, "mi") && strings.Trim(strings.TrimRight(name[2:], "axn"), "0123456789") == "" && len(name) > 2 {
+	if strings.HasPrefix(name, "mi") && strings.Trim(strings.TrimRight(name[2:], "axn"), "0123456789") == "" &&
+		len(name) > 2 {
 		return "; CUDA's are known"
 	}
 	return ""

@@ -37,7 +37,8 @@ func TestRows(t *testing.T) {
 			fmt.Fprintf(&rows, "; also %s\n", strings.Join(d.Aliases, ", "))
 		}
 		for _, l := range device.AllLimits() {
-			fmt.Fprintf(&limits, "%s: %d threads, %d blocks, %d registers; shared %d B, %d B a block, %d B at most, %d B kept\n", l.ComputeCapability, l.ThreadsPerSM, l.BlocksPerSM,
+			fmt.Fprintf(&limits, "%s: %d threads, %d blocks, %d registers; shared %d B, %d B a block, %d B at most, %d B kept\n",
+				l.ComputeCapability, l.ThreadsPerSM, l.BlocksPerSM,
 				l.RegistersPerSM, l.SharedPerSM, l.SharedPerBlock, l.SharedOptIn, l.SharedReserved)
 		}
 		var logs strings.Builder
@@ -69,17 +70,20 @@ func TestContexts(t *testing.T) {
 	assert.Greater(t, high, t4.Context, "what two logs tell has room for what torch-preflight measured")
 }
 
-// What libraries load after the context is part of the range. Nobody's figure of a whole process lies outside of it.
+// What libraries load after the context is part of the range. Nobody's figure of a whole process
+// lies outside of it.
 func TestContextsHoldWhatLoadsLater(t *testing.T) {
 	const hundredth = units.GiB / 100
 	for _, tt := range []struct {
 		device       string
 		start, whole units.Bytes // published figures; 0 where there is none
 	}{
-		{"h100-sxm-80gb", 51 * hundredth, (51 + 27) * hundredth}, // vLLM 0.19: 0.51 GiB at its start, 0.24 to 0.27 GiB more over the profile run
+		// vLLM 0.19: 0.51 GiB at its start, 0.24 to 0.27 GiB more over the profile run
+		{"h100-sxm-80gb", 51 * hundredth, (51 + 27) * hundredth},
 		{"h100-sxm-80gb", 51 * hundredth, (51 + 24) * hundredth},
 		{"h100-pcie-80gb", 51 * hundredth, (51 + 27) * hundredth},
-		{"rtx-3060", 0, 325*units.MiB + 34*units.MiB}, // the most of the logs of 8.6, and what language models of xMem took beside reserved
+		// the most of the logs of 8.6, and what language models of xMem took beside reserved
+		{"rtx-3060", 0, 325*units.MiB + 34*units.MiB},
 	} {
 		d, err := device.Lookup(tt.device)
 		require.NoError(t, err)
@@ -111,7 +115,8 @@ func TestMemoryIsWhatTheSourceQuotes(t *testing.T) {
 
 func TestWords(t *testing.T) {
 	assert.Equal(t, "cuda none", device.CUDA.String()+" "+device.None.String())
-	for from, want := range map[device.MemoryFrom]string{device.Nominal: "nominal", device.Runtime: "cuda", device.SMI: "nvidia-smi", device.Given: "given"} {
+	for from, want := range map[device.MemoryFrom]string{device.Nominal: "nominal", device.Runtime: "cuda",
+		device.SMI: "nvidia-smi", device.Given: "given"} {
 		assert.Equal(t, want, from.String())
 	}
 }

@@ -110,12 +110,15 @@ func TestAccount(t *testing.T) {
 		return c
 	}
 	sub := &program.Object{Class: class(program.ModuleClass, nil, []string{"mean"}, "mean"), Attrs: []any{buffer}}
-	plain := &program.Object{Class: class(program.PlainClass, []string{"bias"}, nil, "bias"), Attrs: []any{of("plain.bias", 4, tensor.Parameter)}}
+	plain := &program.Object{Class: class(program.PlainClass, []string{"bias"}, nil, "bias"),
+		Attrs: []any{of("plain.bias", 4, tensor.Parameter)}}
 	bias, running := of("bias", 5, tensor.Parameter), of("running", 6, tensor.Buffer)
-	root := &program.Object{Class: class(program.ModuleClass, []string{"weight", "absent", "bias", "unfilled", "text"}, []string{"running"}, "plain", "running", "weight", "sub", "bias", "again", "bare", "text", "unfilled"),
+	root := &program.Object{Class: class(program.ModuleClass, []string{"weight", "absent", "bias", "unfilled", "text"},
+		[]string{"running"}, "plain", "running", "weight", "sub", "bias", "again", "bare", "text", "unfilled"),
 		Attrs: []any{plain, running, weight, sub, bias, sub, &program.Object{}, "text"}}
 	s := scripted{
-		params: []program.Param{{Name: "x", Type: &program.Type{Kind: program.TensorType}}, {Name: "k", Default: int64(5), HasDef: true}},
+		params: []program.Param{{Name: "x", Type: &program.Type{Kind: program.TensorType}},
+			{Name: "k", Default: int64(5), HasDef: true}},
 		load: func(m *exec.Machine) {
 			m.Load(root, []*program.State{weight, of("CONSTANTS.c0", 7, tensor.Constant)})
 		},
@@ -136,7 +139,8 @@ func TestAccount(t *testing.T) {
 			return b, nil
 		},
 	}
-	r, err := exec.Run(context.Background(), s.start(), builtin.Table(), exec.Options{Platform: none(t), DType: tensor.Undefined, Inputs: []exec.Input{{Value: meta(1)}}})
+	r, err := exec.Run(context.Background(), s.start(), builtin.Table(),
+		exec.Options{Platform: none(t), DType: tensor.Undefined, Inputs: []exec.Input{{Value: meta(1)}}})
 	require.NoError(t, err)
 	require.Equal(t, `0 +0=12 load buffer sub.mean sub
 0 +1=8 load parameter weight
@@ -156,15 +160,20 @@ func TestAccount(t *testing.T) {
 	require.Equal(t, trace.FirstAndSteady(), r.Trace.Passes)
 	require.Equal(t, "exec", r.Trace.Origin)
 
-	r, err = exec.Run(context.Background(), s.start(), builtin.Table(), exec.Options{Platform: none(t), DType: tensor.Undefined, Inputs: []exec.Input{{Value: meta(1)}}, Passes: []trace.Pass{{Name: "only"}}})
+	r, err = exec.Run(context.Background(), s.start(), builtin.Table(),
+		exec.Options{Platform: none(t), DType: tensor.Undefined, Inputs: []exec.Input{{Value: meta(1)}},
+			Passes: []trace.Pass{{Name: "only"}}})
 	require.NoError(t, err)
 	require.Equal(t, []trace.Pass{{Name: "only"}}, r.Trace.Passes)
 	require.Equal(t, 1, r.Trace.Events[len(r.Trace.Events)-1].Pass)
 
 	failed := errors.New("got nothing, want something")
-	_, err = exec.Run(context.Background(), func(*exec.Machine) (exec.Driver, error) { return nil, failed }, builtin.Table(), exec.Options{Platform: none(t)})
+	_, err = exec.Run(context.Background(), func(*exec.Machine) (exec.Driver, error) {
+		return nil, failed
+	}, builtin.Table(), exec.Options{Platform: none(t)})
 	require.ErrorIs(t, err, failed, "no driver")
-	_, err = exec.Run(context.Background(), scripted{prepare: func(*exec.Machine) error { return failed }}.start(), builtin.Table(), exec.Options{Platform: none(t)})
+	_, err = exec.Run(context.Background(), scripted{prepare: func(*exec.Machine) error { return failed }}.start(),
+		builtin.Table(), exec.Options{Platform: none(t)})
 	require.ErrorIs(t, err, failed, "not prepared")
 }
 
@@ -176,8 +185,10 @@ func TestStatesLoaded(t *testing.T) {
 	quantized.DType = tensor.QInt8
 	ints := meta(4)
 	ints.DType = tensor.Int32
-	sparse := tensor.Meta{DType: tensor.Float32, Sizes: []int64{2, 3}, Strides: []int64{6, 2}, StorageOffset: 5, Device: "cpu"}
-	dense := tensor.Meta{DType: tensor.Float32, Sizes: []int64{2, 3}, Strides: []int64{1, 2}, StorageOffset: 5, Device: "cpu"}
+	sparse := tensor.Meta{DType: tensor.Float32, Sizes: []int64{2, 3}, Strides: []int64{6, 2}, StorageOffset: 5,
+		Device: "cpu"}
+	dense := tensor.Meta{DType: tensor.Float32, Sizes: []int64{2, 3}, Strides: []int64{1, 2}, StorageOffset: 5,
+		Device: "cpu"}
 	for _, c := range []struct {
 		why   string
 		state program.State
@@ -185,23 +196,41 @@ func TestStatesLoaded(t *testing.T) {
 		card  bool
 		want  string
 	}{
-		{"a parameter moves", program.State{Meta: on(meta(4), "cpu"), Class: tensor.Parameter}, exec.Options{}, false, "float32[4] [1] 0 on cuda: 16"},
-		{"a packed one stays on the host", program.State{Meta: on(meta(4), "cpu"), Class: tensor.Parameter, Packed: true}, exec.Options{}, false, "float32[4] [1] 0 on cpu: 16"},
-		{"a quantized one too", program.State{Meta: quantized, Class: tensor.Parameter}, exec.Options{}, false, "qint8[4] [1] 0 on cpu: 4"},
-		{"one with gaps between its elements has none then", program.State{Meta: sparse, Class: tensor.Buffer}, exec.Options{}, false, "float32[2 3] [3 1] 0 on cuda: 24"},
-		{"one without keeps its strides", program.State{Meta: dense, Class: tensor.Buffer}, exec.Options{}, false, "float32[2 3] [1 2] 0 on cuda: 24"},
-		{"converted with the model", program.State{Meta: meta(4), Class: tensor.Parameter}, exec.Options{DType: tensor.Float16}, false, "float16[4] [1] 0 on cuda: 8"},
-		{"what has no floating type is not", program.State{Meta: ints, Class: tensor.Parameter}, exec.Options{DType: tensor.Float16}, false, "int32[4] [1] 0 on cuda: 16"},
-		{"nor is a constant", program.State{Meta: meta(4), Class: tensor.Constant}, exec.Options{DType: tensor.Float16}, false, "float32[4] [1] 0 on cuda: 16"},
-		{"a constant on the host stays there in eager execution", program.State{Meta: on(meta(4), "cpu"), Class: tensor.Constant}, exec.Options{Liveness: exec.PythonFrame}, false, "float32[4] [1] 0 on cpu: 16"},
-		{"an archive's moves as it is loaded", program.State{Meta: on(meta(4), "cpu"), Class: tensor.Constant}, exec.Options{}, false, "float32[4] [1] 0 on cuda: 16"},
-		{"the code's own is where the code runs", program.State{Meta: on(meta(4), "cpu"), Class: tensor.Constant, OfCode: true}, exec.Options{Liveness: exec.PythonFrame}, false, "float32[4] [1] 0 on cuda: 16"},
-		{"one on the device is there", program.State{Meta: on(meta(4), "cuda:0"), Class: tensor.Constant}, exec.Options{Liveness: exec.PythonFrame}, false, "float32[4] [1] 0 on cuda: 16"},
-		{"a buffer moves in eager execution", program.State{Meta: on(meta(4), "cpu"), Class: tensor.Buffer}, exec.Options{Liveness: exec.PythonFrame}, false, "float32[4] [1] 0 on cuda: 16"},
-		{"a number is Python's", program.State{Meta: on(number, "cuda"), Class: tensor.Constant, OfCode: true}, exec.Options{Liveness: exec.PythonFrame}, true, "int64[] [] 0 on cpu: 8"},
-		{"in TorchScript's runtime it goes where the archive goes", program.State{Meta: number, Class: tensor.Constant}, exec.Options{}, true, "int64[] [] 0 on cuda: 8"},
-		{"but for runs that are compared with the host's", program.State{Meta: on(number, "cuda"), Class: tensor.Constant}, exec.Options{}, false, "int64[] [] 0 on cpu: 8"},
-		{"a buffer without dimensions is no number", program.State{Meta: number, Class: tensor.Buffer}, exec.Options{}, false, "int64[] [] 0 on cuda: 8"},
+		{"a parameter moves", program.State{Meta: on(meta(4), "cpu"), Class: tensor.Parameter}, exec.Options{}, false,
+			"float32[4] [1] 0 on cuda: 16"},
+		{"a packed one stays on the host", program.State{Meta: on(meta(4), "cpu"), Class: tensor.Parameter, Packed: true},
+			exec.Options{}, false, "float32[4] [1] 0 on cpu: 16"},
+		{"a quantized one too", program.State{Meta: quantized, Class: tensor.Parameter}, exec.Options{}, false,
+			"qint8[4] [1] 0 on cpu: 4"},
+		{"one with gaps between its elements has none then", program.State{Meta: sparse, Class: tensor.Buffer},
+			exec.Options{}, false, "float32[2 3] [3 1] 0 on cuda: 24"},
+		{"one without keeps its strides", program.State{Meta: dense, Class: tensor.Buffer}, exec.Options{}, false,
+			"float32[2 3] [1 2] 0 on cuda: 24"},
+		{"converted with the model", program.State{Meta: meta(4), Class: tensor.Parameter},
+			exec.Options{DType: tensor.Float16}, false, "float16[4] [1] 0 on cuda: 8"},
+		{"what has no floating type is not", program.State{Meta: ints, Class: tensor.Parameter},
+			exec.Options{DType: tensor.Float16}, false, "int32[4] [1] 0 on cuda: 16"},
+		{"nor is a constant", program.State{Meta: meta(4), Class: tensor.Constant}, exec.Options{DType: tensor.Float16},
+			false, "float32[4] [1] 0 on cuda: 16"},
+		{"a constant on the host stays there in eager execution",
+			program.State{Meta: on(meta(4), "cpu"), Class: tensor.Constant}, exec.Options{Liveness: exec.PythonFrame}, false,
+			"float32[4] [1] 0 on cpu: 16"},
+		{"an archive's moves as it is loaded", program.State{Meta: on(meta(4), "cpu"), Class: tensor.Constant},
+			exec.Options{}, false, "float32[4] [1] 0 on cuda: 16"},
+		{"the code's own is where the code runs", program.State{Meta: on(meta(4), "cpu"), Class: tensor.Constant,
+			OfCode: true}, exec.Options{Liveness: exec.PythonFrame}, false, "float32[4] [1] 0 on cuda: 16"},
+		{"one on the device is there", program.State{Meta: on(meta(4), "cuda:0"), Class: tensor.Constant},
+			exec.Options{Liveness: exec.PythonFrame}, false, "float32[4] [1] 0 on cuda: 16"},
+		{"a buffer moves in eager execution", program.State{Meta: on(meta(4), "cpu"), Class: tensor.Buffer},
+			exec.Options{Liveness: exec.PythonFrame}, false, "float32[4] [1] 0 on cuda: 16"},
+		{"a number is Python's", program.State{Meta: on(number, "cuda"), Class: tensor.Constant, OfCode: true},
+			exec.Options{Liveness: exec.PythonFrame}, true, "int64[] [] 0 on cpu: 8"},
+		{"in TorchScript's runtime it goes where the archive goes", program.State{Meta: number, Class: tensor.Constant},
+			exec.Options{}, true, "int64[] [] 0 on cuda: 8"},
+		{"but for runs that are compared with the host's", program.State{Meta: on(number, "cuda"), Class: tensor.Constant},
+			exec.Options{}, false, "int64[] [] 0 on cpu: 8"},
+		{"a buffer without dimensions is no number", program.State{Meta: number, Class: tensor.Buffer}, exec.Options{}, false,
+			"int64[] [] 0 on cuda: 8"},
 	} {
 		c.o.Platform = none(t)
 		if c.o.DType == 0 {
@@ -217,7 +246,8 @@ func TestStatesLoaded(t *testing.T) {
 			v := m.State(&c.state)
 			require.Same(t, v, m.State(&c.state), "%s: once", c.why)
 			require.Same(t, data, v.Data)
-			require.Equal(t, c.want, fmt.Sprintf("%s%v %v %d on %s: %d", v.DType, v.Sizes, v.Strides, v.StorageOffset, v.Device, v.Storage.NBytes), c.why)
+			require.Equal(t, c.want, fmt.Sprintf("%s%v %v %d on %s: %d", v.DType, v.Sizes, v.Strides, v.StorageOffset, v.Device,
+				v.Storage.NBytes), c.why)
 			tied := &program.State{Meta: meta(9), Class: tensor.Parameter}
 			m.Tie(tied, &c.state)
 			require.Same(t, v, m.State(tied))
@@ -242,51 +272,73 @@ func TestInputValues(t *testing.T) {
 		inputs []exec.Input
 		want   string
 	}{
-		{"tensors, where they say or on the accelerator", []program.Param{{Name: "a"}, {Name: "b"}}, []exec.Input{{Value: host}, {Value: unplaced}}, "t0 t1 | +1=8"},
+		{"tensors, where they say or on the accelerator", []program.Param{{Name: "a"}, {Name: "b"}},
+			[]exec.Input{{Value: host}, {Value: unplaced}}, "t0 t1 | +1=8"},
 		{"numbers, text and nothing", []program.Param{{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d"}, {Name: "e"}},
 			[]exec.Input{{Value: nil}, {Value: true}, {Value: int64(3)}, {Value: 1.5}, {Value: "x"}}, "None true 3 1.5 x |"},
-		{"a list, in its order", []program.Param{{Name: "a"}}, []exec.Input{{Value: []exec.Input{{Value: meta(1)}, {Value: int64(2)}, {Value: meta(3)}}}}, "[t0 2 t1] | +0=4 +1=12"},
-		{"a tuple", []program.Param{{Name: "a"}}, []exec.Input{{Value: exec.Tuple{{Value: meta(1)}, {Value: int64(2)}}}}, "(t0 2) | +0=4"},
-		{"a dict", []program.Param{{Name: "a"}}, []exec.Input{{Value: exec.Dict{{Name: "k", Value: meta(1)}, {Name: "l", Value: int64(2)}}}}, "{k:t0 l:2} | +0=4"},
-		{"by name, in any order", []program.Param{{Name: "a"}, {Name: "b"}}, []exec.Input{{Name: "b", Value: meta(1)}, {Name: "a", Value: meta(2)}}, "t1 t0 | +0=4 +1=8"},
-		{"what has a default may be left out, and what may be None", []program.Param{{Name: "a", HasDef: true, Default: int64(4)}, {Name: "b", Type: opt}, {Name: "c", Type: none_}}, nil, "4 None None |"},
-		{"what is given is not the default", []program.Param{{Name: "a", HasDef: true, Default: int64(4)}, {Name: "b", Type: opt}}, []exec.Input{{Value: int64(6)}, {Value: int64(7)}}, "6 7 |"},
-		{"all that is missing is told, in order", []program.Param{{Name: "a", Type: num}, {Name: "b", HasDef: true}, {Name: "c"}, {Name: "d", Type: num}}, []exec.Input{{Name: "d", Value: int64(1)}},
+		{"a list, in its order", []program.Param{{Name: "a"}},
+			[]exec.Input{{Value: []exec.Input{{Value: meta(1)}, {Value: int64(2)}, {Value: meta(3)}}}},
+			"[t0 2 t1] | +0=4 +1=12"},
+		{"a tuple", []program.Param{{Name: "a"}}, []exec.Input{{Value: exec.Tuple{{Value: meta(1)}, {Value: int64(2)}}}},
+			"(t0 2) | +0=4"},
+		{"a dict", []program.Param{{Name: "a"}},
+			[]exec.Input{{Value: exec.Dict{{Name: "k", Value: meta(1)}, {Name: "l", Value: int64(2)}}}}, "{k:t0 l:2} | +0=4"},
+		{"by name, in any order", []program.Param{{Name: "a"}, {Name: "b"}}, []exec.Input{{Name: "b", Value: meta(1)},
+			{Name: "a", Value: meta(2)}}, "t1 t0 | +0=4 +1=8"},
+		{"what has a default may be left out, and what may be None",
+			[]program.Param{{Name: "a", HasDef: true, Default: int64(4)}, {Name: "b", Type: opt}, {Name: "c", Type: none_}}, nil,
+			"4 None None |"},
+		{"what is given is not the default", []program.Param{{Name: "a", HasDef: true, Default: int64(4)},
+			{Name: "b", Type: opt}}, []exec.Input{{Value: int64(6)}, {Value: int64(7)}}, "6 7 |"},
+		{"all that is missing is told, in order", []program.Param{{Name: "a", Type: num}, {Name: "b", HasDef: true},
+			{Name: "c"}, {Name: "d", Type: num}}, []exec.Input{{Name: "d", Value: int64(1)}},
 			"error: got no input a, c, want one each of: a int, b ?, c ?, d int; a c"},
-		{"one too many", []program.Param{{Name: "a"}}, []exec.Input{{Value: int64(1)}, {Value: int64(2)}}, "error: got 2 inputs, want 1: a ?;"},
+		{"one too many", []program.Param{{Name: "a"}}, []exec.Input{{Value: int64(1)}, {Value: int64(2)}},
+			"error: got 2 inputs, want 1: a ?;"},
 		{"of a model without any", nil, []exec.Input{{Value: int64(1)}}, "error: got 1 inputs, want 0: none;"},
-		{"a name that is none", []program.Param{{Name: "a"}}, []exec.Input{{Name: "z", Value: int64(1)}}, "error: got input z, want one of a ?;"},
-		{"twice", []program.Param{{Name: "a"}, {Name: "b"}}, []exec.Input{{Value: int64(1)}, {Name: "a", Value: int64(1)}}, "error: got input a twice, want it once;"},
-		{"of another type", []program.Param{{Name: "a", Type: num}}, []exec.Input{{Value: "x"}}, "error: input a: got str, want int;"},
-		{"sizes for a tensor", []program.Param{{Name: "a", Type: &program.Type{Kind: program.TensorType}}}, []exec.Input{{Value: []exec.Input{{Value: int64(2)}, {Value: int64(3)}}}},
+		{"a name that is none", []program.Param{{Name: "a"}}, []exec.Input{{Name: "z", Value: int64(1)}},
+			"error: got input z, want one of a ?;"},
+		{"twice", []program.Param{{Name: "a"}, {Name: "b"}}, []exec.Input{{Value: int64(1)}, {Name: "a", Value: int64(1)}},
+			"error: got input a twice, want it once;"},
+		{"of another type", []program.Param{{Name: "a", Type: num}}, []exec.Input{{Value: "x"}},
+			"error: input a: got str, want int;"},
+		{"sizes for a tensor", []program.Param{{Name: "a", Type: &program.Type{Kind: program.TensorType}}},
+			[]exec.Input{{Value: []exec.Input{{Value: int64(2)}, {Value: int64(3)}}}},
 			"error: input a: got int[], want Tensor, such as float32[2,3];"},
-		{"a tensor that cannot be", []program.Param{{Name: "a"}}, []exec.Input{{Value: broken()}}, "error: input a: got strides of another length than sizes;"},
-		{"one in a list", []program.Param{{Name: "a"}}, []exec.Input{{Value: []exec.Input{{Value: broken()}}}}, "error: input a: got strides of another length than sizes;"},
-		{"in a tuple", []program.Param{{Name: "a"}}, []exec.Input{{Value: exec.Tuple{{Value: broken()}}}}, "error: input a: got strides of another length than sizes;"},
-		{"in a dict", []program.Param{{Name: "a"}}, []exec.Input{{Value: exec.Dict{{Name: "k", Value: broken()}}}}, "error: input a: got strides of another length than sizes;"},
-		{"what no input can be", []program.Param{{Name: "a"}}, []exec.Input{{Value: 7}}, "error: input a: internal error: got input of Go type int;"},
+		{"a tensor that cannot be", []program.Param{{Name: "a"}}, []exec.Input{{Value: broken()}},
+			"error: input a: got strides of another length than sizes;"},
+		{"one in a list", []program.Param{{Name: "a"}}, []exec.Input{{Value: []exec.Input{{Value: broken()}}}},
+			"error: input a: got strides of another length than sizes;"},
+		{"in a tuple", []program.Param{{Name: "a"}}, []exec.Input{{Value: exec.Tuple{{Value: broken()}}}},
+			"error: input a: got strides of another length than sizes;"},
+		{"in a dict", []program.Param{{Name: "a"}}, []exec.Input{{Value: exec.Dict{{Name: "k", Value: broken()}}}},
+			"error: input a: got strides of another length than sizes;"},
+		{"what no input can be", []program.Param{{Name: "a"}}, []exec.Input{{Value: 7}},
+			"error: input a: internal error: got input of Go type int;"},
 	} {
 		got := ""
-		r, err := exec.Run(context.Background(), scripted{params: c.params, forward: func(m *exec.Machine, args []any) (any, error) {
-			var out []string
-			for _, v := range args {
-				if d, ok := v.(*ops.Dict); ok {
-					text := make([]string, len(d.Keys))
-					for i := range text {
-						text[i] = fmt.Sprint(d.Keys[i]) + ":" + shown(d.Values[i])
+		r,
+			err := exec.Run(context.Background(),
+			scripted{params: c.params, forward: func(m *exec.Machine, args []any) (any, error) {
+				var out []string
+				for _, v := range args {
+					if d, ok := v.(*ops.Dict); ok {
+						text := make([]string, len(d.Keys))
+						for i := range text {
+							text[i] = fmt.Sprint(d.Keys[i]) + ":" + shown(d.Values[i])
+						}
+						out = append(out, "{"+strings.Join(text, " ")+"}")
+						continue
 					}
-					out = append(out, "{"+strings.Join(text, " ")+"}")
-					continue
+					out = append(out, shown(v))
 				}
-				out = append(out, shown(v))
-			}
-			got = strings.Join(append(out, "|"), " ")
-			for _, v := range args { // a caller who releases has the last hold but one, of a container too
-				m.Drop(v)
-			}
-			require.NotContains(t, passEvents(m.Trace(), 1), "-", c.why)
-			return nil, nil
-		}}.start(), builtin.Table(), exec.Options{Platform: none(t), Inputs: c.inputs, Passes: []trace.Pass{{}}})
+				got = strings.Join(append(out, "|"), " ")
+				for _, v := range args { // a caller who releases has the last hold but one, of a container too
+					m.Drop(v)
+				}
+				require.NotContains(t, passEvents(m.Trace(), 1), "-", c.why)
+				return nil, nil
+			}}.start(), builtin.Table(), exec.Options{Platform: none(t), Inputs: c.inputs, Passes: []trace.Pass{{}}})
 		var input *exec.InputError
 		if errors.As(err, &input) {
 			require.Equal(t, c.want, strings.TrimSpace("error: "+err.Error()+"; "+strings.Join(input.Missing, " ")), c.why)

@@ -123,7 +123,8 @@ func (d *Dispatch) autocastRNN(b *ops.Bound, args []any) (out []any, err error) 
 	return out, nil
 }
 
-// autocastDType sets the dtype argument where it is None and the first tensor is one that autocast looks at.
+// autocastDType sets the dtype argument where it is None and the first tensor is one that autocast
+// looks at.
 func (d *Dispatch) autocastDType(b *ops.Bound, args []any) []any {
 	i := b.Schema.ArgIndex("dtype")
 	if t, ok := args[0].(*tensor.Tensor); !ok || i < 0 || args[i] != nil || !eligible(t) {
@@ -157,7 +158,8 @@ func widest(b *ops.Bound, args []any, lower tensor.DType) (tensor.DType, error) 
 	return w, nil
 }
 
-// castInOrder casts the arguments of torchvision's operators to float32: these wrappers begin with the first.
+// castInOrder casts the arguments of torchvision's operators to float32: these wrappers begin with
+// the first.
 func (d *Dispatch) castInOrder(args []any, lower tensor.DType) (out []any, err error) {
 	out = make([]any, len(args))
 	for i, v := range args {
@@ -168,8 +170,9 @@ func (d *Dispatch) castInOrder(args []any, lower tensor.DType) (out []any, err e
 	return out, nil
 }
 
-// castArg casts one argument. Parameters that require a gradient are cast once and kept to the end of the pass; all
-// else for the call, views of parameters too (aten/src/ATen/autocast_mode.cpp cached_cast).
+// castArg casts one argument. Parameters that require a gradient are cast once and kept to the end
+// of the pass; all else for the call, views of parameters too (aten/src/ATen/autocast_mode.cpp
+// cached_cast).
 func (d *Dispatch) castArg(v any, to, lower tensor.DType) (any, error) {
 	switch t := v.(type) {
 	case *tensor.Tensor:

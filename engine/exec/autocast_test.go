@@ -20,7 +20,8 @@ import (
 	"github.com/memspec/memspec/engine/trace"
 )
 
-// TestAutocastLists compares the lists with what PyTorch registers: python -m truth schemas writes it.
+// TestAutocastLists compares the lists with what PyTorch registers: python -m truth schemas writes
+// it.
 func TestAutocastLists(t *testing.T) {
 	data, err := os.ReadFile("../../testdata/aten/2.15/autocast.txt")
 	require.NoError(t, err)
@@ -37,7 +38,9 @@ func TestAutocastLists(t *testing.T) {
 	for _, line := range strings.Split(strings.TrimSpace(string(data)), "\n") {
 		s, err := schema.Parse(line)
 		require.NoError(t, err)
-		takesTensor := slices.ContainsFunc(s.Args, func(a schema.Arg) bool { return strings.HasPrefix(a.Type.String(), "Tensor") })
+		takesTensor := slices.ContainsFunc(s.Args, func(a schema.Arg) bool {
+			return strings.HasPrefix(a.Type.String(), "Tensor")
+		})
 		if takesTensor && !slices.Contains(kernels, s.Key()) {
 			require.Zero(t, castPolicyOf(s.Name, s.Overload), "%s has no kernel for autocast", s.Key())
 		}
@@ -58,12 +61,14 @@ func (d *Dispatch) emptyOf(t *testing.T, dtype tensor.DType, sizes ...int64) *te
 	for i, n := range sizes {
 		items[i] = n
 	}
-	x, err := d.made("aten::empty.memory_format", ops.NewList(schema.Int, items...), int64(dtype), nil, Accelerator, nil, nil)
+	x, err := d.made("aten::empty.memory_format", ops.NewList(schema.Int, items...), int64(dtype), nil, Accelerator, nil,
+		nil)
 	require.NoError(t, err)
 	return x
 }
 
-// Every kind of operator, as PyTorch 2.15 was recorded on fake CUDA tensors: births in bytes, and deaths by number.
+// Every kind of operator, as PyTorch 2.15 was recorded on fake CUDA tensors: births in bytes, and
+// deaths by number.
 func TestAutocastCasts(t *testing.T) {
 	half, float := tensor.Float16, tensor.Float32
 	square := []int64{8, 8}
@@ -74,26 +79,39 @@ func TestAutocastCasts(t *testing.T) {
 		args    []any // behind the tensors
 		want    string
 	}{
-		{"aten::mm", "to bfloat16, the last argument first", []tensor.DType{float, float}, [][]int64{square, square}, nil, "+128 +128 +128 -1 -0"},
+		{"aten::mm", "to bfloat16, the last argument first", []tensor.DType{float, float}, [][]int64{square, square}, nil,
+			"+128 +128 +128 -1 -0"},
 		{"aten::rsqrt", "half goes to float32", []tensor.DType{half}, [][]int64{square}, nil, "+256 +256 -0"},
-		{"aten::norm.Scalar", "by the overload with a dtype: no copy, float32", []tensor.DType{half}, [][]int64{square}, []any{int64(2)}, "+4"},
+		{"aten::norm.Scalar", "by the overload with a dtype: no copy, float32", []tensor.DType{half}, [][]int64{square},
+			[]any{int64(2)}, "+4"},
 		{"aten::sum", "by its dtype: no copy, float32", []tensor.DType{half}, [][]int64{square}, []any{nil}, "+4"},
 		{"aten::rsqrt.out", "no kernel for autocast", []tensor.DType{half, half}, [][]int64{square, square}, nil, ""},
-		{"aten::mm", "of its own dtype it is left alone", []tensor.DType{tensor.BFloat16, tensor.BFloat16}, [][]int64{square, square}, nil, "+128"},
-		{"aten::mm", "one of the two is cast", []tensor.DType{tensor.BFloat16, float}, [][]int64{square, square}, nil, "+128 +128 -0"},
-		{"aten::mm", "float64 is left alone", []tensor.DType{tensor.Float64, tensor.Float64}, [][]int64{square, square}, nil, "+512"},
+		{"aten::mm", "of its own dtype it is left alone", []tensor.DType{tensor.BFloat16, tensor.BFloat16},
+			[][]int64{square, square}, nil, "+128"},
+		{"aten::mm", "one of the two is cast", []tensor.DType{tensor.BFloat16, float}, [][]int64{square, square}, nil,
+			"+128 +128 -0"},
+		{"aten::mm", "float64 is left alone", []tensor.DType{tensor.Float64, tensor.Float64}, [][]int64{square, square}, nil,
+			"+512"},
 		{"aten::rsqrt", "of ints there is nothing to cast", []tensor.DType{tensor.Int64}, [][]int64{square}, nil, "+256"},
 		{"aten::norm.Scalar", "float64 stays", []tensor.DType{tensor.Float64}, [][]int64{square}, []any{int64(2)}, "+8"},
-		{"aten::norm.ScalarOpt_dim", "along a dimension by the overload with a dtype too", []tensor.DType{half}, [][]int64{square}, []any{int64(2), ops.IntList(1), false}, "+32"},
-		{"aten::norm.ScalarOpt_dim", "of float64 not", []tensor.DType{tensor.Float64}, [][]int64{square}, []any{int64(2), ops.IntList(1), false}, "+64"},
-		{"aten::norm.ScalarOpt_dim_dtype", "which is left alone itself", []tensor.DType{half}, [][]int64{square}, []any{int64(2), ops.IntList(1), false, int64(half)}, "+16"},
+		{"aten::norm.ScalarOpt_dim", "along a dimension by the overload with a dtype too", []tensor.DType{half},
+			[][]int64{square}, []any{int64(2), ops.IntList(1), false}, "+32"},
+		{"aten::norm.ScalarOpt_dim", "of float64 not", []tensor.DType{tensor.Float64}, [][]int64{square},
+			[]any{int64(2), ops.IntList(1), false}, "+64"},
+		{"aten::norm.ScalarOpt_dim_dtype", "which is left alone itself", []tensor.DType{half}, [][]int64{square},
+			[]any{int64(2), ops.IntList(1), false, int64(half)}, "+16"},
 		{"aten::sum", "a dtype that is told stays", []tensor.DType{half}, [][]int64{square}, []any{int64(half)}, "+2"},
 		{"aten::sum", "float64 is left alone", []tensor.DType{tensor.Float64}, [][]int64{square}, []any{nil}, "+8"},
-		{"aten::sum.dim_IntList", "along a dimension", []tensor.DType{half}, [][]int64{square}, []any{ops.IntList(0), false, nil}, "+32"},
-		{"aten::addcmul", "of one type nothing is cast", []tensor.DType{tensor.BFloat16, tensor.BFloat16, tensor.BFloat16}, [][]int64{square, square, square}, []any{int64(1)}, "+128"},
-		{"aten::addcmul", "float32 is the wider", []tensor.DType{tensor.BFloat16, float, tensor.BFloat16}, [][]int64{square, square, square}, []any{int64(1)}, "+256 +256 +256 -1 -0"},
-		{"aten::addcmul", "float64 and ints do not count", []tensor.DType{tensor.BFloat16, tensor.Float64, tensor.Int64}, [][]int64{square, square, square}, []any{int64(1)}, "+512"},
-		{"torchvision::nms", "places are no values and stay", []tensor.DType{half, half}, [][]int64{{3, 4}, {3}}, []any{0.5}, "+48 +12 +24 -0 -1"},
+		{"aten::sum.dim_IntList", "along a dimension", []tensor.DType{half}, [][]int64{square},
+			[]any{ops.IntList(0), false, nil}, "+32"},
+		{"aten::addcmul", "of one type nothing is cast", []tensor.DType{tensor.BFloat16, tensor.BFloat16, tensor.BFloat16},
+			[][]int64{square, square, square}, []any{int64(1)}, "+128"},
+		{"aten::addcmul", "float32 is the wider", []tensor.DType{tensor.BFloat16, float, tensor.BFloat16},
+			[][]int64{square, square, square}, []any{int64(1)}, "+256 +256 +256 -1 -0"},
+		{"aten::addcmul", "float64 and ints do not count", []tensor.DType{tensor.BFloat16, tensor.Float64, tensor.Int64},
+			[][]int64{square, square, square}, []any{int64(1)}, "+512"},
+		{"torchvision::nms", "places are no values and stay", []tensor.DType{half, half}, [][]int64{{3, 4}, {3}}, []any{0.5},
+			"+48 +12 +24 -0 -1"},
 		{"torchvision::roi_align", "of float32 the result stays what it is", []tensor.DType{float, half},
 			[][]int64{{1, 4, 8, 8}, {3, 5}}, []any{1.0, int64(2), int64(2), int64(2), false}, "+60 +192 -0"},
 		{"torchvision::roi_align", "to float32, the first argument first, and the result back", []tensor.DType{half, half},
@@ -156,15 +174,23 @@ func TestAutocastFaults(t *testing.T) {
 		calls int // that fail, one in each run
 	}{
 		{"aten::mm", [][]int64{{8, 8}, {8, 8}}, false, func(x []any) []any { return x }, 3},
-		{"aten::cat", [][]int64{{8, 8}, {8, 8}}, false, func(x []any) []any { return []any{ops.NewList(schema.Tensor, x...), int64(0)} }, 1},
+		{"aten::cat", [][]int64{{8, 8}, {8, 8}}, false, func(x []any) []any {
+			return []any{ops.NewList(schema.Tensor, x...), int64(0)}
+		}, 1},
 		{"aten::norm.Scalar", [][]int64{{8, 8}}, true, func(x []any) []any { return append(x, int64(2)) }, 1},
 		{"aten::sum", [][]int64{{8, 8}}, true, func(x []any) []any { return append(x, nil) }, 1},
-		{"torchvision::roi_align", [][]int64{{1, 4, 8, 8}, {3, 5}}, true, func(x []any) []any { return append(x, 1.0, int64(2), int64(2), int64(2), false) }, 4},
-		{"torchvision::roi_pool", [][]int64{{1, 4, 8, 8}, {3, 5}}, true, func(x []any) []any { return append(x, 1.0, int64(2), int64(2)) }, 5},
-		{"aten::_cudnn_rnn", [][]int64{{64, 8}, {64, 16}, {64}, {64}, {5, 2, 8}, {1, 2, 16}, {1, 2, 16}}, false, func(x []any) []any {
-			return []any{x[4], ops.NewList(schema.Tensor, x[:4]...), int64(4), nil, x[5], x[6], int64(2), int64(16), int64(0), int64(1), false, 0.0, false, false,
-				ops.NewList(schema.Int), nil}
-		}, 6},
+		{"torchvision::roi_align", [][]int64{{1, 4, 8, 8}, {3, 5}}, true, func(x []any) []any {
+			return append(x, 1.0, int64(2), int64(2), int64(2), false)
+		}, 4},
+		{"torchvision::roi_pool", [][]int64{{1, 4, 8, 8}, {3, 5}}, true, func(x []any) []any {
+			return append(x, 1.0, int64(2), int64(2))
+		}, 5},
+		{"aten::_cudnn_rnn", [][]int64{{64, 8}, {64, 16}, {64}, {64}, {5, 2, 8}, {1, 2, 16}, {1, 2, 16}}, false,
+			func(x []any) []any {
+				return []any{x[4], ops.NewList(schema.Tensor, x[:4]...), int64(4), nil, x[5], x[6], int64(2), int64(16), int64(0),
+					int64(1), false, 0.0, false, false,
+					ops.NewList(schema.Int), nil}
+			}, 6},
 	} {
 		for n := c.calls + 1; n > 0; n-- {
 			table.Fail(0, nil)
@@ -215,11 +241,13 @@ func TestAutocastRNN(t *testing.T) {
 	weights := ops.NewList(schema.Tensor,
 		m.emptyOf(t, tensor.Float32, 4*hidden, in), m.emptyOf(t, tensor.Float32, 4*hidden, hidden),
 		m.emptyOf(t, tensor.Float32, 4*hidden), m.emptyOf(t, tensor.Float32, 4*hidden))
-	x, hx, cx := m.emptyOf(t, tensor.Float32, steps, batch, in), m.emptyOf(t, tensor.Float32, 1, batch, hidden), m.emptyOf(t, tensor.Float32, 1, batch, hidden)
+	x, hx, cx := m.emptyOf(t, tensor.Float32, steps, batch, in), m.emptyOf(t, tensor.Float32, 1, batch, hidden),
+		m.emptyOf(t, tensor.Float32, 1, batch, hidden)
 	b, ok := m.table.Lookup("aten::_cudnn_rnn")
 	require.True(t, ok)
 	before := len(m.events)
-	_, err := m.Apply(b, []any{x, weights, int64(4), nil, hx, cx, int64(2), int64(hidden), int64(0), int64(1), false, 0.0, false, false,
+	_, err := m.Apply(b, []any{x, weights, int64(4), nil, hx, cx, int64(2), int64(hidden), int64(0), int64(1), false, 0.0,
+		false, false,
 		ops.NewList(schema.Int), nil})
 	require.NoError(t, err)
 	flat := int64(2 * (4*hidden*in + 4*hidden*hidden + 2*4*hidden))
@@ -230,7 +258,8 @@ func TestAutocastRNN(t *testing.T) {
 			births = append(births, int64(e.Bytes))
 		}
 	}
-	require.Equal(t, []int64{flat, state, state, 2 * steps * batch * in, 2 * steps * batch * hidden, state, state, 0}, births, "the last is the workspace, taken for nothing")
+	require.Equal(t, []int64{flat, state, state, 2 * steps * batch * in, 2 * steps * batch * hidden, state, state, 0},
+		births, "the last is the workspace, taken for nothing")
 }
 
 // TestAutocastKeeps: which casts are kept to the end of the pass: those of float32 parameters that
@@ -286,7 +315,8 @@ func TestAutocastKeeps(t *testing.T) {
 	require.NoError(t, err)
 	items := list.(*ops.List).Items
 	require.Len(t, items, 3)
-	require.Equal(t, []tensor.DType{tensor.BFloat16, tensor.BFloat16}, []tensor.DType{items[0].(*tensor.Tensor).DType, items[2].(*tensor.Tensor).DType})
+	require.Equal(t, []tensor.DType{tensor.BFloat16, tensor.BFloat16}, []tensor.DType{items[0].(*tensor.Tensor).DType,
+		items[2].(*tensor.Tensor).DType})
 	require.Nil(t, items[1])
 	require.Equal(t, schema.Tensor, list.(*ops.List).Elem)
 	require.Len(t, m.casts.order, 1)

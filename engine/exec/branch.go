@@ -69,7 +69,8 @@ func (m *Machine) Choose(b Branch) bool {
 	return side
 }
 
-// maxRuns is how many ways through branches on tensor data are tried: eight independent branches in all combinations.
+// maxRuns is how many ways through branches on tensor data are tried: eight independent branches in
+// all combinations.
 const maxRuns = 256
 
 // search tries the ways through a program's branches on tensor data and keeps the heaviest, for the
@@ -107,7 +108,8 @@ func (s *search) run(ctx context.Context, start Start, t *ops.Table, o Options) 
 	return &Result{Trace: s.best.Trace(), Calls: s.calls.list}, err
 }
 
-// conclude adds to the best run what other runs found missing; its error is that run's, or the case's.
+// conclude adds to the best run what other runs found missing; its error is that run's, or the
+// case's.
 func (s *search) conclude(o Options) error {
 	if s.err != nil && (!s.best.bounded || o.Lower) {
 		return s.err
@@ -140,7 +142,8 @@ func (s *search) conclude(o Options) error {
 	return nil
 }
 
-// ends says whether an error is no error of the model on one of its ways: a limit, or the caller's end.
+// ends says whether an error is no error of the model on one of its ways: a limit, or the caller's
+// end.
 func ends(err error) bool {
 	var eval *EvalError
 	var limit *LimitError

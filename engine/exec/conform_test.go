@@ -9,5 +9,6 @@ import (
 
 // TestRecordings holds the machine to what PyTorch allocates, whoever drives it.
 func TestRecordings(t *testing.T) {
-	conformance.Hold(t, conformance.Choice{Testdata: "../../testdata", Kinds: []string{"script", "trace"}, Runtimes: []string{"eager", "torchscript"}, Start: torchscript.New})
+	conformance.Hold(t, conformance.Choice{Testdata: "../../testdata", Kinds: []string{"script", "trace"},
+		Runtimes: []string{"eager", "torchscript"}, Start: torchscript.New})
 }

@@ -22,7 +22,8 @@ func TestNumbersInTracedCode(t *testing.T) {
 		{tensor.Buffer, tensor.Float64},
 	} {
 		d := exec.NewDispatch(builtin.Table(), exec.Options{Platform: none(t)})
-		index, err := d.NewTensor(tensor.Meta{DType: tensor.Int64, Device: "cuda", Sizes: []int64{5}, Strides: []int64{1}}, tensor.Activation)
+		index, err := d.NewTensor(tensor.Meta{DType: tensor.Int64, Device: "cuda", Sizes: []int64{5}, Strides: []int64{1}},
+			tensor.Activation)
 		require.NoError(t, err)
 		number, err := d.NewTensor(tensor.Meta{DType: tensor.Float64, Device: "cpu"}, c.of)
 		require.NoError(t, err)

@@ -55,7 +55,8 @@ func (d *Dispatch) Trace() *trace.Trace {
 		Sources: d.sources, Coverage: d.coverage, Outside: d.outside}
 }
 
-// TakeOutside says that the run holds so much of the accelerator's memory beside what the allocator gives it.
+// TakeOutside says that the run holds so much of the accelerator's memory beside what the allocator
+// gives it.
 func (d *Dispatch) TakeOutside(bytes units.Bytes) { d.outside = d.outside.Add(bytes) }
 
 // Apply runs one overload on complete arguments in the schema's order, and returns its result, held
@@ -156,7 +157,8 @@ func (d *Dispatch) host(c *ops.Call) (any, error) {
 	return v, nil
 }
 
-// ofSchema gives an unknown number the kind that the operator's schema states: int(x) of a tensor of floats is an int.
+// ofSchema gives an unknown number the kind that the operator's schema states: int(x) of a tensor
+// of floats is an int.
 func ofSchema(c *ops.Call, u ops.Unbacked) ops.Unbacked {
 	if len(c.Schema.Returns) != 1 {
 		return u

@@ -149,37 +149,66 @@ func TestResults(t *testing.T) {
 		lived string // once the result has gone
 	}{
 		{"one tensor is itself", ops.Rule{Schema: "t::f(Tensor? x) -> Tensor", Out: gives(1)}, nil, "t0", "+0=4 -0"},
-		{"one that is not defined is None", ops.Rule{Schema: "t::f(Tensor? x) -> Tensor", Out: metas(undefined())}, nil, "None", ""},
-		{"of one, two were made", ops.Rule{Schema: "t::f(Tensor? x) -> Tensor", Out: gives(1, 2)}, nil, "error: internal error: t::f: got 2 results, want 1", ""},
-		{"of one, none was", ops.Rule{Schema: "t::f(Tensor? x) -> Tensor", Out: gives()}, nil, "error: internal error: t::f: got 0 results, want 1", ""},
-		{"one that cannot be", ops.Rule{Schema: "t::f(Tensor? x) -> Tensor", Out: metas(broken())}, nil, "error: t::f: got strides of another length than sizes", ""},
+		{"one that is not defined is None", ops.Rule{Schema: "t::f(Tensor? x) -> Tensor", Out: metas(undefined())}, nil,
+			"None", ""},
+		{"of one, two were made", ops.Rule{Schema: "t::f(Tensor? x) -> Tensor", Out: gives(1, 2)}, nil,
+			"error: internal error: t::f: got 2 results, want 1", ""},
+		{"of one, none was", ops.Rule{Schema: "t::f(Tensor? x) -> Tensor", Out: gives()}, nil,
+			"error: internal error: t::f: got 0 results, want 1", ""},
+		{"one that cannot be", ops.Rule{Schema: "t::f(Tensor? x) -> Tensor", Out: metas(broken())}, nil,
+			"error: t::f: got strides of another length than sizes", ""},
 		{"none", ops.Rule{Schema: "t::f(Tensor? x) -> ()", Out: gives()}, nil, "None", ""},
-		{"two are made in their order, and go from the end", ops.Rule{Schema: "t::f(Tensor? x) -> (Tensor, Tensor)", Out: gives(1, 2)}, nil, "(t0 t1)", "+0=4 +1=8 -1 -0"},
-		{"with names they are a struct, which goes from the front", ops.Rule{Schema: "t::f(Tensor? x) -> (Tensor values, Tensor indices)", Out: gives(1, 2)}, nil, "(t0 t1)", "+0=4 +1=8 -0 -1"},
-		{"two of which one is not defined", ops.Rule{Schema: "t::f(Tensor? x) -> (Tensor, Tensor)", Out: metas(undefined(), meta(1))}, nil, "(None t0)", "+0=4 -0"},
-		{"of two, one was made", ops.Rule{Schema: "t::f(Tensor? x) -> (Tensor, Tensor)", Out: gives(1)}, nil, "error: internal error: t::f: got 1 results, want 2", "+0=4"},
-		{"of two the second cannot be", ops.Rule{Schema: "t::f(Tensor? x) -> (Tensor, Tensor)", Out: metas(meta(1), broken())}, nil, "error: t::f: got strides of another length than sizes", "+0=4"},
-		{"numbers stand where the schema has them", ops.Rule{Schema: "t::f(Tensor? x) -> (int, Tensor, int, Tensor)", Out: gives(1, 2), Ints: ints(7, 8)}, nil, "(7 t0 8 t1)", "+0=4 +1=8 -1 -0"},
-		{"a number alone", ops.Rule{Schema: "t::f(Tensor? x) -> (Tensor, int)", Out: gives(1), Ints: ints(7)}, nil, "(t0 7)", "+0=4 -0"},
-		{"a list", ops.Rule{Schema: "t::f(Tensor? x) -> Tensor[]", Out: gives(1, 2, 3)}, nil, "[t0 t1 t2]", "+0=4 +1=8 +2=12 -2 -1 -0"},
+		{"two are made in their order, and go from the end", ops.Rule{Schema: "t::f(Tensor? x) -> (Tensor, Tensor)",
+			Out: gives(1, 2)}, nil, "(t0 t1)", "+0=4 +1=8 -1 -0"},
+		{"with names they are a struct, which goes from the front",
+			ops.Rule{Schema: "t::f(Tensor? x) -> (Tensor values, Tensor indices)", Out: gives(1, 2)}, nil, "(t0 t1)",
+			"+0=4 +1=8 -0 -1"},
+		{"two of which one is not defined", ops.Rule{Schema: "t::f(Tensor? x) -> (Tensor, Tensor)",
+			Out: metas(undefined(), meta(1))}, nil, "(None t0)", "+0=4 -0"},
+		{"of two, one was made", ops.Rule{Schema: "t::f(Tensor? x) -> (Tensor, Tensor)", Out: gives(1)}, nil,
+			"error: internal error: t::f: got 1 results, want 2", "+0=4"},
+		{"of two the second cannot be", ops.Rule{Schema: "t::f(Tensor? x) -> (Tensor, Tensor)",
+			Out: metas(meta(1), broken())}, nil, "error: t::f: got strides of another length than sizes", "+0=4"},
+		{"numbers stand where the schema has them", ops.Rule{Schema: "t::f(Tensor? x) -> (int, Tensor, int, Tensor)",
+			Out: gives(1, 2), Ints: ints(7, 8)}, nil, "(7 t0 8 t1)", "+0=4 +1=8 -1 -0"},
+		{"a number alone", ops.Rule{Schema: "t::f(Tensor? x) -> (Tensor, int)", Out: gives(1), Ints: ints(7)}, nil, "(t0 7)",
+			"+0=4 -0"},
+		{"a list", ops.Rule{Schema: "t::f(Tensor? x) -> Tensor[]", Out: gives(1, 2, 3)}, nil, "[t0 t1 t2]",
+			"+0=4 +1=8 +2=12 -2 -1 -0"},
 		{"a list of one", ops.Rule{Schema: "t::f(Tensor? x) -> Tensor[]", Out: gives(1)}, nil, "[t0]", "+0=4 -0"},
 		{"an empty list", ops.Rule{Schema: "t::f(Tensor? x) -> Tensor[]", Out: gives()}, nil, "[]", ""},
-		{"a list with one that is not defined", ops.Rule{Schema: "t::f(Tensor? x) -> Tensor[]", Out: metas(meta(1), undefined())}, nil, "[t0 None]", "+0=4 -0"},
-		{"a list behind others has what is left", ops.Rule{Schema: "t::f(Tensor? x) -> (Tensor, int, Tensor[])", Out: gives(1, 2, 3), Ints: ints(7)}, nil, "(t0 7 [t1 t2])", "+0=4 +1=8 +2=12 -2 -1 -0"},
-		{"also where that is none", ops.Rule{Schema: "t::f(Tensor? x) -> (Tensor, Tensor[])", Out: gives(1)}, nil, "(t0 [])", "+0=4 -0"},
+		{"a list with one that is not defined", ops.Rule{Schema: "t::f(Tensor? x) -> Tensor[]",
+			Out: metas(meta(1), undefined())}, nil, "[t0 None]", "+0=4 -0"},
+		{"a list behind others has what is left", ops.Rule{Schema: "t::f(Tensor? x) -> (Tensor, int, Tensor[])",
+			Out: gives(1, 2, 3), Ints: ints(7)}, nil, "(t0 7 [t1 t2])", "+0=4 +1=8 +2=12 -2 -1 -0"},
+		{"also where that is none", ops.Rule{Schema: "t::f(Tensor? x) -> (Tensor, Tensor[])", Out: gives(1)}, nil, "(t0 [])",
+			"+0=4 -0"},
 
-		{"a view has its argument's storage", ops.Rule{Schema: "t::f(Tensor(a)? x) -> Tensor(a)", Out: gives(2)}, on(meta(4)), "t0view[2]", "+0=16"},
-		{"of the argument's own sizes too", ops.Rule{Schema: "t::f(Tensor(a)? x) -> Tensor(a)", Out: gives(4)}, on(meta(4)), "t0view[4]", "+0=16"},
-		{"of no argument it is fresh", ops.Rule{Schema: "t::f(Tensor(a)? x) -> Tensor(a)", Out: gives(2)}, nil, "t0", "+0=8 -0"},
-		{"one that cannot be", ops.Rule{Schema: "t::f(Tensor(a)? x) -> Tensor(a)", Out: metas(broken())}, on(meta(4)), "error: t::f: got strides of another length than sizes", "+0=16"},
-		{"what may copy and does not is its argument where it looks like it", ops.Rule{Schema: "t::f(Tensor(a)? x) -> Tensor(a)", Out: gives(4), Copies: copies(false)}, on(meta(4)), "t0", "+0=16"},
-		{"a view where it does not", ops.Rule{Schema: "t::f(Tensor(a)? x) -> Tensor(a)", Out: gives(2), Copies: copies(false)}, on(meta(4)), "t0view[2]", "+0=16"},
-		{"what copies is fresh", ops.Rule{Schema: "t::f(Tensor(a)? x) -> Tensor(a)", Out: gives(4), Copies: copies(true)}, on(meta(4)), "t1", "+0=16 +1=16 -1"},
-		{"what is written in place is its argument, whatever copies", ops.Rule{Schema: "t::f(Tensor(a!)? x) -> Tensor(a!)", Out: gives(4), Copies: copies(true)}, on(meta(4)), "t0", "+0=16"},
-		{"one that grows gets a bigger storage", ops.Rule{Schema: "t::f(Tensor(a!)? x) -> Tensor(a!)", Out: gives(8)}, on(meta(4)), "t1", "+0=16 +1=32 -0"},
-		{"one that shrinks keeps it", ops.Rule{Schema: "t::f(Tensor(a!)? x) -> Tensor(a!)", Out: gives(2)}, on(meta(4)), "t0", "+0=16"},
-		{"and one that cannot be", ops.Rule{Schema: "t::f(Tensor(a!)? x) -> Tensor(a!)", Out: metas(broken())}, on(meta(4)), "error: t::f: got strides of another length than sizes", "+0=16"},
-		{"views in a list", ops.Rule{Schema: "t::f(Tensor(a -> *)? x) -> Tensor(a)[]", Out: gives(1, 2)}, on(meta(4)), "[t0view[1] t0view[2]]", "+0=16"},
+		{"a view has its argument's storage", ops.Rule{Schema: "t::f(Tensor(a)? x) -> Tensor(a)", Out: gives(2)}, on(meta(4)),
+			"t0view[2]", "+0=16"},
+		{"of the argument's own sizes too", ops.Rule{Schema: "t::f(Tensor(a)? x) -> Tensor(a)", Out: gives(4)}, on(meta(4)),
+			"t0view[4]", "+0=16"},
+		{"of no argument it is fresh", ops.Rule{Schema: "t::f(Tensor(a)? x) -> Tensor(a)", Out: gives(2)}, nil, "t0",
+			"+0=8 -0"},
+		{"one that cannot be", ops.Rule{Schema: "t::f(Tensor(a)? x) -> Tensor(a)", Out: metas(broken())}, on(meta(4)),
+			"error: t::f: got strides of another length than sizes", "+0=16"},
+		{"what may copy and does not is its argument where it looks like it",
+			ops.Rule{Schema: "t::f(Tensor(a)? x) -> Tensor(a)", Out: gives(4), Copies: copies(false)}, on(meta(4)), "t0",
+			"+0=16"},
+		{"a view where it does not", ops.Rule{Schema: "t::f(Tensor(a)? x) -> Tensor(a)", Out: gives(2),
+			Copies: copies(false)}, on(meta(4)), "t0view[2]", "+0=16"},
+		{"what copies is fresh", ops.Rule{Schema: "t::f(Tensor(a)? x) -> Tensor(a)", Out: gives(4), Copies: copies(true)},
+			on(meta(4)), "t1", "+0=16 +1=16 -1"},
+		{"what is written in place is its argument, whatever copies", ops.Rule{Schema: "t::f(Tensor(a!)? x) -> Tensor(a!)",
+			Out: gives(4), Copies: copies(true)}, on(meta(4)), "t0", "+0=16"},
+		{"one that grows gets a bigger storage", ops.Rule{Schema: "t::f(Tensor(a!)? x) -> Tensor(a!)", Out: gives(8)},
+			on(meta(4)), "t1", "+0=16 +1=32 -0"},
+		{"one that shrinks keeps it", ops.Rule{Schema: "t::f(Tensor(a!)? x) -> Tensor(a!)", Out: gives(2)}, on(meta(4)), "t0",
+			"+0=16"},
+		{"and one that cannot be", ops.Rule{Schema: "t::f(Tensor(a!)? x) -> Tensor(a!)", Out: metas(broken())}, on(meta(4)),
+			"error: t::f: got strides of another length than sizes", "+0=16"},
+		{"views in a list", ops.Rule{Schema: "t::f(Tensor(a -> *)? x) -> Tensor(a)[]", Out: gives(1, 2)}, on(meta(4)),
+			"[t0view[1] t0view[2]]", "+0=16"},
 	} {
 		y := newToy(t, "none", exec.Options{Liveness: exec.PythonFrame}, c.rule)
 		var x any
@@ -191,7 +220,8 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// TestResultsHeld: a result holds its storage as long as the caller holds the result, whoever else releases it.
+// TestResultsHeld: a result holds its storage as long as the caller holds the result, whoever else
+// releases it.
 func TestResultsHeld(t *testing.T) {
 	for _, c := range []struct{ why, schema string }{
 		{"a view", "t::f(Tensor(a) x) -> Tensor(a)"},
@@ -208,15 +238,22 @@ func TestResultsHeld(t *testing.T) {
 	}
 }
 
-// TestCoverage: tensors are counted as they are returned; of which the dtype is known, and the size.
+// TestCoverage: tensors are counted as they are returned; of which the dtype is known, and the
+// size.
 func TestCoverage(t *testing.T) {
 	odd := meta(2)
 	odd.DType = 200
 	bounded := ops.Between("t::n", 1, 3)
 	y := newToy(t, "none", exec.Options{},
-		ops.Rule{Schema: "t::two(Tensor x) -> (Tensor, Tensor)", Out: func(*ops.Call) ([]tensor.Meta, error) { return []tensor.Meta{undefined(), meta(2)}, nil }},
-		ops.Rule{Schema: "t::odd(Tensor(a) x) -> Tensor(a)", Out: func(*ops.Call) ([]tensor.Meta, error) { return []tensor.Meta{odd}, nil }},
-		ops.Rule{Schema: "t::sized(int[] n) -> Tensor", Out: func(c *ops.Call) ([]tensor.Meta, error) { return gives(c.Ints("n")...)(c) }},
+		ops.Rule{Schema: "t::two(Tensor x) -> (Tensor, Tensor)", Out: func(*ops.Call) ([]tensor.Meta, error) {
+			return []tensor.Meta{undefined(), meta(2)}, nil
+		}},
+		ops.Rule{Schema: "t::odd(Tensor(a) x) -> Tensor(a)", Out: func(*ops.Call) ([]tensor.Meta, error) {
+			return []tensor.Meta{odd}, nil
+		}},
+		ops.Rule{Schema: "t::sized(int[] n) -> Tensor", Out: func(c *ops.Call) ([]tensor.Meta, error) {
+			return gives(c.Ints("n")...)(c)
+		}},
 		ops.Rule{Schema: "t::host(Tensor x) -> (Tensor, int)", Host: func(c *ops.Call) (any, error) { return int64(2), nil }},
 	)
 	counts := func() string {
@@ -243,21 +280,26 @@ func TestCoverage(t *testing.T) {
 // made; the tensors are numbered without the numbers beside them.
 func TestResultsInOrder(t *testing.T) {
 	asks := []workspace.Request{{Bytes: 1}, {Result: 2}, {Bytes: 2}, {Result: 1}, {Bytes: 3, Drops: 1}}
-	rule := ops.Rule{Schema: "t::f(Tensor x) -> (Tensor, int, Tensor)", Out: gives(10, 20), Ints: func(*ops.Call) []int64 { return []int64{7} },
+	rule := ops.Rule{Schema: "t::f(Tensor x) -> (Tensor, int, Tensor)", Out: gives(10, 20), Ints: func(*ops.Call) []int64 {
+		return []int64{7}
+	},
 		Workspace: func(*ops.Call) []workspace.Request { return asks }}
 	y := newToy(t, "a10g", exec.Options{}, rule)
 	x := y.of(meta(1))
 	require.Equal(t, "(t4 7 t2)", y.run("t::f", x))
 	require.Equal(t, "+0=4 +1=1 +2=80 +3=2 +4=40 -3 +5=3 -5 -1 -4 -2", y.lived(0))
 
-	one := ops.Rule{Schema: "t::f(Tensor x) -> Tensor", Out: gives(10), Workspace: func(*ops.Call) []workspace.Request { return []workspace.Request{{Bytes: 1}, {Result: 1}} }}
+	one := ops.Rule{Schema: "t::f(Tensor x) -> Tensor", Out: gives(10), Workspace: func(*ops.Call) []workspace.Request {
+		return []workspace.Request{{Bytes: 1}, {Result: 1}}
+	}}
 	y = newToy(t, "a10g", exec.Options{}, one)
 	require.Equal(t, "t1", y.run("t::f", nil))
 	require.Equal(t, "+0=1 +1=40 -0 -1", y.lived(0))
 
 	rule.Out = func(*ops.Call) ([]tensor.Meta, error) { return []tensor.Meta{meta(1), broken()}, nil }
 	y = newToy(t, "a10g", exec.Options{}, rule)
-	require.Equal(t, "error: t::f: got strides of another length than sizes", y.run("t::f", nil), "the second one is made first")
+	require.Equal(t, "error: t::f: got strides of another length than sizes", y.run("t::f", nil),
+		"the second one is made first")
 	require.Equal(t, "+0=1", y.lived(0))
 }
 
@@ -279,9 +321,13 @@ func TestWorkspaceAround(t *testing.T) {
 // frees goes at once, and what it keeps stays for so long.
 func TestBodies(t *testing.T) {
 	failed := errors.New("got nothing, want something")
-	made := ops.Rule{Schema: "t::made(int n) -> Tensor", Out: func(c *ops.Call) ([]tensor.Meta, error) { return gives(c.Int("n"))(c) }}
+	made := ops.Rule{Schema: "t::made(int n) -> Tensor", Out: func(c *ops.Call) ([]tensor.Meta, error) {
+		return gives(c.Int("n"))(c)
+	}}
 	fails := ops.Rule{Schema: "t::fails() -> Tensor", Out: func(*ops.Call) ([]tensor.Meta, error) { return nil, failed }}
-	hollow := ops.Rule{Schema: "t::hollow() -> Tensor", Host: func(*ops.Call) (any, error) { return ops.NewUnbacked("t::hollow", schema.Any), nil }}
+	hollow := ops.Rule{Schema: "t::hollow() -> Tensor", Host: func(*ops.Call) (any, error) {
+		return ops.NewUnbacked("t::hollow", schema.Any), nil
+	}}
 	for _, c := range []struct {
 		why  string
 		body func(c *ops.Call) (any, error)
@@ -323,14 +369,19 @@ func TestBodies(t *testing.T) {
 			c.Do("t::fails")
 			return nil, errors.New("got an empty tensor")
 		}, "error: " + failed.Error(), "+0=4 -0"},
-		{"what it says itself is told else", func(c *ops.Call) (any, error) { return nil, failed }, "error: " + failed.Error(), ""},
-		{"an operator without a rule leaves its result unknown", func(c *ops.Call) (any, error) { return c.Do("t::nowhere"), nil }, "?any", ""},
+		{"what it says itself is told else", func(c *ops.Call) (any, error) {
+			return nil, failed
+		}, "error: " + failed.Error(), ""},
+		{"an operator without a rule leaves its result unknown", func(c *ops.Call) (any, error) {
+			return c.Do("t::nowhere"), nil
+		}, "?any", ""},
 		{"one whose result is unknown too", func(c *ops.Call) (any, error) { return c.Do("t::hollow"), nil }, "?any", ""},
 	} {
-		y := newToy(t, "none", exec.Options{}, made, fails, hollow, ops.Rule{Schema: "t::inner() -> Tensor", Body: func(c *ops.Call) (any, error) {
-			c.Do("t::made", int64(5))
-			return c.Do("t::made", int64(6)), nil
-		}}, ops.Rule{Schema: "t::f(Tensor? x) -> Tensor", Body: c.body})
+		y := newToy(t, "none", exec.Options{}, made, fails, hollow, ops.Rule{Schema: "t::inner() -> Tensor",
+			Body: func(c *ops.Call) (any, error) {
+				c.Do("t::made", int64(5))
+				return c.Do("t::made", int64(6)), nil
+			}}, ops.Rule{Schema: "t::f(Tensor? x) -> Tensor", Body: c.body})
 		require.Equal(t, c.want, y.run("t::f", nil), c.why)
 		require.Equal(t, c.live, y.lived(0), c.why)
 	}
@@ -397,7 +448,9 @@ func TestAssumedValues(t *testing.T) {
 			a := c.Do("t::sized", sized)
 			return c.Do("t::known", c.List(schema.Tensor, a)), nil
 		}},
-		ops.Rule{Schema: "t::inner(Tensor x, Scalar by) -> Tensor", Body: func(c *ops.Call) (any, error) { return c.Do("t::sized", sized), nil }},
+		ops.Rule{Schema: "t::inner(Tensor x, Scalar by) -> Tensor", Body: func(c *ops.Call) (any, error) {
+			return c.Do("t::sized", sized), nil
+		}},
 	)
 	x := y.of(tensor.Meta{DType: tensor.Int64, Sizes: []int64{1}, Strides: []int64{1}, Device: "cpu"})
 	none := y.of(tensor.Meta{DType: tensor.Int64, Sizes: []int64{0}, Strides: []int64{1}, Device: "cpu"})

@@ -103,7 +103,8 @@ const (
 // Accelerator is the device of everything that the trace counts.
 const Accelerator = "cuda"
 
-// Start makes the driver of a program on a fresh machine. The runs that it starts come one after another.
+// Start makes the driver of a program on a fresh machine. The runs that it starts come one after
+// another.
 type Start func(*Machine) (Driver, error)
 
 // Driver runs programs of one kind on a machine.

@@ -99,7 +99,8 @@ func (h *Heap) emptyCache() {
 		Site: h.sites.now})
 }
 
-// grow makes a storage bigger: a birth at the new size and then a death at the old one. Every tensor on it keeps it.
+// grow makes a storage bigger: a birth at the new size and then a death at the old one. Every
+// tensor on it keeps it.
 func (h *Heap) grow(s *tensor.Storage, bytes units.Bytes) {
 	bigger := h.NewStorage(bytes, s.Device, s.Category)
 	h.holders[bigger.ID] = h.holders[s.ID]

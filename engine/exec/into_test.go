@@ -27,16 +27,23 @@ func TestApplyInto(t *testing.T) {
 		live string
 	}{
 		{"a kernel writes there", ops.Rule{Schema: "t::f(int? n) -> Tensor", Out: gives(4)}, nil, "", "t0[4]", "+0=16"},
-		{"out grows where it is too small", ops.Rule{Schema: "t::f(int? n) -> Tensor", Out: gives(6)}, nil, "", "t1[6]", "+0=16 +1=24 -0"},
+		{"out grows where it is too small", ops.Rule{Schema: "t::f(int? n) -> Tensor", Out: gives(6)}, nil, "", "t1[6]",
+			"+0=16 +1=24 -0"},
 		{"and shrinks on its storage", ops.Rule{Schema: "t::f(int? n) -> Tensor", Out: gives(2)}, nil, "", "t0[2]", "+0=16"},
-		{"out cannot be of such sizes", ops.Rule{Schema: "t::f(int? n) -> Tensor", Out: func(*ops.Call) ([]tensor.Meta, error) { return []tensor.Meta{broken()}, nil }}, nil,
+		{"out cannot be of such sizes", ops.Rule{Schema: "t::f(int? n) -> Tensor",
+			Out: func(*ops.Call) ([]tensor.Meta, error) { return []tensor.Meta{broken()}, nil }}, nil,
 			"t::f: got strides of another length than sizes", "", "+0=16"},
 		{"a kernel that refuses", ops.Rule{Schema: "t::f(int? n) -> Tensor", Out: fails}, nil, failed.Error(), "", "+0=16"},
-		{"what is made of other operators copies", ops.Rule{Schema: "t::f(int? n) -> Tensor", Body: func(c *ops.Call) (any, error) { return c.Do("t::made"), nil }}, nil, "", "t0[4]", "+0=16 +1=12 -1"},
-		{"one that fails", ops.Rule{Schema: "t::f(int? n) -> Tensor", Body: func(c *ops.Call) (any, error) { return nil, failed }}, nil, failed.Error(), "", "+0=16"},
-		{"so does what gives two", ops.Rule{Schema: "t::f(int? n) -> (Tensor, Tensor)", Out: gives(1, 2)}, nil, "", "t0[4]", "+0=16 +1=4 +2=8 -1 -2"},
+		{"what is made of other operators copies", ops.Rule{Schema: "t::f(int? n) -> Tensor",
+			Body: func(c *ops.Call) (any, error) { return c.Do("t::made"), nil }}, nil, "", "t0[4]", "+0=16 +1=12 -1"},
+		{"one that fails", ops.Rule{Schema: "t::f(int? n) -> Tensor", Body: func(c *ops.Call) (any, error) {
+			return nil, failed
+		}}, nil, failed.Error(), "", "+0=16"},
+		{"so does what gives two", ops.Rule{Schema: "t::f(int? n) -> (Tensor, Tensor)", Out: gives(1, 2)}, nil, "", "t0[4]",
+			"+0=16 +1=4 +2=8 -1 -2"},
 		{"or a list", ops.Rule{Schema: "t::f(int? n) -> Tensor[]", Out: gives(1)}, nil, "", "t0[4]", "+0=16 +1=4 -1"},
-		{"what is not known is not written", ops.Rule{Schema: "t::f(int? n) -> Tensor", Out: fails}, ops.NewUnbacked("t::n", schema.Int), "", "t0[4]", "+0=16"},
+		{"what is not known is not written", ops.Rule{Schema: "t::f(int? n) -> Tensor", Out: fails},
+			ops.NewUnbacked("t::n", schema.Int), "", "t0[4]", "+0=16"},
 	} {
 		y := newToy(t, "none", exec.Options{}, c.rule, ops.Rule{Schema: "t::made() -> Tensor", Out: gives(3)})
 		out := y.of(meta(4))
@@ -64,8 +71,12 @@ func TestIntoForgets(t *testing.T) {
 	host := tensor.Meta{DType: tensor.Int64, Sizes: []int64{1}, Strides: []int64{1}, Device: "cpu"}
 	one := func(*ops.Call) ([]tensor.Meta, error) { return []tensor.Meta{host}, nil }
 	y := newToy(t, "none", exec.Options{},
-		ops.Rule{Schema: "t::known() -> Tensor", Out: one, Value: func(*ops.Call) *tensor.Data { return &tensor.Data{Ints: []int64{7}} }},
-		ops.Rule{Schema: "t::alias(Tensor(a) x) -> Tensor(a)", Out: one, Value: func(c *ops.Call) *tensor.Data { return c.T("x").Data }},
+		ops.Rule{Schema: "t::known() -> Tensor", Out: one, Value: func(*ops.Call) *tensor.Data {
+			return &tensor.Data{Ints: []int64{7}}
+		}},
+		ops.Rule{Schema: "t::alias(Tensor(a) x) -> Tensor(a)", Out: one, Value: func(c *ops.Call) *tensor.Data {
+			return c.T("x").Data
+		}},
 		ops.Rule{Schema: "t::f() -> Tensor", Out: one})
 	x, err := y.Apply(y.bound("t::known"), nil)
 	require.NoError(t, err)

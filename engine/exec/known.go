@@ -34,7 +34,8 @@ func (d *Dispatch) forget(t *tensor.Tensor) {
 	delete(d.values, t.Storage)
 }
 
-// value computes the elements of a small result whose inputs are known; nil where that cannot be done.
+// value computes the elements of a small result whose inputs are known; nil where that cannot be
+// done.
 func (d *Dispatch) value(c *ops.Call, t *tensor.Tensor) *tensor.Data {
 	if c.Rule.Value == nil || d.assumed || t.Numel() > tensor.MaxData || !allKnown(c.Args) {
 		return nil

@@ -23,7 +23,8 @@ func none(t *testing.T) *platform.Platform {
 	return &p
 }
 
-// TestKnownValues holds that values of small host tensors are computed, and forgotten where an alias is written.
+// TestKnownValues holds that values of small host tensors are computed, and forgotten where an
+// alias is written.
 func TestKnownValues(t *testing.T) {
 	b := aten.NewBench(builtin.Table(), none(t))
 	run := func(name string, args ...any) any {

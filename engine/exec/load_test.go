@@ -55,7 +55,8 @@ func TestLoadOrder(t *testing.T) {
 	var states []*program.State
 	for _, n := range []int64{3, 1, 2} {
 		meta := tensor.Meta{DType: tensor.Float32, Sizes: []int64{n << 20}, Strides: []int64{1}, Device: Accelerator}
-		states = append(states, &program.State{Name: "s", Meta: meta, Storage: int(n), NBytes: 4 * n << 20, Class: tensor.Constant})
+		states = append(states, &program.State{Name: "s", Meta: meta, Storage: int(n), NBytes: 4 * n << 20,
+			Class: tensor.Constant})
 	}
 	m.Load(nil, states)
 	var sizes []units.Bytes
@@ -73,8 +74,8 @@ type keeping struct {
 
 func (k keeping) Kept(look func(any)) { each(k.kept, look) }
 
-// TestTouchedOld: a container that was written counts where an argument or the driver holds it, however deep, and one
-// that holds itself is looked through once.
+// TestTouchedOld: a container that was written counts where an argument or the driver holds it,
+// however deep, and one that holds itself is looked through once.
 func TestTouchedOld(t *testing.T) {
 	written, other := &ops.List{}, &ops.List{}
 	itself := &ops.List{}
@@ -92,7 +93,8 @@ func TestTouchedOld(t *testing.T) {
 		{"in a list", []any{other}, []any{itself}, nil, true},
 		{"in a tuple", []any{written}, []any{&ops.Tuple{Items: []any{other, written}}}, nil, true},
 		{"in a dict", []any{written}, []any{&ops.Dict{Keys: []any{"k"}, Values: []any{written}}}, nil, true},
-		{"a tuple holds a dict", []any{written}, []any{&ops.Tuple{Items: []any{&ops.Dict{Keys: []any{"k"}, Values: []any{other}}}}}, nil, false},
+		{"a tuple holds a dict", []any{written},
+			[]any{&ops.Tuple{Items: []any{&ops.Dict{Keys: []any{"k"}, Values: []any{other}}}}}, nil, false},
 	} {
 		m := newMachine(context.Background(), nil, Options{Platform: &platform.Platform{}})
 		m.driver, m.args = keeping{kept: c.kept}, c.args

@@ -68,7 +68,8 @@ func (n *Notes) Lacks(l Lack) {
 	n.coverage.Unsupported[i].Count++
 }
 
-// Missed records an operator without a rule, unless it is recorded already why its result is missing.
+// Missed records an operator without a rule, unless it is recorded already why its result is
+// missing.
 func (n *Notes) Missed(e *ops.MissingError) {
 	switch {
 	case !e.Reported:

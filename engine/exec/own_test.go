@@ -14,7 +14,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// TestOwn: where locals are held, what the first pass makes without its inputs is kept, and nothing of the second.
+// TestOwn: where locals are held, what the first pass makes without its inputs is kept, and nothing
+// of the second.
 func TestOwn(t *testing.T) {
 	of := func(m *exec.Machine, dtype tensor.DType, c tensor.Category) *tensor.Tensor {
 		v, err := m.NewTensor(tensor.Meta{DType: dtype, Sizes: []int64{4}, Strides: []int64{1}, Device: exec.Accelerator}, c)
@@ -30,39 +31,51 @@ func TestOwn(t *testing.T) {
 		name, run, first, second string
 		forward                  func(m *exec.Machine, weight, packed, input *tensor.Tensor)
 	}{
-		{"of a parameter", "+0=16 -0", "+0=16", "+0=16 -0", func(m *exec.Machine, weight, _, _ *tensor.Tensor) { m.Drop(made(m, weight)) }},
-		{"of an input", "+0=16 -0", "+0=16 -0", "+0=16 -0", func(m *exec.Machine, _, _, input *tensor.Tensor) { m.Drop(made(m, input)) }},
+		{"of a parameter", "+0=16 -0", "+0=16", "+0=16 -0", func(m *exec.Machine, weight, _, _ *tensor.Tensor) {
+			m.Drop(made(m, weight))
+		}},
+		{"of an input", "+0=16 -0", "+0=16 -0", "+0=16 -0", func(m *exec.Machine, _, _, input *tensor.Tensor) {
+			m.Drop(made(m, input))
+		}},
 		{"of both, in a list", "+0=16 -0", "+0=16 -0", "+0=16 -0", func(m *exec.Machine, weight, _, input *tensor.Tensor) {
 			m.Drop(made(m, &ops.List{Items: []any{weight, input}}))
 		}},
-		{"of sizes alone", "+0=16 -0", "+0=16", "+0=16 -0", func(m *exec.Machine, _, _, _ *tensor.Tensor) { m.Drop(made(m, int64(4))) }},
-		{"of what was made of a parameter", "+0=16 +1=16 -0 -1", "+0=16 +1=16", "+0=16 +1=16 -0 -1", func(m *exec.Machine, weight, _, _ *tensor.Tensor) {
-			a := made(m, weight)
-			b := made(m, a)
-			m.Drop(a)
-			m.Drop(b)
+		{"of sizes alone", "+0=16 -0", "+0=16", "+0=16 -0", func(m *exec.Machine, _, _, _ *tensor.Tensor) {
+			m.Drop(made(m, int64(4)))
 		}},
-		{"of packed numbers, and of what is unpacked", "+0=16 +1=16 -0 -1", "+0=16 +1=16 -0 -1", "+0=16 +1=16 -0 -1", func(m *exec.Machine, weight, packed, _ *tensor.Tensor) {
-			a := made(m, weight, packed)
-			b := made(m, weight, a)
-			m.Drop(a)
-			m.Drop(b)
-		}},
-		{"with an input among the options", "+0=16 -0", "+0=16 -0", "+0=16 -0", func(m *exec.Machine, weight, _, input *tensor.Tensor) {
-			v := of(m, tensor.Float32, tensor.Activation)
-			m.KeepOwn([]any{weight}, ops.Kw{"mask": input}, v)
-			m.Drop(v)
-		}},
-		{"an input is written to it", "+0=16 -0", "+0=16 -0", "+0=16 -0", func(m *exec.Machine, weight, _, input *tensor.Tensor) {
-			v := made(m, weight)
-			m.KeepOwn([]any{v, input}, nil, v)
-			m.Drop(v)
-		}},
-		{"two results", "+0=16 +1=16 -0 -1", "+0=16 +1=16", "+0=16 +1=16 -0 -1", func(m *exec.Machine, weight, _, _ *tensor.Tensor) {
-			pair := &ops.Tuple{Refs: 1, Items: []any{of(m, tensor.Float32, tensor.Activation), of(m, tensor.Float32, tensor.Activation)}}
-			m.KeepOwn([]any{weight}, nil, pair)
-			m.Drop(pair)
-		}},
+		{"of what was made of a parameter", "+0=16 +1=16 -0 -1", "+0=16 +1=16", "+0=16 +1=16 -0 -1",
+			func(m *exec.Machine, weight, _, _ *tensor.Tensor) {
+				a := made(m, weight)
+				b := made(m, a)
+				m.Drop(a)
+				m.Drop(b)
+			}},
+		{"of packed numbers, and of what is unpacked", "+0=16 +1=16 -0 -1", "+0=16 +1=16 -0 -1", "+0=16 +1=16 -0 -1",
+			func(m *exec.Machine, weight, packed, _ *tensor.Tensor) {
+				a := made(m, weight, packed)
+				b := made(m, weight, a)
+				m.Drop(a)
+				m.Drop(b)
+			}},
+		{"with an input among the options", "+0=16 -0", "+0=16 -0", "+0=16 -0",
+			func(m *exec.Machine, weight, _, input *tensor.Tensor) {
+				v := of(m, tensor.Float32, tensor.Activation)
+				m.KeepOwn([]any{weight}, ops.Kw{"mask": input}, v)
+				m.Drop(v)
+			}},
+		{"an input is written to it", "+0=16 -0", "+0=16 -0", "+0=16 -0",
+			func(m *exec.Machine, weight, _, input *tensor.Tensor) {
+				v := made(m, weight)
+				m.KeepOwn([]any{v, input}, nil, v)
+				m.Drop(v)
+			}},
+		{"two results", "+0=16 +1=16 -0 -1", "+0=16 +1=16", "+0=16 +1=16 -0 -1",
+			func(m *exec.Machine, weight, _, _ *tensor.Tensor) {
+				pair := &ops.Tuple{Refs: 1, Items: []any{of(m, tensor.Float32, tensor.Activation),
+					of(m, tensor.Float32, tensor.Activation)}}
+				m.KeepOwn([]any{weight}, nil, pair)
+				m.Drop(pair)
+			}},
 	} {
 		d, err := device.Lookup("none")
 		require.NoError(t, err)

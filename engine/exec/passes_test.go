@@ -31,7 +31,8 @@ func TestPassesRun(t *testing.T) {
 	}
 	list := func() *ops.List { return &ops.List{Refs: 1, Items: []any{int64(1)}} }
 	inner := list()
-	state := &program.State{Meta: tensor.Meta{DType: tensor.Int64, Device: "cpu", Sizes: []int64{1}, Strides: []int64{1}}, Class: tensor.Constant, Data: &tensor.Data{Ints: []int64{3}}}
+	state := &program.State{Meta: tensor.Meta{DType: tensor.Int64, Device: "cpu", Sizes: []int64{1}, Strides: []int64{1}},
+		Class: tensor.Constant, Data: &tensor.Data{Ints: []int64{3}}}
 	for _, c := range []struct {
 		why     string
 		kept    []any
@@ -43,24 +44,46 @@ func TestPassesRun(t *testing.T) {
 		{"what it makes", nil, exec.Options{}, func(m *exec.Machine, _ []any) { m.Drop(made(m)) }, 1},
 		{"a container of its own is written", nil, exec.Options{}, func(m *exec.Machine, _ []any) { m.Touch(list()) }, 1},
 		{"one that the driver keeps", []any{inner}, exec.Options{}, func(m *exec.Machine, _ []any) { m.Touch(inner) }, 2},
-		{"one within a kept list", []any{&ops.List{Items: []any{inner}}}, exec.Options{}, func(m *exec.Machine, _ []any) { m.Touch(inner) }, 2},
-		{"within a kept tuple", []any{&ops.Tuple{Items: []any{int64(1), inner}}}, exec.Options{}, func(m *exec.Machine, _ []any) { m.Touch(inner) }, 2},
-		{"within a kept dict", []any{&ops.Dict{Keys: []any{"a"}, Values: []any{inner}}}, exec.Options{}, func(m *exec.Machine, _ []any) { m.Touch(inner) }, 2},
-		{"behind others of the same", []any{list(), inner}, exec.Options{}, func(m *exec.Machine, _ []any) { m.Touch(list()); m.Touch(inner); m.Touch(list()) }, 2},
+		{"one within a kept list", []any{&ops.List{Items: []any{inner}}}, exec.Options{}, func(m *exec.Machine, _ []any) {
+			m.Touch(inner)
+		}, 2},
+		{"within a kept tuple", []any{&ops.Tuple{Items: []any{int64(1), inner}}}, exec.Options{},
+			func(m *exec.Machine, _ []any) { m.Touch(inner) }, 2},
+		{"within a kept dict", []any{&ops.Dict{Keys: []any{"a"}, Values: []any{inner}}}, exec.Options{},
+			func(m *exec.Machine, _ []any) { m.Touch(inner) }, 2},
+		{"behind others of the same", []any{list(), inner}, exec.Options{}, func(m *exec.Machine, _ []any) {
+			m.Touch(list())
+			m.Touch(inner)
+			m.Touch(list())
+		}, 2},
 		{"another one than is kept", []any{inner}, exec.Options{}, func(m *exec.Machine, _ []any) { m.Touch(list()) }, 1},
 		{"an argument's", nil, exec.Options{}, func(m *exec.Machine, args []any) { m.Touch(args[1]) }, 2},
-		{"by an operator", nil, exec.Options{}, func(m *exec.Machine, args []any) { m.Drop(apply(m, "aten::append.t", args[1], int64(2))) }, 2},
-		{"an operator that only reads", nil, exec.Options{}, func(m *exec.Machine, args []any) { apply(m, "aten::len.t", args[1]) }, 1},
+		{"by an operator", nil, exec.Options{}, func(m *exec.Machine, args []any) {
+			m.Drop(apply(m, "aten::append.t", args[1], int64(2)))
+		}, 2},
+		{"an operator that only reads", nil, exec.Options{}, func(m *exec.Machine, args []any) {
+			apply(m, "aten::len.t", args[1])
+		}, 1},
 		{"an attribute is set", nil, exec.Options{}, func(m *exec.Machine, _ []any) { m.Alter() }, 2},
 		{"a tensor of the model is met for the first time", nil, exec.Options{}, func(m *exec.Machine, _ []any) {
 			m.State(&program.State{Meta: meta(1), Class: tensor.Parameter})
 		}, 2},
-		{"an argument gets other sizes", nil, exec.Options{}, func(m *exec.Machine, args []any) { m.Drop(apply(m, "aten::resize_", args[0], ops.IntList(1))) }, 2},
-		{"an argument is written, of which nothing is known", nil, exec.Options{}, func(m *exec.Machine, args []any) { m.Drop(apply(m, "aten::relu_", args[0])) }, 1},
-		{"a tensor is written whose value is known", nil, exec.Options{}, func(m *exec.Machine, _ []any) { m.Drop(apply(m, "aten::relu_", m.State(state))) }, 2},
-		{"what the pass made gets other sizes", nil, exec.Options{}, func(m *exec.Machine, _ []any) { m.Drop(apply(m, "aten::resize_", made(m), ops.IntList(1))) }, 1},
+		{"an argument gets other sizes", nil, exec.Options{}, func(m *exec.Machine, args []any) {
+			m.Drop(apply(m, "aten::resize_", args[0], ops.IntList(1)))
+		}, 2},
+		{"an argument is written, of which nothing is known", nil, exec.Options{}, func(m *exec.Machine, args []any) {
+			m.Drop(apply(m, "aten::relu_", args[0]))
+		}, 1},
+		{"a tensor is written whose value is known", nil, exec.Options{}, func(m *exec.Machine, _ []any) {
+			m.Drop(apply(m, "aten::relu_", m.State(state)))
+		}, 2},
+		{"what the pass made gets other sizes", nil, exec.Options{}, func(m *exec.Machine, _ []any) {
+			m.Drop(apply(m, "aten::resize_", made(m), ops.IntList(1)))
+		}, 1},
 		{"a branch depends on data", nil, exec.Options{}, func(m *exec.Machine, _ []any) { m.Choose(exec.Branch{}) }, 4},
-		{"a size was taken at its most", nil, exec.Options{}, func(m *exec.Machine, _ []any) { m.Bound(ops.Between("t::n", 1, 2)) }, 2},
+		{"a size was taken at its most", nil, exec.Options{}, func(m *exec.Machine, _ []any) {
+			m.Bound(ops.Between("t::n", 1, 2))
+		}, 2},
 		{"rounds depend on data", nil, exec.Options{}, func(m *exec.Machine, _ []any) {
 			r, err := m.Rounds(endless{}, ops.NewUnbacked("t::n", schema.Int))
 			require.NoError(t, err)
@@ -69,7 +92,9 @@ func TestPassesRun(t *testing.T) {
 				require.NoError(t, err)
 			}
 		}, 2},
-		{"something is missing", nil, exec.Options{}, func(m *exec.Machine, _ []any) { m.Unsupported("t::f", trace.NoRule) }, 2},
+		{"something is missing", nil, exec.Options{}, func(m *exec.Machine, _ []any) {
+			m.Unsupported("t::f", trace.NoRule)
+		}, 2},
 		{"an argument dies", nil, exec.Options{}, func(m *exec.Machine, args []any) { m.Drop(args[0]); m.Drop(args[0]) }, 2},
 		{"as many nodes as may run", nil, exec.Options{MaxSteps: 8}, func(m *exec.Machine, _ []any) {
 			for range 4 {
@@ -84,7 +109,8 @@ func TestPassesRun(t *testing.T) {
 	} {
 		passes := 0
 		c.o.Platform, c.o.Inputs = none(t), []exec.Input{{Value: meta(4)}, {Value: []exec.Input{{Value: int64(1)}}}}
-		_, err := exec.Run(context.Background(), scripted{params: []program.Param{{Name: "x"}, {Name: "l"}}, passes: &passes, kept: c.kept,
+		_, err := exec.Run(context.Background(), scripted{params: []program.Param{{Name: "x"}, {Name: "l"}}, passes: &passes,
+			kept: c.kept,
 			load: func(m *exec.Machine) { m.Load(nil, []*program.State{state}) },
 			forward: func(m *exec.Machine, args []any) (any, error) {
 				c.forward(m, args)
@@ -95,7 +121,8 @@ func TestPassesRun(t *testing.T) {
 	}
 }
 
-// TestPassAgain: what the account of a pass that is not run again tells: of its nodes, tensors and sizes as much as of the one before.
+// TestPassAgain: what the account of a pass that is not run again tells: of its nodes, tensors and
+// sizes as much as of the one before.
 func TestPassAgain(t *testing.T) {
 	m, err := exec.RunOnce(scripted{forward: func(m *exec.Machine, _ []any) (any, error) {
 		for range 3 {

@@ -8,10 +8,12 @@ import (
 	"github.com/memspec/memspec/engine/trace"
 )
 
-// A pass does again what the one before it did, on new storages, where that one left attributes, containers and tensors as it found them. Then
-// it need not be run: its events are those of the pass before, less what libraries keep. TestRepeat holds it against passes that are run.
+// A pass does again what the one before it did, on new storages, where that one left attributes,
+// containers and tensors as it found them. Then it need not be run: its events are those of the
+// pass before, less what libraries keep. TestRepeat holds it against passes that are run.
 
-// changes are what a pass does to things that were there before it, and that the next pass will find.
+// changes are what a pass does to things that were there before it, and that the next pass will
+// find.
 type changes struct {
 	old     tensor.StorageID   // storages below were there before the pass
 	some    bool               // something else than a container changed
@@ -47,7 +49,8 @@ func (c *changes) touchAll(args []any) {
 // Touch notes that the driver writes a container.
 func (d *Dispatch) Touch(container any) { d.changes.touch(container) }
 
-// Alter notes that the driver changes something else that the next pass will find, such as an attribute of one of the model's objects.
+// Alter notes that the driver changes something else that the next pass will find, such as an
+// attribute of one of the model's objects.
 func (d *Dispatch) Alter() { d.changes.some = true }
 
 // passMark is how far the account had come when a pass began, or ended.
@@ -66,8 +69,8 @@ func (m *Machine) mark() passMark {
 	}
 }
 
-// repeat makes the account of another pass from that of the pass between two marks, and says whether it would go the same way. Nothing may
-// follow that looks at the values of the pass.
+// repeat makes the account of another pass from that of the pass between two marks, and says
+// whether it would go the same way. Nothing may follow that looks at the values of the pass.
 func (m *Machine) repeat(from, to passMark) bool {
 	made := tensor.StorageID(len(m.holders)) - m.changes.old
 	switch {
@@ -125,13 +128,15 @@ func (m *Machine) repeatEvents(from, to passMark, made tensor.StorageID) {
 	}
 }
 
-// renumber is the number that a storage of the pass has in the next one; again is false for what this pass alone makes.
+// renumber is the number that a storage of the pass has in the next one; again is false for what
+// this pass alone makes.
 func (c *changes) renumber(id, made tensor.StorageID) (_ tensor.StorageID, again bool) {
 	before, once := slices.BinarySearch(c.once, id)
 	return id + made - tensor.StorageID(before), !once
 }
 
-// touchedOld says whether the pass wrote a container that the next one will find: in an argument, or in what the driver keeps.
+// touchedOld says whether the pass wrote a container that the next one will find: in an argument,
+// or in what the driver keeps.
 func (m *Machine) touchedOld() bool {
 	if len(m.changes.touched) == 0 {
 		return false

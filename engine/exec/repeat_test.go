@@ -38,8 +38,9 @@ func archiveInputs(t *testing.T) map[string][]exec.Input {
 	return out
 }
 
-// TestRepeat holds passes that are made from the one before against passes that are run: the same trace to the last site. The other
-// platforms are where more is kept between passes: casts, trials of cudnn.benchmark.
+// TestRepeat holds passes that are made from the one before against passes that are run: the same
+// trace to the last site. The other platforms are where more is kept between passes: casts, trials
+// of cudnn.benchmark.
 func TestRepeat(t *testing.T) {
 	d, err := device.Lookup("a10g")
 	require.NoError(t, err)
@@ -55,7 +56,9 @@ func TestRepeat(t *testing.T) {
 		inputs := all[file]
 		if big := !strings.Contains(file, "/small/"); big {
 			kind := strings.Split(filepath.Base(file), ".")[1]
-			family := strings.TrimRight(strings.FieldsFunc(filepath.Base(file), func(r rune) bool { return r == '_' || r == '.' })[0], "0123456789") + "." + kind
+			family := strings.TrimRight(strings.FieldsFunc(filepath.Base(file), func(r rune) bool {
+				return r == '_' || r == '.'
+			})[0], "0123456789") + "." + kind
 			if testing.Short() || families[family] {
 				continue // the smallest of each family, scripted and traced
 			}
@@ -131,10 +134,11 @@ func runOnce(p *program.Program, o exec.Options) (*exec.Machine, error) {
 	return exec.RunOnce(torchscript.New(p), builtin.Table(), o)
 }
 
-// TestRepeatRefuses holds that a pass which finds what the one before changed is run: the traces are those of passes that are run, and differ
-// from pass to pass.
+// TestRepeatRefuses holds that a pass which finds what the one before changed is run: the traces
+// are those of passes that are run, and differ from pass to pass.
 func TestRepeatRefuses(t *testing.T) {
-	const tensorK = "ctorch._utils\n_rebuild_tensor_v2\n((X\x07\x00\x00\x00storagectorch\nLongStorage\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpuK\x01tQ" +
+	const tensorK = "ctorch._utils\n_rebuild_tensor_v2\n((X\x07\x00\x00\x00storagectorch\nLongStorage\n" +
+		"X\x01\x00\x00\x000X\x03\x00\x00\x00cpuK\x01tQ" +
 		"K\x00))\x89ccollections\nOrderedDict\n)RtR"
 	d, err := device.Lookup("none")
 	require.NoError(t, err)
@@ -177,8 +181,10 @@ func TestRepeatRefuses(t *testing.T) {
 				src += "  " + c.declared + "\n"
 			}
 			src += "  def forward(self: __torch__.M, " + c.param + ") -> Tensor:" + c.body + "\n"
-			a, err := artifact.Decode(fstest.MapFS{"version": file("3\n"), "constants.pkl": file("\x80\x02)."), "code/__torch__.py": file(src),
-				"data.pkl": file("\x80\x02c__torch__\nM\n)\x81}(" + c.attrs + "ub."), "data/0": file("\x01\x00\x00\x00\x00\x00\x00\x00")})
+			a, err := artifact.Decode(fstest.MapFS{"version": file("3\n"), "constants.pkl": file("\x80\x02)."),
+				"code/__torch__.py": file(src),
+				"data.pkl":          file("\x80\x02c__torch__\nM\n)\x81}(" + c.attrs + "ub."),
+				"data/0":            file("\x01\x00\x00\x00\x00\x00\x00\x00")})
 			require.NoError(t, err)
 			var x any = tensor.Meta{DType: tensor.Float32, Sizes: []int64{64, 32}, Strides: []int64{32, 1}, Device: "cuda"}
 			if strings.Contains(c.param, "List") {

@@ -136,7 +136,8 @@ func (r *Rounds) Next(cond any, carried []any) (bool, error) {
 	return r.another(carried), nil
 }
 
-// another goes on with a loop whose number of rounds depends on tensor data until its state settles, or it is given up.
+// another goes on with a loop whose number of rounds depends on tensor data until its state
+// settles, or it is given up.
 func (r *Rounds) another(carried []any) bool {
 	if r.most && r.round > maxDifferent {
 		return r.boundedRound()

@@ -16,7 +16,8 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// TestStateFirst: a thing is new once, and each has a separate number; which one it is is written every time.
+// TestStateFirst: a thing is new once, and each has a separate number; which one it is is written
+// every time.
 func TestStateFirst(t *testing.T) {
 	s := &State{seen: map[any]int{}}
 	a, b := new(int), new(int)
@@ -82,7 +83,8 @@ type silent struct{ Driver }
 
 func (silent) Describe(*State) {}
 
-// Values of different kinds, and in another order, are different states; a thing that is shared is the same again.
+// Values of different kinds, and in another order, are different states; a thing that is shared is
+// the same again.
 func TestValuesAreToldApart(t *testing.T) {
 	list := &ops.List{Items: []any{int64(1)}}
 	one := func() any { return &ops.List{Items: []any{int64(1)}} }
@@ -95,13 +97,18 @@ func TestValuesAreToldApart(t *testing.T) {
 	seen := map[string]int{}
 	for i, vs := range [][]any{
 		{&ops.Tuple{Items: []any{text}}}, {"\x00\x02\x6e" + text}, // alike but for what kind each is
-		{}, {nil}, {nil, nil}, {nil, int64(1)}, {int64(1), nil}, {int64(1)}, {int64(2)}, {int64(55)}, {math.Float64frombits(55)}, {1.0}, {2.0},
+		{}, {nil}, {nil, nil}, {nil, int64(1)}, {int64(1), nil}, {int64(1)}, {int64(2)}, {int64(55)},
+		{math.Float64frombits(55)}, {1.0}, {2.0},
 		{"n"}, {""}, {"", nil}, {nil, ""}, {true}, {false}, {ops.NewUnbacked("aten::item", schema.Int)},
-		{list, list}, {one(), one()}, {&ops.Tuple{Items: []any{int64(1)}}}, {one()}, {&ops.List{Items: []any{int64(1)}, Elem: schema.Int}},
+		{list, list}, {one(), one()}, {&ops.Tuple{Items: []any{int64(1)}}}, {one()},
+		{&ops.List{Items: []any{int64(1)}, Elem: schema.Int}},
 		{&ops.Dict{Keys: []any{"a"}, Values: []any{int64(1)}}}, {&ops.Dict{Keys: []any{"a"}, Values: []any{int64(2)}}},
-		{&ops.Dict{Keys: []any{"b"}, Values: []any{int64(1)}}}, {&ops.Tuple{Items: []any{int64(2)}}}, {&ops.List{Items: []any{int64(2)}}},
-		{held(tensor.Meta{})}, {data}, {held(tensor.Meta{DType: tensor.Float16})}, {held(tensor.Meta{Sizes: []int64{1}, Strides: []int64{1}})},
-		{held(tensor.Meta{Sizes: []int64{2}, Strides: []int64{1}})}, {held(tensor.Meta{Sizes: []int64{2}, Strides: []int64{2}})}, {held(tensor.Meta{Device: "cpu"})},
+		{&ops.Dict{Keys: []any{"b"}, Values: []any{int64(1)}}}, {&ops.Tuple{Items: []any{int64(2)}}},
+		{&ops.List{Items: []any{int64(2)}}},
+		{held(tensor.Meta{})}, {data}, {held(tensor.Meta{DType: tensor.Float16})},
+		{held(tensor.Meta{Sizes: []int64{1}, Strides: []int64{1}})},
+		{held(tensor.Meta{Sizes: []int64{2}, Strides: []int64{1}})},
+		{held(tensor.Meta{Sizes: []int64{2}, Strides: []int64{2}})}, {held(tensor.Meta{Device: "cpu"})},
 	} {
 		s := &State{seen: map[any]int{}}
 		s.Values(vs)

@@ -64,7 +64,8 @@ func AnyUnknown(args []any) bool {
 	return false
 }
 
-// unknownResult has the form of b's returns. The tensors among them count as neither known nor sized.
+// unknownResult has the form of b's returns. The tensors among them count as neither known nor
+// sized.
 func (d *Dispatch) unknownResult(b *ops.Bound) any {
 	for i := range b.Schema.Returns {
 		if b.Schema.Returns[i].Type.Kind == schema.Tensor {

@@ -99,7 +99,8 @@ func (d *Dispatch) first(key string) bool {
 // free releases what lasts for the operator alone.
 func (w *workspaces) free() { w.drop(len(w.held), 0) }
 
-// drop releases what the n requests before the latest past ones took, the latest first, as C++ locals go.
+// drop releases what the n requests before the latest past ones took, the latest first, as C++
+// locals go.
 func (w *workspaces) drop(n, past int) {
 	for range n {
 		i := len(w.held) - 1 - past

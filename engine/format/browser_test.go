@@ -48,7 +48,8 @@ func startBrowser(t testing.TB) *browser {
 	require.NoError(t, err)
 	fromBrowser, toUs, err := os.Pipe()
 	require.NoError(t, err)
-	cmd := exec.Command(path, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--hide-scrollbars",
+	cmd := exec.Command(path, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+		"--no-first-run", "--hide-scrollbars",
 		"--user-data-dir="+profile, "--remote-debugging-pipe", "about:blank")
 	cmd.ExtraFiles = []*os.File{fromUs, toUs} // 3 and 4
 	require.NoError(t, cmd.Start())
@@ -84,7 +85,8 @@ func startBrowser(t testing.TB) *browser {
 	for _, target := range targets {
 		info := target.(map[string]any)
 		if info["type"] == "page" {
-			b.session = b.call("Target.attachToTarget", map[string]any{"targetId": info["targetId"], "flatten": true})["sessionId"].(string)
+			b.session = b.call("Target.attachToTarget", map[string]any{"targetId": info["targetId"],
+				"flatten": true})["sessionId"].(string)
 		}
 	}
 	require.NotEmpty(t, b.session, "a page")
@@ -155,7 +157,8 @@ func (b *browser) open(page []byte, fragment string) {
 // eval is the value of an expression in the page.
 func (b *browser) eval(expression string) any {
 	b.t.Helper()
-	got := b.call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true})
+	got := b.call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true,
+		"awaitPromise": true})
 	require.NotContains(b.t, got, "exceptionDetails", expression)
 	result, _ := got["result"].(map[string]any)
 	return result["value"]
@@ -164,7 +167,8 @@ func (b *browser) eval(expression string) any {
 // press presses and releases a key.
 func (b *browser) press(key string) {
 	b.t.Helper()
-	codes := map[string]int{"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "End": 35, "Home": 36, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
+	codes := map[string]int{"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "End": 35, "Home": 36, "ArrowLeft": 37,
+		"ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
 	params := map[string]any{"type": "keyDown", "key": key, "windowsVirtualKeyCode": codes[key]}
 	if len(key) == 1 {
 		params["text"] = key
@@ -178,12 +182,15 @@ func (b *browser) press(key string) {
 
 // size sets the window's width and height, and the colours that the user prefers.
 func (b *browser) size(width, height int, scheme string) {
-	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false})
-	b.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]any{{"name": "prefers-color-scheme", "value": scheme}}})
+	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1,
+		"mobile": false})
+	b.call("Emulation.setEmulatedMedia",
+		map[string]any{"features": []map[string]any{{"name": "prefers-color-scheme", "value": scheme}}})
 	b.eval("new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))")
 }
 
-// picture keeps what the page looks like in the folder that MEMSPEC_SCREENSHOTS names, for people to look at.
+// picture keeps what the page looks like in the folder that MEMSPEC_SCREENSHOTS names, for people
+// to look at.
 func (b *browser) picture(name string) {
 	dir := os.Getenv("MEMSPEC_SCREENSHOTS")
 	if dir == "" {

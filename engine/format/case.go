@@ -24,10 +24,11 @@ type Case struct {
 	RestsOn  string          // what the outcome rests on beside the figures, in a line; "" for nothing
 	Report   *report.Report  // nil where Error says why
 	Timeline *allocator.Timeline
-	Beside   bool                    // a run of those that a page draws side by side, on one scale
-	Limit    units.Bytes             // what the segments may take together: the device's memory less the context; 0 is no limit
-	Text     func(w io.Writer) error // for people, as long as the command was asked for
-	Account  func(w io.Writer) error // the whole account, which documents have; nil stands for Text
+	Beside   bool // a run of those that a page draws side by side, on one scale
+	// what the segments may take together: the device's memory less the context; 0 is no limit
+	Limit   units.Bytes
+	Text    func(w io.Writer) error // for people, as long as the command was asked for
+	Account func(w io.Writer) error // the whole account, which documents have; nil stands for Text
 }
 
 // Figure is one number of a case: a metric, or a metric at one moment. What is not known is nil.
@@ -58,7 +59,8 @@ func (f *Figure) value() *units.Bytes {
 	return f.Predicted
 }
 
-// over is by how much the figure exceeds its limit, or a number falls short of it; 0 where it does not or one of the two is missing.
+// over is by how much the figure exceeds its limit, or a number falls short of it; 0 where it does
+// not or one of the two is missing.
 func (f *Figure) over() units.Bytes {
 	if v := f.value(); v != nil && f.Limit != nil && f.Metric.Breaks(*v, *f.Limit) {
 		return max(*v-*f.Limit, *f.Limit-*v)
@@ -87,7 +89,8 @@ func (f *Figure) changed() string {
 	return s
 }
 
-// Finding is something that is not right: a broken budget, a disagreement, a question that could not be settled.
+// Finding is something that is not right: a broken budget, a disagreement, a question that could
+// not be settled.
 type Finding struct {
 	Rule    Rule
 	Outcome verdict.Outcome // Warn, Inconclusive, Fail or Error
@@ -117,7 +120,8 @@ type Summary struct {
 	JSON any                     // the whole result as the command's JSON has it
 }
 
-// Right says whether nothing is to be said against a case: it passed, or it was compared with nothing and does fit.
+// Right says whether nothing is to be said against a case: it passed, or it was compared with
+// nothing and does fit.
 func (c *Case) Right() bool {
 	if c.Judged {
 		return c.Outcome == verdict.Pass
@@ -136,7 +140,8 @@ func (c *Case) fails() bool {
 // counts are cases by outcome.
 type counts [verdict.Error + 1]int
 
-// severity puts the worst first: a failure before an error before what could not be said before a warning.
+// severity puts the worst first: a failure before an error before what could not be said before a
+// warning.
 func severity(o verdict.Outcome) int {
 	return [...]int{verdict.Pass: 0, verdict.Warn: 1, verdict.Inconclusive: 2, verdict.Error: 3, verdict.Fail: 4}[o]
 }

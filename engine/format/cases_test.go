@@ -90,23 +90,29 @@ func (in *caseInput) make(t testing.TB, tr *trace.Trace) *format.Case {
 	require.NoError(t, err)
 	tl, err := allocator.Replay(tr, a)
 	require.NoError(t, err)
-	run := report.Run{Artifact: in.Artifact, Format: "torchscript", Producer: "torch 2.15.0", Runtime: "eager", Mode: "inference", Device: in.Device,
+	run := report.Run{Artifact: in.Artifact, Format: "torchscript", Producer: "torch 2.15.0", Runtime: "eager",
+		Mode: "inference", Device: in.Device,
 		Torch: p.Torch.String(), AllocConf: in.AllocConf, Inputs: []string{"x=float32[1,3]"}}
 	rep := report.Build(report.Source{Run: run, Platform: &p, Timeline: tl})
 	var budgets []verdict.Budget
 	for _, b := range in.Budgets {
-		v := verdict.Budget{Metric: b.Metric, Limit: parseSize(t, b.Limit), Text: b.Limit, Path: "models.m.budget." + string(b.Metric), Pos: verdict.Pos{File: in.File, Line: b.Line, Col: 5}}
+		v := verdict.Budget{Metric: b.Metric, Limit: parseSize(t, b.Limit), Text: b.Limit,
+			Path: "models.m.budget." + string(b.Metric), Pos: verdict.Pos{File: in.File, Line: b.Line, Col: 5}}
 		if b.Warn {
 			v.Level = verdict.LevelWarn
 		}
 		budgets = append(budgets, v)
 	}
-	r := &suite.Result{Case: spec.Case{Name: in.Name, Platform: p, Pos: pos}, Report: rep, Verdict: verdict.Judge(rep, budgets, verdict.Options{})}
+	r := &suite.Result{Case: spec.Case{Name: in.Name, Platform: p, Pos: pos}, Report: rep,
+		Verdict: verdict.Judge(rep, budgets, verdict.Options{})}
 	c := format.Judged(in.Name, pos, rep, r.Verdict)
 	c.Timeline, c.Limit = tl, limit
 	c.Line = r.Line()
 	c.Text = func(w io.Writer) error {
-		_, err := io.WriteString(w, r.Message(suite.MessageOptions{Rows: 3, Reproduce: []string{"memspec explain --case " + layout.ShellQuote(in.Name) + " memspec.yaml"}}))
+		_,
+			err := io.WriteString(w,
+			r.Message(suite.MessageOptions{Rows: 3, Reproduce: []string{"memspec explain --case " + layout.ShellQuote(in.Name) +
+				" memspec.yaml"}}))
 		return err
 	}
 	if len(in.Budgets) == 0 {
@@ -133,7 +139,8 @@ func parseSize(t testing.TB, s string) units.Bytes {
 	return b
 }
 
-// write is the document of cases in a format. It is written twice: the same cases give the same bytes.
+// write is the document of cases in a format. It is written twice: the same cases give the same
+// bytes.
 func write(t testing.TB, f format.Format, o format.Options, cases ...*format.Case) []byte {
 	t.Helper()
 	if f.One {

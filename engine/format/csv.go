@@ -20,7 +20,8 @@ type csvRows struct {
 
 func newCSV(w io.Writer, o Options) Writer {
 	c := &csvRows{w: csv.NewWriter(w), o: o}
-	_ = c.w.Write([]string{"spec", "case", "outcome", "artifact", "device", "torch", "runtime", "mode", "quality", "fits", "moment", "metric", "metric_outcome", "limit", "before", "predicted",
+	_ = c.w.Write([]string{"spec", "case", "outcome", "artifact", "device", "torch", "runtime", "mode", "quality", "fits",
+		"moment", "metric", "metric_outcome", "limit", "before", "predicted",
 		"upper", "measured", "over"}) // the error stays with the writer
 	return c
 }
@@ -42,7 +43,8 @@ func (c *csvRows) Case(k *Case) error {
 	case !r.Fits():
 		fits = "no"
 	}
-	head = append(head, cell(c.o.Paths.Named(r.Artifact)), cell(r.Device), cell(r.Torch), r.Runtime, r.Mode, string(r.Quality), fits)
+	head = append(head, cell(c.o.Paths.Named(r.Artifact)), cell(r.Device), cell(r.Torch), r.Runtime, r.Mode,
+		string(r.Quality), fits)
 	figures := everyMetric(k)
 	if len(figures) == 0 {
 		figures = []Figure{{}}
@@ -56,7 +58,8 @@ func (c *csvRows) Case(k *Case) error {
 		if f.Limit != nil && f.value() != nil {
 			over = number(f.over())
 		}
-		row := append(head[:len(head):len(head)], f.Moment, string(f.Metric), judged, size(f.Limit), size(f.Before), size(f.Predicted), size(f.Upper), size(f.Measured), over)
+		row := append(head[:len(head):len(head)], f.Moment, string(f.Metric), judged, size(f.Limit), size(f.Before),
+			size(f.Predicted), size(f.Upper), size(f.Measured), over)
 		_ = c.w.Write(row)
 	}
 	c.w.Flush()
@@ -68,7 +71,8 @@ func (c *csvRows) End(*Summary) error {
 	return c.w.Error()
 }
 
-// everyMetric are a case's figures, and behind them those metrics of its report that none of them is.
+// everyMetric are a case's figures, and behind them those metrics of its report that none of them
+// is.
 func everyMetric(c *Case) []Figure {
 	out := append([]Figure{}, c.Figures...)
 	if c.Report == nil {
@@ -95,7 +99,8 @@ func size(b *units.Bytes) string {
 
 func number(b units.Bytes) string { return strconv.FormatInt(int64(b), 10) }
 
-// cell is a text that no spreadsheet takes for a formula: one that begins like one is quoted as spreadsheets do it.
+// cell is a text that no spreadsheet takes for a formula: one that begins like one is quoted as
+// spreadsheets do it.
 func cell(s string) string {
 	s = oneLine(s)
 	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {

@@ -17,7 +17,8 @@ import (
 	"github.com/memspec/memspec/engine/verdict"
 )
 
-// TestDrawn: what a page draws of a run and what a terminal does, each number of it: testdata/drawn.
+// TestDrawn: what a page draws of a run and what a terminal does, each number of it:
+// testdata/drawn.
 func TestDrawn(t *testing.T) {
 	golden.Run(t, filepath.Join("testdata", "drawn", "*.txtar"), func(a *golden.Archive) {
 		t := a.T()
@@ -29,8 +30,10 @@ func TestDrawn(t *testing.T) {
 			require.NoError(t, err)
 			tl, err := allocator.Replay(tr, caching)
 			require.NoError(t, err)
-			c := &Case{Name: "drawn", Timeline: tl, Report: &report.Report{}, Judged: true, Outcome: verdict.Pass, Figures: []Figure{
-				{Metric: report.Reserved, Limit: limitOf(30 << 20)}, {Metric: report.Allocated, Limit: limitOf(24 << 20)}, {Metric: report.Allocated, Limit: limitOf(1 << 40)}}}
+			c := &Case{Name: "drawn", Timeline: tl, Report: &report.Report{}, Judged: true, Outcome: verdict.Pass,
+				Figures: []Figure{
+					{Metric: report.Reserved, Limit: limitOf(30 << 20)}, {Metric: report.Allocated, Limit: limitOf(24 << 20)},
+					{Metric: report.Allocated, Limit: limitOf(1 << 40)}}}
 			name := "without a limit"
 			if limit > 0 {
 				name = "with one"

@@ -48,13 +48,18 @@ func Formats() []Format {
 		{Name: "text", Endings: []string{".txt"}, Doc: "for people", New: newText},
 		{Name: "json", Endings: []string{".json"}, Doc: "for programs; see memspec schema", New: newJSON},
 		{Name: "junit", Endings: []string{".xml"}, Doc: "test results, for any CI", Needs: Verdicts, New: newJUnit},
-		{Name: "sarif", Endings: []string{".sarif", ".sarif.json"}, Doc: "code scanning, SARIF 2.1.0", Needs: Verdicts, New: newSARIF},
+		{Name: "sarif", Endings: []string{".sarif", ".sarif.json"}, Doc: "code scanning, SARIF 2.1.0", Needs: Verdicts,
+			New: newSARIF},
 		{Name: "github", Doc: "the text, and annotations of a GitHub workflow", Needs: Verdicts, New: newGitHub},
 		{Name: "markdown", Endings: []string{".md"}, Doc: "a comment on a pull request", New: newMarkdown},
-		{Name: "html", Endings: []string{".html", ".htm"}, Doc: "one page: timeline, holders, segments", Uses: Timelines, New: newHTML},
-		{Name: "snapshot", Endings: []string{".pickle"}, Doc: "for PyTorch's memory_viz, and memspec replay", Needs: Timelines, One: true, Binary: true, New: newSnapshot},
-		{Name: "perfetto", Endings: []string{".perfetto.json", ".trace.json"}, Doc: "for Perfetto and chrome://tracing", Needs: Timelines, New: newPerfetto},
-		{Name: "pprof", Endings: []string{".pb.gz", ".pprof"}, Doc: "who holds the peak, for go tool pprof", Needs: Timelines, One: true, Binary: true, New: newPprof},
+		{Name: "html", Endings: []string{".html", ".htm"}, Doc: "one page: timeline, holders, segments", Uses: Timelines,
+			New: newHTML},
+		{Name: "snapshot", Endings: []string{".pickle"}, Doc: "for PyTorch's memory_viz, and memspec replay",
+			Needs: Timelines, One: true, Binary: true, New: newSnapshot},
+		{Name: "perfetto", Endings: []string{".perfetto.json", ".trace.json"}, Doc: "for Perfetto and chrome://tracing",
+			Needs: Timelines, New: newPerfetto},
+		{Name: "pprof", Endings: []string{".pb.gz", ".pprof"}, Doc: "who holds the peak, for go tool pprof", Needs: Timelines,
+			One: true, Binary: true, New: newPprof},
 		{Name: "csv", Endings: []string{".csv"}, Doc: "a row a case and metric", New: newCSV},
 	}
 }
@@ -82,7 +87,8 @@ func ByName(formats []Format, name string) (Format, bool) {
 	return formats[i], true
 }
 
-// ByFile finds the format that a file's name asks for: the one with the longest ending that fits, whatever its case.
+// ByFile finds the format that a file's name asks for: the one with the longest ending that fits,
+// whatever its case.
 func ByFile(formats []Format, path string) (Format, bool) {
 	base := strings.ToLower(filepath.Base(path))
 	best, length := Format{}, 0

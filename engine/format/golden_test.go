@@ -105,7 +105,8 @@ func printPickle(b *bytes.Buffer, v any, depth int) {
 	}
 }
 
-// readableProfile prints a profile: its types, comments, and a line a sample with its stack from the outermost in.
+// readableProfile prints a profile: its types, comments, and a line a sample with its stack from
+// the outermost in.
 func readableProfile(t testing.TB, data []byte) []byte {
 	p, err := profile.ParseData(data)
 	require.NoError(t, err)

@@ -52,7 +52,8 @@ func TestHostileNamesInXML(t *testing.T) {
 		}
 	}
 	delete(elements, "property")
-	assert.Equal(t, map[string]int{"testsuites": 1, "testsuite": 1, "testcase": 3, "properties": 3, "failure": 1, "error": 1, "system-out": 1}, elements)
+	assert.Equal(t, map[string]int{"testsuites": 1, "testsuite": 1, "testcase": 3, "properties": 3, "failure": 1,
+		"error": 1, "system-out": 1}, elements)
 }
 
 // The runner reads a command wherever a line begins with two colons or with ##[, blanks before it
@@ -73,7 +74,8 @@ func TestHostileNamesInAnnotations(t *testing.T) {
 			commands = append(commands, "stop")
 		default:
 			commands = append(commands, command[1])
-			if properties, _, isError := strings.Cut(strings.TrimPrefix(line, "::error "), "::"); isError && command[1] == "error" {
+			if properties, _, isError := strings.Cut(strings.TrimPrefix(line, "::error "), "::"); isError &&
+				command[1] == "error" {
 				assert.Len(t, strings.Split(properties, ","), 3, "file, line and title: %s", line)
 			}
 		}
@@ -138,7 +140,8 @@ func TestHostileNamesInCSV(t *testing.T) {
 func TestHostileNamesInJSON(t *testing.T) {
 	for _, name := range []string{"sarif", "perfetto"} {
 		var v any
-		require.NoError(t, json.Unmarshal(write(t, named(t, name), format.Options{Version: "\"}"}, hostileCases(t)...), &v), name)
+		require.NoError(t, json.Unmarshal(write(t, named(t, name), format.Options{Version: "\"}"}, hostileCases(t)...), &v),
+			name)
 	}
 }
 

@@ -47,7 +47,8 @@ func newHTML(w io.Writer, o Options) Writer { return &page{w: w, o: o, shared: n
 var htmlFiles embed.FS
 
 // htmlScripts are the script's parts, in the order they are joined.
-var htmlScripts = []string{"html/draw.js", "html/history.js", "html/timeline.js", "html/icicle.js", "html/segments.js", "html/page.js"}
+var htmlScripts = []string{"html/draw.js", "html/history.js", "html/timeline.js", "html/icicle.js", "html/segments.js",
+	"html/page.js"}
 
 // pageTemplates are read for the first page, not as the command starts.
 var pageTemplates = sync.OnceValue(func() *template.Template {
@@ -168,7 +169,8 @@ func (k *pageCase) figures(c *Case) {
 	}
 	for _, f := range c.figures() {
 		v := f.value()
-		g := pageFigure{Name: oneLine(f.Name()), Limit: f.text(f.Limit), Before: f.text(f.Before), Predicted: f.text(f.Predicted), Change: f.changed(), Measured: f.text(f.Measured)}
+		g := pageFigure{Name: oneLine(f.Name()), Limit: f.text(f.Limit), Before: f.text(f.Before),
+			Predicted: f.text(f.Predicted), Change: f.changed(), Measured: f.text(f.Measured)}
 		if c.Judged && f.Limit != nil {
 			g.Outcome = f.Outcome.String()
 		}
@@ -222,7 +224,8 @@ func (k *pageCase) describe(r *report.Report, paths Paths) {
 		fact("cached but free", fmt.Sprintf("%s (%s of reserved)", r.Cached, report.Percent(r.Cached, r.Peak.Reserved)))
 	}
 	if r.OOM != nil {
-		fact("does not fit", fmt.Sprintf("%s was asked for at %s, the process may take %s", r.OOM.Requested, r.OOM.Moment.String(), r.OOM.Limit))
+		fact("does not fit", fmt.Sprintf("%s was asked for at %s, the process may take %s", r.OOM.Requested,
+			r.OOM.Moment.String(), r.OOM.Limit))
 	}
 	for _, line := range report.Assumed(r.Notes) {
 		k.Notes = append(k.Notes, oneLine(line))
@@ -244,12 +247,16 @@ func (p *page) End(*Summary) error {
 		Script, Shared                  template.JS
 		Sections                        template.HTML // made by a template
 	}{
-		Title: plural(len(p.cases), "case", "cases"), Counts: outcomeCounts(&p.count), Version: oneLine(p.o.Version), Cases: p.cases, Judged: p.judged > 0, Beside: p.beside,
-		Policy: "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + policyHash(style) + "; script-src " + policyHash(script),
-		Style:  template.CSS(style), Script: template.JS(script), Shared: template.JS(common), Sections: template.HTML(p.sections.String()),
+		Title: plural(len(p.cases), "case", "cases"), Counts: outcomeCounts(&p.count), Version: oneLine(p.o.Version),
+		Cases: p.cases, Judged: p.judged > 0, Beside: p.beside,
+		Policy: "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + policyHash(style) + "; script-src " +
+			policyHash(script),
+		Style: template.CSS(style), Script: template.JS(script), Shared: template.JS(common),
+		Sections: template.HTML(p.sections.String()),
 	}
 	if p.undrawn > 0 {
-		head.Undrawn = plural(p.undrawn, "case that passes is", "cases are") + " not drawn: a page of all would be larger than browsers open. memspec check --case draws any."
+		head.Undrawn = plural(p.undrawn, "case that passes is", "cases are") + " not drawn: a page of all would be larger " +
+			"than browsers open. memspec check --case draws any."
 	}
 	return pageTemplates().ExecuteTemplate(p.w, "page.html", head)
 }

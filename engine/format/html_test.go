@@ -20,7 +20,8 @@ import (
 
 // pageCases are runs under several settings; some break their budget, one does not fit.
 func pageCases(t testing.TB) []*format.Case {
-	return ran(t, strings.ReplaceAll(settingsCases, "budget: {allocated: 1GiB}", "budget: {allocated: 40MiB, reserved: 60MiB}"))
+	return ran(t, strings.ReplaceAll(settingsCases, "budget: {allocated: 1GiB}", "budget: {allocated: 40MiB, reserved: "+
+		"60MiB}"))
 }
 
 func page(t testing.TB, cases ...*format.Case) []byte {
@@ -33,7 +34,8 @@ func TestPage(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		fn   func(*testing.T, *browser)
-	}{{"of one case", onePage}, {"of a training step", stepPage}, {"of runs side by side", besidePage}, {"of many cases", manyPage}, {"of hostile names", hostilePage}, {"contrast", contrast}} {
+	}{{"of one case", onePage}, {"of a training step", stepPage}, {"of runs side by side", besidePage},
+		{"of many cases", manyPage}, {"of hostile names", hostilePage}, {"contrast", contrast}} {
 		t.Run(tt.name, func(t *testing.T) {
 			b.t, b.log = t, nil
 			tt.fn(t, b)
@@ -52,8 +54,10 @@ func onePage(t *testing.T, b *browser) {
 	events := len(cases[3].Timeline.Trace.Events)
 	assert.EqualValues(t, 1, b.eval("document.querySelectorAll('svg.timeline').length"))
 	assert.EqualValues(t, len(cases[3].Timeline.Passes), b.eval("document.querySelectorAll('svg.timeline .pass').length"))
-	assert.EqualValues(t, 0, b.eval("document.querySelectorAll('svg.timeline .phase').length"), "a forward pass has one phase")
-	assert.EqualValues(t, 2, b.eval("document.querySelectorAll('svg.timeline .limit').length"), "two budgets; the device is far above")
+	assert.EqualValues(t, 0, b.eval("document.querySelectorAll('svg.timeline .phase').length"),
+		"a forward pass has one phase")
+	assert.EqualValues(t, 2, b.eval("document.querySelectorAll('svg.timeline .limit').length"),
+		"two budgets; the device is far above")
 	assert.EqualValues(t, events-1, b.eval("+document.querySelector('svg.timeline').getAttribute('aria-valuemax')"))
 	end, _, err := cases[3].Timeline.At(cases[3].Timeline.Peaks.Reserved.Event)
 	require.NoError(t, err)
@@ -61,11 +65,13 @@ func onePage(t *testing.T, b *browser) {
 	assert.Contains(t, b.eval("document.querySelector('.reasons').textContent"), "kept for allocations above 1 MiB")
 
 	value := func() string {
-		return fmt.Sprint(b.eval("document.activeElement.getAttribute('aria-valuetext') || document.activeElement.getAttribute('aria-label')"))
+		return fmt.Sprint(b.eval("document.activeElement.getAttribute('aria-valuetext') || " +
+			"document.activeElement.getAttribute('aria-label')"))
 	}
 	b.eval("document.querySelector('svg.timeline').focus()")
 	for _, step := range []struct{ key, want string }{
-		{"Home", "event 0, "}, {"ArrowRight", "event 1, "}, {"End", fmt.Sprintf("event %d, ", events-1)}, {"ArrowLeft", fmt.Sprintf("event %d, ", events-2)}, {"p", "the allocated peak"},
+		{"Home", "event 0, "}, {"ArrowRight", "event 1, "}, {"End", fmt.Sprintf("event %d, ", events-1)},
+		{"ArrowLeft", fmt.Sprintf("event %d, ", events-2)}, {"p", "the allocated peak"},
 	} {
 		b.press(step.key)
 		assert.Contains(t, value(), step.want, step.key)
@@ -74,7 +80,8 @@ func onePage(t *testing.T, b *browser) {
 
 	b.eval("document.querySelector('svg.icicle [tabindex=\"0\"]').focus()")
 	for _, step := range []struct{ key, want string }{
-		{"ArrowDown", "conv1: "}, {"ArrowRight", "bn1: "}, {"ArrowLeft", "conv1: "}, {"ArrowUp", "all of the peak: "}, {"ArrowDown", "conv1: "}, {"Enter", "conv1: "}, {"ArrowRight", "conv1: "},
+		{"ArrowDown", "conv1: "}, {"ArrowRight", "bn1: "}, {"ArrowLeft", "conv1: "}, {"ArrowUp", "all of the peak: "},
+		{"ArrowDown", "conv1: "}, {"Enter", "conv1: "}, {"ArrowRight", "conv1: "},
 		{"ArrowDown", "aten::conv2d: "}, {"Escape", "all of the peak: "},
 	} {
 		b.press(step.key)
@@ -91,8 +98,10 @@ func onePage(t *testing.T, b *browser) {
 	assert.Contains(t, value(), "segment of 2.0 MiB, small")
 
 	roles := strings.Join(b.roles(), "\n")
-	for _, want := range []string{"main ", "heading memspec", "heading Cases", "heading split on small", "table Every case with its peaks", "columnheader tightest budget", "rowheader split on small",
-		"slider memory over the events of split on small", "tree who holds the allocated peak", "treeitem all of the peak", "radio module", "grid segments at the reserved peak", "gridcell ", "link split on small"} {
+	for _, want := range []string{"main ", "heading memspec", "heading Cases", "heading split on small",
+		"table Every case with its peaks", "columnheader tightest budget", "rowheader split on small",
+		"slider memory over the events of split on small", "tree who holds the allocated peak", "treeitem all of the peak",
+		"radio module", "grid segments at the reserved peak", "gridcell ", "link split on small"} {
 		assert.Contains(t, roles, want, "the accessibility tree")
 	}
 	b.size(1100, 1500, "dark")
@@ -135,8 +144,10 @@ func stepPage(t *testing.T, b *browser) {
 	texts := func(selector string) any {
 		return b.eval("[...document.querySelectorAll('" + selector + "')].map(e => e.textContent)")
 	}
-	assert.Equal(t, []any{"load, events 0 to 0", "first iteration, events 1 to 5", "steady iteration, events 6 to 9"}, texts(".timeline .pass title"))
-	assert.Equal(t, []any{"forward, events 1 to 1", "backward, events 2 to 4", "optimizer, events 5 to 5", "forward, events 6 to 8", "backward, events 9 to 9"}, texts(".timeline .phase title"))
+	assert.Equal(t, []any{"load, events 0 to 0", "first iteration, events 1 to 5", "steady iteration, events 6 to 9"},
+		texts(".timeline .pass title"))
+	assert.Equal(t, []any{"forward, events 1 to 1", "backward, events 2 to 4", "optimizer, events 5 to 5",
+		"forward, events 6 to 8", "backward, events 9 to 9"}, texts(".timeline .phase title"))
 	assert.Equal(t, []any{"area parameter", "area gradient", "area optimizer_state", "area activation", "area workspace"},
 		b.eval("[...document.querySelectorAll('.timeline .area')].map(e => e.getAttribute('class'))"), "from the bottom up")
 	assert.Equal(t, 52.0*(1<<20), b.eval(`(() => {
@@ -144,7 +155,8 @@ func stepPage(t *testing.T, b *browser) {
 		return rows[9][1].reduce((a, b) => a + b);
 	})()`), "the stack is as high as what is allocated")
 	rows := func() any {
-		return b.eval("[...document.querySelectorAll('.pictures > section:nth-of-type(2) details[open] tbody tr')].map(r => [...r.cells].map(c => c.textContent).join('|'))")
+		return b.eval("[...document.querySelectorAll('.pictures > section:nth-of-type(2) details[open] tbody tr')].map(r " +
+			"=> [...r.cells].map(c => c.textContent).join('|'))")
 	}
 	assert.Equal(t, []any{}, rows())
 	b.eval(`(() => {
@@ -152,12 +164,15 @@ func stepPage(t *testing.T, b *browser) {
 		const box = svg.getBoundingClientRect(), left = 76, span = box.width - left - 8;
 		svg.dispatchEvent(new MouseEvent('click', {clientX: box.left + left + span * 3.5 / 10, clientY: box.top + 50, bubbles: true}));
 	})()`)
-	assert.Equal(t, "Held after event 3, first iteration, backward", b.eval("document.querySelectorAll('.pictures h4')[1].textContent"))
+	assert.Equal(t, "Held after event 3, first iteration, backward",
+		b.eval("document.querySelectorAll('.pictures h4')[1].textContent"))
 	assert.Equal(t, []any{"20.0 MiB|1|activation|fc|aten::relu|net.py:3", "8.0 MiB|1|parameter||fc.weight|"}, rows())
 	b.eval("document.querySelector('svg.timeline').focus()")
 	b.press("End")
 	b.press("Enter")
-	assert.Equal(t, []any{"20.0 MiB|1|activation|fc|aten::relu|net.py:3", "16.0 MiB|1|optimizer state|fc|aten::zeros|train.py:9", "8.0 MiB|1|parameter||fc.weight|", "8.0 MiB|1|gradient|fc|aten::mm|net.py:3"}, rows())
+	assert.Equal(t, []any{"20.0 MiB|1|activation|fc|aten::relu|net.py:3",
+		"16.0 MiB|1|optimizer state|fc|aten::zeros|train.py:9", "8.0 MiB|1|parameter||fc.weight|",
+		"8.0 MiB|1|gradient|fc|aten::mm|net.py:3"}, rows())
 	assert.Contains(t, b.eval("document.querySelector('.icicle').getAttribute('aria-label')"), "who holds event 9 of step")
 	b.picture("step-picked")
 	b.eval("document.querySelector('.pictures button').click()")
@@ -172,9 +187,12 @@ func besidePage(t *testing.T, b *browser) {
 	b.size(1100, 1500, "light")
 	b.open(page(t, cases...), "")
 	b.picture("beside-light")
-	assert.Equal(t, []any{"rank 0", "rank 4"}, b.eval("[...document.querySelectorAll('.beside figcaption')].map(e => e.textContent)"))
+	assert.Equal(t, []any{"rank 0", "rank 4"},
+		b.eval("[...document.querySelectorAll('.beside figcaption')].map(e => e.textContent)"))
 	assert.EqualValues(t, 2, b.eval("document.querySelectorAll('.beside svg').length"))
-	assert.Equal(t, true, b.eval("document.querySelectorAll('.beside svg')[0].innerHTML === document.querySelectorAll('.beside svg')[1].innerHTML"), "one scale")
+	assert.Equal(t, true,
+		b.eval("document.querySelectorAll('.beside svg')[0].innerHTML === document.querySelectorAll('.beside "+
+			"svg')[1].innerHTML"), "one scale")
 	b.eval("document.querySelectorAll('.beside a')[1].click()")
 	b.eval("new Promise(r => setTimeout(r, 100))")
 	assert.Equal(t, true, b.eval("document.getElementById('c1').open"))
@@ -226,7 +244,8 @@ func manyPage(t *testing.T, b *browser) {
 	t.Logf("%d bytes, %s until it is there", text.Len(), took)
 	b.picture("many-light")
 	assert.EqualValues(t, 500, b.eval("document.querySelectorAll('#cases tbody tr').length"))
-	assert.EqualValues(t, b.eval("document.querySelectorAll('details.case[open]').length"), b.eval("document.querySelectorAll('svg.timeline').length"),
+	assert.EqualValues(t, b.eval("document.querySelectorAll('details.case[open]').length"),
+		b.eval("document.querySelectorAll('svg.timeline').length"),
 		"nothing is drawn before it is opened")
 	b.eval("document.querySelector('#cases a[href=\"#c321\"]').click()")
 	b.eval("new Promise(r => setTimeout(r, 100))")
@@ -235,11 +254,13 @@ func manyPage(t *testing.T, b *browser) {
 	b.size(1100, 1500, "dark")
 	b.picture("many-dark")
 	b.eval("const f = document.getElementById('filter'); f.value = 'tiny'; f.dispatchEvent(new Event('input'))")
-	assert.EqualValues(t, 500/len(few), b.eval("[...document.querySelectorAll('#cases tbody tr')].filter(r => !r.hidden).length"))
+	assert.EqualValues(t, 500/len(few),
+		b.eval("[...document.querySelectorAll('#cases tbody tr')].filter(r => !r.hidden).length"))
 	assert.Equal(t, fmt.Sprintf("%d of 500", 500/len(few)), b.eval("document.getElementById('shown').textContent"))
 }
 
-// Names are text: none becomes an element, an attribute or a script, and the page's policy has nothing to forbid.
+// Names are text: none becomes an element, an attribute or a script, and the page's policy has
+// nothing to forbid.
 func hostilePage(t *testing.T, b *browser) {
 	cases := hostileCases(t)
 	b.size(1100, 1500, "light")
@@ -247,10 +268,13 @@ func hostilePage(t *testing.T, b *browser) {
 	b.eval("for (const d of document.querySelectorAll('details')) d.open = true; new Promise(r => setTimeout(r, 200))")
 	b.picture("hostile")
 	assert.EqualValues(t, 2, b.eval("document.querySelectorAll('svg.timeline').length"))
-	assert.Equal(t, []any{}, b.eval("[...document.querySelectorAll('img, iframe, text script, a[href^=javascript]')].map(e => e.outerHTML)"))
-	assert.EqualValues(t, 4, b.eval("document.querySelectorAll('script').length"), "its own, and the data of two cases and of all")
+	assert.Equal(t, []any{},
+		b.eval("[...document.querySelectorAll('img, iframe, text script, a[href^=javascript]')].map(e => e.outerHTML)"))
+	assert.EqualValues(t, 4, b.eval("document.querySelectorAll('script').length"), "its own, and the data of two cases "+
+		"and of all")
 	assert.Contains(t, b.eval("document.querySelector('#c0 h3').textContent"), "</failure>]]><script>alert(1)</script>")
-	assert.Contains(t, b.eval("[...document.querySelectorAll('#c0 details.table')].map(d => d.textContent).join()"), "constructor", "a name of JavaScript's own")
+	assert.Contains(t, b.eval("[...document.querySelectorAll('#c0 details.table')].map(d => d.textContent).join()"),
+		"constructor", "a name of JavaScript's own")
 }
 
 // Text can be read on its ground in both schemes: WCAG's 4.5 to 1.

@@ -18,7 +18,8 @@ func Judged(name string, pos verdict.Pos, r *report.Report, v verdict.Verdict) *
 		f := &v.Findings[i]
 		c.Figures = append(c.Figures, budgetFigure(f, r))
 		if f.Outcome != verdict.Pass && len(v.Why) == 0 {
-			c.Findings = append(c.Findings, Finding{Rule: ruleOf(f), Outcome: f.Outcome, Metric: f.Metric, Text: f.String(), Pos: ofFile(f.Pos, pos)})
+			c.Findings = append(c.Findings, Finding{Rule: ruleOf(f), Outcome: f.Outcome, Metric: f.Metric, Text: f.String(),
+				Pos: ofFile(f.Pos, pos)})
 		}
 	}
 	for _, why := range v.Why {
@@ -35,7 +36,8 @@ func ofFile(budget, its verdict.Pos) verdict.Pos {
 	return budget
 }
 
-// Failed is a case that could not be run: an error, or inconclusive where there is nothing to run yet.
+// Failed is a case that could not be run: an error, or inconclusive where there is nothing to run
+// yet.
 func Failed(name string, pos verdict.Pos, err error, outcome verdict.Outcome) *Case {
 	rule := RuleError
 	if outcome == verdict.Inconclusive {

@@ -81,7 +81,8 @@ func (j *junit) Case(c *Case) error {
 		class = "memspec"
 	}
 	s := j.suite(class)
-	t := junitCase{Class: class, Name: oneLine(c.Name), File: file, Line: c.Pos.Line, Time: "0", Properties: junitProperties(c)}
+	t := junitCase{Class: class, Name: oneLine(c.Name), File: file, Line: c.Pos.Line, Time: "0",
+		Properties: junitProperties(c)}
 	account := junitText{plain(c.account())}
 	problem := &junitProblem{oneLine(c.Line), c.Outcome.String(), account}
 	s.Tests++

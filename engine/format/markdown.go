@@ -51,7 +51,8 @@ func (m *markdown) Case(c *Case) error {
 	if c.Judged {
 		m.count[c.Outcome]++
 	}
-	k := markdownCase{name: c.title(), judged: c.Judged, outcome: c.Outcome, line: oneLine(c.Line), error: oneLine(c.Error), figures: slices.Clone(c.figures()),
+	k := markdownCase{name: c.title(), judged: c.Judged, outcome: c.Outcome, line: oneLine(c.Line),
+		error: oneLine(c.Error), figures: slices.Clone(c.figures()),
 		rests: c.RestsOn}
 	if c.Judged && c.Outcome != verdict.Pass || !c.Judged {
 		k.account = plain(c.account())
@@ -78,9 +79,11 @@ func (m *markdown) End(*Summary) error {
 			accounts++
 		}
 	}
-	rows += d.table(passed, fmt.Sprintf("\n<details><summary>%s</summary>\n\n", plural(len(passed), "case passes", "cases pass")), "\n</details>\n")
+	rows += d.table(passed, fmt.Sprintf("\n<details><summary>%s</summary>\n\n",
+		plural(len(passed), "case passes", "cases pass")), "\n</details>\n")
 	if rows > 0 || accounts > 0 {
-		fmt.Fprintf(&d.b, "\nNot shown, for this is as long as it may be: %s, %s.\n", plural(rows, "row", "rows"), plural(accounts, "account", "accounts"))
+		fmt.Fprintf(&d.b, "\nNot shown, for this is as long as it may be: %s, %s.\n", plural(rows, "row", "rows"),
+			plural(accounts, "account", "accounts"))
 	}
 	_, err := io.WriteString(m.w, d.b.String())
 	return err
@@ -231,14 +234,16 @@ func figureResult(c *markdownCase, f *Figure) string {
 	case f.Outcome == verdict.Pass:
 		return "pass"
 	case f.over() > 0 && f.Metric.Counts():
-		return fmt.Sprintf("**%s**: short by %s (-%s)", f.Outcome, f.Metric.Text(f.over()), report.Percent(f.over(), *f.Limit))
+		return fmt.Sprintf("**%s**: short by %s (-%s)", f.Outcome, f.Metric.Text(f.over()),
+			report.Percent(f.over(), *f.Limit))
 	case f.over() > 0 && f.Limit != nil && *f.Limit > 0:
 		return fmt.Sprintf("**%s**: over by %s (%s)", f.Outcome, f.over(), signedPercent(f.over(), *f.Limit))
 	}
 	return "**" + f.Outcome.String() + "**"
 }
 
-// codeSpan is a text in backticks, more of them than it has in a row. A table's cell ends at a bar even in a code span.
+// codeSpan is a text in backticks, more of them than it has in a row. A table's cell ends at a bar
+// even in a code span.
 func codeSpan(s string) string {
 	s = oneLine(s)
 	if s == "" {
@@ -251,7 +256,8 @@ func codeSpan(s string) string {
 	return ticks + strings.ReplaceAll(s, "|", `\|`) + ticks
 }
 
-// word is a metric's name: as it is where it is one of memspec's, a code span where a record made it up.
+// word is a metric's name: as it is where it is one of memspec's, a code span where a record made
+// it up.
 func word(s string) string {
 	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyz ") == "" {
 		return s
@@ -267,7 +273,8 @@ func fenced(s string) string {
 
 // folded is a part that opens on a click. Its title is HTML: code, so that nobody is mentioned.
 func folded(title, body string) string {
-	return "\n<details><summary><code>" + html.EscapeString(oneLine(title)) + "</code></summary>\n\n" + body + "\n</details>\n"
+	return "\n<details><summary><code>" + html.EscapeString(oneLine(title)) + "</code></summary>\n\n" + body +
+		"\n</details>\n"
 }
 
 func longestRun(s string, c byte) int {

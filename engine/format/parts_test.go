@@ -27,13 +27,19 @@ func TestPlotPhases(t *testing.T) {
 		columns, events  int
 		all              []band
 	}{
-		{"all fit", "─────┴────", "load forward", 20, 40, []band{{Name: "load", First: 0, Last: 9}, {Name: "forward", First: 10, Last: 39}}},
+		{"all fit", "─────┴────", "load forward", 20, 40, []band{{Name: "load", First: 0, Last: 9},
+			{Name: "forward", First: 10, Last: 39}}},
 		{"a name longer than its phase is left out", "", "load      back", 20, 40,
-			[]band{{Name: "load", First: 0, Last: 9}, {Name: "forward", First: 10, Last: 19}, {Name: "back", First: 20, Last: 39}}},
-		{"one that would leave the plot too", "", "load", 10, 10, []band{{Name: "load", First: 0, Last: 4}, {Name: "forward", First: 5, Last: 9}}},
-		{"one that fits to the last column", "", "load  abcd", 10, 10, []band{{Name: "load", First: 0, Last: 5}, {Name: "abcd", First: 6, Last: 9}}},
-		{"one that begins where another's name stands", "", "loading", 10, 10, []band{{Name: "loading", First: 0, Last: 6}, {Name: "b", First: 7, Last: 9}}},
-		{"calls within a pass are not named", "", "load", 10, 10, []band{{Name: "load", First: 0, Last: 9}, {Name: "m", Kind: moduleBand, First: 5, Last: 9}}},
+			[]band{{Name: "load", First: 0, Last: 9}, {Name: "forward", First: 10, Last: 19},
+				{Name: "back", First: 20, Last: 39}}},
+		{"one that would leave the plot too", "", "load", 10, 10, []band{{Name: "load", First: 0, Last: 4},
+			{Name: "forward", First: 5, Last: 9}}},
+		{"one that fits to the last column", "", "load  abcd", 10, 10, []band{{Name: "load", First: 0, Last: 5},
+			{Name: "abcd", First: 6, Last: 9}}},
+		{"one that begins where another's name stands", "", "loading", 10, 10, []band{{Name: "loading", First: 0, Last: 6},
+			{Name: "b", First: 7, Last: 9}}},
+		{"calls within a pass are not named", "", "load", 10, 10, []band{{Name: "load", First: 0, Last: 9},
+			{Name: "m", Kind: moduleBand, First: 5, Last: 9}}},
 		{"phases stand below passes", "────────┴────", "first\nforward step", 20, 40,
 			[]band{{Name: "first", First: 0, Last: 39}, {Name: "forward", Kind: phaseBand, First: 0, Last: 15},
 				{Name: "step", Kind: phaseBand, First: 16, Last: 39}}},
@@ -87,7 +93,8 @@ func TestTightestBudget(t *testing.T) {
 // error of one that could not be, else how it went.
 func TestFigureResult(t *testing.T) {
 	size := func(n units.Bytes) *units.Bytes { return &n }
-	judged, broken := &markdownCase{judged: true}, &markdownCase{judged: true, outcome: verdict.Error, error: "no such file"}
+	judged, broken := &markdownCase{judged: true}, &markdownCase{judged: true, outcome: verdict.Error,
+		error: "no such file"}
 	for _, tt := range []struct {
 		why  string
 		c    *markdownCase
@@ -97,14 +104,18 @@ func TestFigureResult(t *testing.T) {
 		{"not judged", &markdownCase{}, Figure{Outcome: verdict.Fail, Limit: size(2), Predicted: size(3)}, ""},
 		{"an error", broken, Figure{Outcome: verdict.Pass}, "**error**: `no such file`"},
 		{"a pass", judged, Figure{Outcome: verdict.Pass, Limit: size(4), Predicted: size(3)}, "pass: 75.0% of the budget"},
-		{"what was measured counts", judged, Figure{Outcome: verdict.Pass, Limit: size(4), Predicted: size(3), Measured: size(2)}, "pass: 50.0% of the budget"},
+		{"what was measured counts", judged, Figure{Outcome: verdict.Pass, Limit: size(4), Predicted: size(3),
+			Measured: size(2)}, "pass: 50.0% of the budget"},
 		{"a pass of no figure", judged, Figure{Outcome: verdict.Pass, Limit: size(4)}, "pass"},
 		{"a pass without a budget", judged, Figure{Outcome: verdict.Pass, Predicted: size(3)}, "pass"},
 		{"over", judged, Figure{Outcome: verdict.Fail, Limit: size(4), Predicted: size(5)}, "**fail**: over by 1 B (+25.0%)"},
-		{"over by more than there may be", judged, Figure{Outcome: verdict.Fail, Limit: size(1), Predicted: size(4)}, "**fail**: over by 3 B (+300.0%)"},
+		{"over by more than there may be", judged, Figure{Outcome: verdict.Fail, Limit: size(1), Predicted: size(4)},
+			"**fail**: over by 3 B (+300.0%)"},
 		{"over a budget of nothing", judged, Figure{Outcome: verdict.Fail, Limit: size(0), Predicted: size(5)}, "**fail**"},
-		{"over by an estimate", judged, Figure{Outcome: verdict.Inconclusive, Limit: size(4), Predicted: size(6)}, "**inconclusive**: over by 2 B (+50.0%)"},
-		{"not over, and not settled", judged, Figure{Outcome: verdict.Inconclusive, Limit: size(4), Predicted: size(4)}, "**inconclusive**"},
+		{"over by an estimate", judged, Figure{Outcome: verdict.Inconclusive, Limit: size(4), Predicted: size(6)},
+			"**inconclusive**: over by 2 B (+50.0%)"},
+		{"not over, and not settled", judged, Figure{Outcome: verdict.Inconclusive, Limit: size(4), Predicted: size(4)},
+			"**inconclusive**"},
 		{"a warning without a budget", judged, Figure{Outcome: verdict.Warn, Predicted: size(4)}, "**warn**"},
 	} {
 		assert.Equal(t, tt.want, figureResult(tt.c, &tt.f), tt.why)
@@ -151,8 +162,8 @@ func TestRunsThatChanged(t *testing.T) {
 	}
 }
 
-// TestPassName: a pass has the trace's name, that of a training step is an iteration, and of several
-// alike each has its number; without a name or a report it is its number.
+// TestPassName: a pass has the trace's name, that of a training step is an iteration, and of
+// several alike each has its number; without a name or a report it is its number.
 func TestPassName(t *testing.T) {
 	of := func(r *report.Report, names ...string) *Case {
 		tr := &trace.Trace{}
@@ -180,8 +191,8 @@ func TestPassName(t *testing.T) {
 	}
 }
 
-// TestBandsOfAStep: an iteration has its phases below it, and those the modules; a pass of one phase
-// has none.
+// TestBandsOfAStep: an iteration has its phases below it, and those the modules; a pass of one
+// phase has none.
 func TestBandsOfAStep(t *testing.T) {
 	tr, err := tracetext.Parse(strings.NewReader(`passes first steady
 p = alloc 3MiB parameter p.weight
@@ -201,7 +212,8 @@ free x
 	tl, err := allocator.Replay(tr, caching)
 	require.NoError(t, err)
 	var got []string
-	for _, b := range bands(&Case{Timeline: tl, Report: &report.Report{Run: report.Run{Mode: "training"}}}, len(tr.Events)) {
+	for _, b := range bands(&Case{Timeline: tl, Report: &report.Report{Run: report.Run{Mode: "training"}}},
+		len(tr.Events)) {
 		got = append(got, fmt.Sprintf("%s%s %d to %d", strings.Repeat(" ", b.Depth), b.Name, b.First, b.Last))
 	}
 	assert.Equal(t, []string{"load 0 to 0", " p.weight 0 to 0", "first iteration 1 to 4", " forward 1 to 1", "  a 1 to 1",
@@ -221,7 +233,8 @@ func TestPeakOf(t *testing.T) {
 		assert.Equal(t, &out, peakOf(full, m), m)
 	}
 	for m, want := range map[report.Metric]*report.Moment{
-		report.Allocated: peak, report.Delta: peak, report.Reserved: reserved, report.Total: reserved, report.Weights: nil, report.FirstCall: peak,
+		report.Allocated: peak, report.Delta: peak, report.Reserved: reserved, report.Total: reserved, report.Weights: nil,
+		report.FirstCall: peak,
 	} {
 		assert.Equal(t, want, peakOf(whole, m), m)
 	}
@@ -229,7 +242,8 @@ func TestPeakOf(t *testing.T) {
 	assert.Equal(t, peak, peakOf(compiled, report.Allocated))
 }
 
-// TestPictureOfNothing: lists of what there is none of are written as empty ones, over which the page's script goes.
+// TestPictureOfNothing: lists of what there is none of are written as empty ones, over which the
+// page's script goes.
 func TestPictureOfNothing(t *testing.T) {
 	tl, err := allocator.Replay(&trace.Trace{}, caching(t))
 	require.NoError(t, err)
@@ -243,7 +257,8 @@ func TestPictureOfNothing(t *testing.T) {
 	assert.Empty(t, plot.String())
 }
 
-// TestRight: a case that was judged is right where it passes; one that was not where it ran, fits and is whole.
+// TestRight: a case that was judged is right where it passes; one that was not where it ran, fits
+// and is whole.
 func TestRight(t *testing.T) {
 	for _, tt := range []struct {
 		why  string
@@ -264,12 +279,16 @@ func TestRight(t *testing.T) {
 	}
 }
 
-// TestBudgetFigure: what a finding says of a budget, with the upper figure where an account has one.
+// TestBudgetFigure: what a finding says of a budget, with the upper figure where an account has
+// one.
 func TestBudgetFigure(t *testing.T) {
-	f := &verdict.Finding{Budget: verdict.Budget{Metric: report.Allocated, Limit: 5}, Outcome: verdict.Fail, Predicted: 7, Known: true}
+	f := &verdict.Finding{Budget: verdict.Budget{Metric: report.Allocated, Limit: 5}, Outcome: verdict.Fail, Predicted: 7,
+		Known: true}
 	size := func(n units.Bytes) *units.Bytes { return &n }
-	assert.Equal(t, Figure{Metric: report.Allocated, Outcome: verdict.Fail, Limit: size(5), Predicted: size(7)}, budgetFigure(f, nil))
-	assert.Equal(t, Figure{Metric: report.Allocated, Outcome: verdict.Fail, Limit: size(5), Predicted: size(7)}, budgetFigure(f, &report.Report{}))
+	assert.Equal(t, Figure{Metric: report.Allocated, Outcome: verdict.Fail, Limit: size(5), Predicted: size(7)},
+		budgetFigure(f, nil))
+	assert.Equal(t, Figure{Metric: report.Allocated, Outcome: verdict.Fail, Limit: size(5), Predicted: size(7)},
+		budgetFigure(f, &report.Report{}))
 	with := budgetFigure(f, &report.Report{Upper: &report.Upper{Allocated: 9}})
 	require.NotNil(t, with.Upper)
 	assert.Equal(t, units.Bytes(9), *with.Upper)
@@ -281,9 +300,12 @@ func TestBudgetFigure(t *testing.T) {
 // own finding is not said beside it.
 func TestReasonsInOrder(t *testing.T) {
 	pos := verdict.Pos{File: "memspec.yaml", Line: 3}
-	fails := verdict.Finding{Budget: verdict.Budget{Metric: report.Allocated, Limit: 5}, Outcome: verdict.Fail, Predicted: 7, Known: true}
-	passes := verdict.Finding{Budget: verdict.Budget{Metric: report.Reserved, Limit: 9}, Outcome: verdict.Pass, Predicted: 7, Known: true}
-	c := Judged("m", pos, nil, verdict.Verdict{Outcome: verdict.Inconclusive, Findings: []verdict.Finding{fails, passes}, Why: []string{"first", "second"}})
+	fails := verdict.Finding{Budget: verdict.Budget{Metric: report.Allocated, Limit: 5}, Outcome: verdict.Fail,
+		Predicted: 7, Known: true}
+	passes := verdict.Finding{Budget: verdict.Budget{Metric: report.Reserved, Limit: 9}, Outcome: verdict.Pass,
+		Predicted: 7, Known: true}
+	c := Judged("m", pos, nil, verdict.Verdict{Outcome: verdict.Inconclusive, Findings: []verdict.Finding{fails, passes},
+		Why: []string{"first", "second"}})
 	var texts []string
 	for _, f := range c.Findings {
 		texts = append(texts, f.Text)
@@ -300,7 +322,8 @@ func TestReasonsInOrder(t *testing.T) {
 // TestReportsPaths: every place of an account that is reported has its path as it is reported.
 func TestReportsPaths(t *testing.T) {
 	p := Paths{}
-	full := &report.Report{OOM: &report.OutOfMemory{Moment: report.Moment{Site: report.Site{File: "/opt/a.py"}}}, Holders: []report.Holder{{Site: report.Site{File: "/opt/b.py"}}}}
+	full := &report.Report{OOM: &report.OutOfMemory{Moment: report.Moment{Site: report.Site{File: "/opt/a.py"}}},
+		Holders: []report.Holder{{Site: report.Site{File: "/opt/b.py"}}}}
 	out := p.Report(full)
 	require.NotNil(t, out.OOM)
 	assert.NotSame(t, full.OOM, out.OOM)
@@ -338,7 +361,8 @@ func TestDrawnCases(t *testing.T) {
 	}
 }
 
-// TestChange: how a figure changed, with its share of what it was where it was something and is not the same.
+// TestChange: how a figure changed, with its share of what it was where it was something and is not
+// the same.
 func TestChange(t *testing.T) {
 	size := func(n units.Bytes) *units.Bytes { return &n }
 	for _, tt := range []struct {
@@ -346,7 +370,8 @@ func TestChange(t *testing.T) {
 		want          string
 	}{
 		{nil, size(1), ""}, {size(1), nil, ""}, {nil, nil, ""},
-		{size(100), size(102), "+2 B (+2.0%)"}, {size(100), size(98), "-2 B (-2.0%)"}, {size(100), size(100), "0 B"}, {size(0), size(5), "+5 B"}, {size(1), size(0), "-1 B (-100.0%)"}, {size(0), size(0), "0 B"},
+		{size(100), size(102), "+2 B (+2.0%)"}, {size(100), size(98), "-2 B (-2.0%)"}, {size(100), size(100), "0 B"},
+		{size(0), size(5), "+5 B"}, {size(1), size(0), "-1 B (-100.0%)"}, {size(0), size(0), "0 B"},
 	} {
 		f := Figure{Metric: report.Allocated, Before: tt.before, Predicted: tt.after}
 		assert.Equal(t, tt.want, f.changed(), "%v to %v", tt.before, tt.after)
@@ -371,7 +396,8 @@ func TestPlaces(t *testing.T) {
 		{"the file's", at("memspec.yaml", 0), verdict.Pos{}, "file=memspec.yaml,title", "memspec.yaml", 0},
 		{"none", verdict.Pos{}, verdict.Pos{}, "::error title=", "", 0},
 	} {
-		c := &Case{Name: "a", Pos: tt.ofCase, Judged: true, Outcome: verdict.Fail, Findings: []Finding{{Outcome: verdict.Fail, Text: "over", Pos: tt.budget}}}
+		c := &Case{Name: "a", Pos: tt.ofCase, Judged: true, Outcome: verdict.Fail,
+			Findings: []Finding{{Outcome: verdict.Fail, Text: "over", Pos: tt.budget}}}
 		assert.Contains(t, (&github{}).annotate(c), tt.github, tt.why)
 		r := (&sarif{}).result(c, c.Findings[0])
 		if tt.file == "" {
@@ -387,7 +413,8 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// A figure of one moment is named by both; what could not be run is an error, or inconclusive where it is not there yet.
+// A figure of one moment is named by both; what could not be run is an error, or inconclusive where
+// it is not there yet.
 func TestNamesOfFigures(t *testing.T) {
 	assert.Equal(t, "reserved", (&Figure{Metric: report.Reserved}).Name())
 	assert.Equal(t, "at the start reserved", (&Figure{Metric: report.Reserved, Moment: "at the start"}).Name())

@@ -127,7 +127,8 @@ func (p Paths) has(below string) bool {
 // slashes writes a path with forward slashes, that of another system too.
 func slashes(file string) string { return strings.ReplaceAll(file, `\`, "/") }
 
-// absolute says whether a path with forward slashes is one from the root of a file system, also of one with drives.
+// absolute says whether a path with forward slashes is one from the root of a file system, also of
+// one with drives.
 func absolute(file string) bool {
 	return strings.HasPrefix(file, "/") || len(file) > 2 && file[1] == ':' && file[2] == '/'
 }

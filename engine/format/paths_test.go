@@ -23,11 +23,13 @@ func TestSourcePaths(t *testing.T) {
 		{repo, "/home/me/repo/models/unet.py", "models/unet.py", true, "below the repository"},
 		{repo, "/home/me/repo/models/../net.py", "net.py", true, ""},
 		{repo, "/home/me/repo/gone.py", "gone.py", false, "it lies there no more"},
-		{repo, "/home/me/other/models/unet.py", "models/unet.py", true, "exported elsewhere: the file with its folder is the repository's"},
+		{repo, "/home/me/other/models/unet.py", "models/unet.py", true, "exported elsewhere: the file with its folder is " +
+			"the repository's"},
 		{repo, "/build/7/repo/net.py", "net.py", true, "a checkout of the same name"},
 		{repo, "/build/7/other/net.py", "/build/7/other/net.py", false, "a bare name is not enough"},
 		{repo, `C:\Users\me\repo\models\unet.py`, "models/unet.py", true, "another system's path"},
-		{repo, "/opt/python/lib/site-packages/models/unet.py", "models/unet.py", false, "an installed package is nobody's repository"},
+		{repo, "/opt/python/lib/site-packages/models/unet.py", "models/unet.py", false, "an installed package is nobody's " +
+			"repository"},
 		{repo, "/usr/lib/python3/dist-packages/x/y.py", "x/y.py", false, ""},
 		{repo, "models/unet.py", "models/unet.py", true, "relative to the top"},
 		{in, "unet.py", "models/unet.py", true, "relative to the working directory"},
@@ -76,9 +78,12 @@ func TestNamedPaths(t *testing.T) {
 func TestReportOfPaths(t *testing.T) {
 	of := func(file string) *report.Report {
 		site := report.Site{Op: "aten::relu", File: file, Line: 3}
-		return &report.Report{PeakAt: &report.Moment{Site: site}, ReservedAt: &report.Moment{Site: site, Event: 1}, Holders: []report.Holder{{Site: site, Flat: 5}},
-			OOM:   &report.OutOfMemory{Moment: report.Moment{Site: site, Event: 2}, Holders: []report.Holder{{Site: site, Flat: 4}}},
-			Notes: []report.Note{{Text: "n", First: site}}, Coverage: report.Coverage{Unsupported: []report.Unsupported{{Op: "x", First: site}}}}
+		return &report.Report{PeakAt: &report.Moment{Site: site}, ReservedAt: &report.Moment{Site: site, Event: 1},
+			Holders: []report.Holder{{Site: site, Flat: 5}},
+			OOM: &report.OutOfMemory{Moment: report.Moment{Site: site, Event: 2},
+				Holders: []report.Holder{{Site: site, Flat: 4}}},
+			Notes:    []report.Note{{Text: "n", First: site}},
+			Coverage: report.Coverage{Unsupported: []report.Unsupported{{Op: "x", First: site}}}}
 	}
 	r := of("/home/me/repo/net.py")
 	assert.Equal(t, of("net.py"), tree("net.py").Report(r))

@@ -45,7 +45,8 @@ func (p *perfetto) event(e perfettoEvent) {
 
 func (p *perfetto) begin() {
 	if p.next == 0 && p.err == nil {
-		_, p.err = p.w.WriteString(`{"displayTimeUnit":"ms","traceEvents":[` + "\n" + `{"ph":"M","name":"memspec","pid":0,"tid":0,"ts":0,"args":{"version":` + strconv.Quote(oneLine(p.o.Version)) + `}}`)
+		_, p.err = p.w.WriteString(`{"displayTimeUnit":"ms","traceEvents":[` + "\n" +
+			`{"ph":"M","name":"memspec","pid":0,"tid":0,"ts":0,"args":{"version":` + strconv.Quote(oneLine(p.o.Version)) + `}}`)
 	}
 	p.next++
 }
@@ -62,9 +63,11 @@ func (p *perfetto) Case(c *Case) error {
 	}
 	p.event(perfettoEvent{Phase: "M", Name: "process_name", PID: pid, Args: map[string]any{"name": c.title()}})
 	p.event(perfettoEvent{Phase: "M", Name: "process_sort_index", PID: pid, Args: map[string]any{"sort_index": pid}})
-	p.event(perfettoEvent{Phase: "M", Name: "thread_name", PID: pid, TID: 1, Args: map[string]any{"name": "phases, modules, operators"}})
+	p.event(perfettoEvent{Phase: "M", Name: "thread_name", PID: pid, TID: 1,
+		Args: map[string]any{"name": "phases, modules, operators"}})
 	for i, now := range pts {
-		p.event(perfettoEvent{Phase: "C", Name: "GPU memory (B)", PID: pid, TS: i, Args: map[string]any{"allocated": now.Allocated, "reserved": now.Reserved}})
+		p.event(perfettoEvent{Phase: "C", Name: "GPU memory (B)", PID: pid, TS: i,
+			Args: map[string]any{"allocated": now.Allocated, "reserved": now.Reserved}})
 	}
 	for _, b := range bands(c, len(pts)) {
 		dur := b.Last - b.First + 1

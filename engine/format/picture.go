@@ -85,11 +85,12 @@ type pictureMoment struct {
 }
 
 type pictureSegment struct {
-	Addr   string     `json:"addr"`
-	Size   int64      `json:"size"`
-	Pool   string     `json:"pool"`
-	Stream int        `json:"stream"`
-	Blocks [][4]int64 `json:"blocks"` // size, requested, site or -1, reason: an index into Reasons of a free one, -1 of one in use
+	Addr   string `json:"addr"`
+	Size   int64  `json:"size"`
+	Pool   string `json:"pool"`
+	Stream int    `json:"stream"`
+	// size, requested, site or -1, reason: an index into Reasons of a free one, -1 of one in use
+	Blocks [][4]int64 `json:"blocks"`
 }
 
 // mostDepth is how many levels of modules a timeline shows.
@@ -98,7 +99,8 @@ const mostDepth = 5
 func pictureOf(c *Case, paths Paths, all *shared) (*picture, error) {
 	d := &drawer{c: c, tl: c.Timeline, paths: paths, all: all}
 	d.sites = slices.Repeat([]int{-1}, len(d.tl.Trace.Sites))
-	d.p = &picture{Name: c.title(), Passes: [][3]int{}, Phases: [][3]int{}, Modules: [][][3]int{}, Lines: limits(c), Reasons: []string{}, Holders: [][4]int64{}}
+	d.p = &picture{Name: c.title(), Passes: [][3]int{}, Phases: [][3]int{}, Modules: [][][3]int{}, Lines: limits(c),
+		Reasons: []string{}, Holders: [][4]int64{}}
 	if d.tl.OOM != nil {
 		d.p.OOM = d.tl.OOM.Requested
 	}
@@ -183,8 +185,8 @@ func (d *drawer) known(id trace.SiteID) int {
 	return d.sites[id]
 }
 
-// bands are the passes, their phases, and the modules below them by depth. Operators are reported at
-// the cursor.
+// bands are the passes, their phases, and the modules below them by depth. Operators are reported
+// at the cursor.
 func (d *drawer) bands() {
 	outer := 0 // passes and phases above a module
 	for _, b := range bands(d.c, len(d.p.Change)) {
@@ -257,7 +259,8 @@ func (d *drawer) moment(name string, event int, unused []allocator.FreeBlock) er
 	m := pictureMoment{Name: name, Event: event, Segments: []pictureSegment{}}
 	for i := range snap.Segments {
 		s := &snap.Segments[i]
-		seg := pictureSegment{Addr: "0x" + strconv.FormatUint(s.Addr, 16), Size: int64(s.Size), Pool: poolName(s), Stream: s.Stream, Blocks: [][4]int64{}}
+		seg := pictureSegment{Addr: "0x" + strconv.FormatUint(s.Addr, 16), Size: int64(s.Size), Pool: poolName(s),
+			Stream: s.Stream, Blocks: [][4]int64{}}
 		for _, b := range s.Blocks {
 			row := [4]int64{int64(b.Size), int64(b.Requested), -1, -1}
 			if b.State == trace.Inactive {

@@ -12,7 +12,8 @@ import (
 // TestPicturesNameEveryBlock: each block of a picture that is in use has the site of its
 // allocation, the first storage's among them; each that is not has a reason.
 func TestPicturesNameEveryBlock(t *testing.T) {
-	data := regexp.MustCompile(`(?s)<script type="application/json"[^>]*>(\{"name".*?)</script>`).FindAllSubmatch(page(t, pageCases(t)...), -1)
+	data := regexp.MustCompile(`(?s)<script type="application/json"[^>]*>(\{"name".*?)</script>`).FindAllSubmatch(
+		page(t, pageCases(t)...), -1)
 	require.NotEmpty(t, data)
 	used, unused := 0, 0
 	for _, m := range data {

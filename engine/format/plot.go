@@ -126,10 +126,12 @@ func (p *plot) draw(b *strings.Builder) {
 	}
 }
 
-// labels name the rows of the limits and of the peaks; of two in one row the larger goes to the free row above it.
+// labels name the rows of the limits and of the peaks; of two in one row the larger goes to the
+// free row above it.
 func (p *plot) labels() [plotRows]string {
 	var out [plotRows]string
-	marks := append([]pictureLine{{Name: "reserved", Bytes: slices.Max(p.reserved)}, {Name: "allocated", Bytes: slices.Max(p.allocated)}}, p.limits...)
+	marks := append([]pictureLine{{Name: "reserved", Bytes: slices.Max(p.reserved)},
+		{Name: "allocated", Bytes: slices.Max(p.allocated)}}, p.limits...)
 	slices.SortStableFunc(marks, func(x, y pictureLine) int { return int(min(1, max(-1, x.Bytes-y.Bytes))) })
 	next := 0
 	for i, m := range marks {

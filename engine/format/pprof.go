@@ -35,10 +35,12 @@ type pprofLine struct {
 }
 
 func newPprof(w io.Writer, o Options) Writer {
-	types := []*profile.ValueType{{Type: "storages", Unit: "count"}, {Type: "requested", Unit: "bytes"}, {Type: "allocated", Unit: "bytes"}}
+	types := []*profile.ValueType{{Type: "storages", Unit: "count"}, {Type: "requested", Unit: "bytes"},
+		{Type: "allocated", Unit: "bytes"}}
 	return &pprof{
 		w: w, o: o, p: profile.Profile{SampleType: types, DefaultSampleType: "allocated"},
-		functions: map[pprofFunc]*profile.Function{}, locations: map[pprofLine]*profile.Location{}, samples: map[trace.Site]*profile.Sample{},
+		functions: map[pprofFunc]*profile.Function{}, locations: map[pprofLine]*profile.Location{},
+		samples: map[trace.Site]*profile.Sample{},
 	}
 }
 

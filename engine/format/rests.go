@@ -38,11 +38,13 @@ func (r *restingCases) add(c *Case) {
 	}
 }
 
-// text is "3 cases that pass rest on estimate by workspace-estimate; origin unknown: a on t4, b on t4, c on t4".
+// text is "3 cases that pass rest on estimate by workspace-estimate; origin unknown: a on t4, b on
+// t4, c on t4".
 func (g *restingGroup) text() string {
 	names := strings.Join(g.names, ", ")
 	if more := g.count - len(g.names); more > 0 {
 		names += fmt.Sprintf(", %d more", more)
 	}
-	return fmt.Sprintf("%s on %s: %s", plural(g.count, "case that passes rests", "cases that pass rest"), oneLine(g.on), names)
+	return fmt.Sprintf("%s on %s: %s", plural(g.count, "case that passes rests", "cases that pass rest"), oneLine(g.on),
+		names)
 }

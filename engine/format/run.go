@@ -48,8 +48,8 @@ const (
 
 // bands follow the calls of a run: iteration or pass, the phases of one that has several, modules
 // from the outermost in, and the operator with its line. A free belongs to the call that was last
-// heard of: when something dies is all that a trace says of it. They are in the order of their first
-// event, outer before inner.
+// heard of: when something dies is all that a trace says of it. They are in the order of their
+// first event, outer before inner.
 func bands(c *Case, events int) []band {
 	tr := c.Timeline.Trace
 	var out []band
@@ -109,7 +109,8 @@ func severalPhases(spans []allocator.Span) map[int]bool {
 	return out
 }
 
-// callNames are the calls that a site lies in, the outermost first: each module by its whole path, then the operator.
+// callNames are the calls that a site lies in, the outermost first: each module by its whole path,
+// then the operator.
 func callNames(s trace.Site) []string {
 	names := modulePaths(s.Module)
 	if leaf := leafName(s.Op, s.File, s.Line); leaf != "" {
@@ -118,7 +119,8 @@ func callNames(s trace.Site) []string {
 	return names
 }
 
-// modulePaths are a module and those above it, the outermost first: layer1, layer1.0, layer1.0.conv1.
+// modulePaths are a module and those above it, the outermost first: layer1, layer1.0,
+// layer1.0.conv1.
 func modulePaths(module string) []string {
 	var names []string
 	for i := range len(module) {

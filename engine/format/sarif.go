@@ -122,18 +122,23 @@ func rules() []sarifRule {
 			kind, who = "page-locked memory of the host", ""
 		}
 		add(BudgetRule(m), fmt.Sprintf("The budget on %s is broken", m),
-			fmt.Sprintf("A run of the model takes more %s than memspec.yaml allows it: `%s` is over its budget.%s", kind, m, who))
+			fmt.Sprintf("A run of the model takes more %s than memspec.yaml allows it: `%s` is over its budget.%s", kind, m,
+				who))
 	}
-	add(RuleOutOfMemory, "The run does not fit its device", "An allocation asks for more memory than is left of the device's, after everything cached was given back.")
-	add(RuleDisagreement, "Predicted and measured memory are too far apart", "A measured peak is further from the predicted one than the case's tolerance.")
-	add(RuleInconclusive, "A budget could not be judged", "What the prediction lacks, or what was not measured, stands in the message; nothing passes by accident.")
+	add(RuleOutOfMemory, "The run does not fit its device", "An allocation asks for more memory than is left of the "+
+		"device's, after everything cached was given back.")
+	add(RuleDisagreement, "Predicted and measured memory are too far apart", "A measured peak is further from the "+
+		"predicted one than the case's tolerance.")
+	add(RuleInconclusive, "A budget could not be judged", "What the prediction lacks, or what was not measured, stands "+
+		"in the message; nothing passes by accident.")
 	add(RuleError, "A case could not be run", "The artifact cannot be read, or the model refuses its inputs.")
 	for _, m := range report.ServingMetrics() {
 		text := "An engine takes more GPU memory for the model than memspec.yaml allows it"
 		if m.Counts() {
 			text = "An engine has less left for its KV cache than memspec.yaml wants"
 		}
-		add(BudgetRule(m), fmt.Sprintf("The budget on %s is broken", m), fmt.Sprintf("%s: `%s`. `memspec explain --case NAME` shows where the memory is.", text, m))
+		add(BudgetRule(m), fmt.Sprintf("The budget on %s is broken", m),
+			fmt.Sprintf("%s: `%s`. `memspec explain --case NAME` shows where the memory is.", text, m))
 	}
 	return out
 }
@@ -210,16 +215,20 @@ func messageText(s string) string {
 func (s *sarif) End(sum *Summary) error {
 	ran := sarifInvocation{Successful: sum.Exit != 2, ExitCode: sum.Exit}
 	if n := len(s.results); n > mostResults {
-		slices.SortStableFunc(s.results, func(a, b sarifResult) int { return strings.Compare(a.Level, b.Level) }) // error, warning
+		// error, warning
+		slices.SortStableFunc(s.results, func(a, b sarifResult) int { return strings.Compare(a.Level, b.Level) })
 		s.results = s.results[:mostResults]
-		ran.Notifications = []sarifNotification{{"warning", sarifText{fmt.Sprintf("got %d results, code scanning takes %d: %d are left out", n, mostResults, n-mostResults)}}}
+		ran.Notifications = []sarifNotification{{"warning",
+			sarifText{fmt.Sprintf("got %d results, code scanning takes %d: %d are left out", n, mostResults, n-mostResults)}}}
 	}
 	for _, group := range s.rests.groups {
 		ran.Notifications = append(ran.Notifications, sarifNotification{"note", sarifText{messageText(group.text())}})
 	}
-	driver := sarifDriver{Name: "memspec", Version: s.o.Version, URI: "https://github.com/memspec/memspec", Rules: sarifRules}
+	driver := sarifDriver{Name: "memspec", Version: s.o.Version, URI: "https://github.com/memspec/memspec",
+		Rules: sarifRules}
 	return report.EncodeJSON(s.w, sarifLog{
 		Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0",
-		Runs: []sarifRun{{Tool: sarifTool{driver}, Invocations: []sarifInvocation{ran}, ColumnKind: "unicodeCodePoints", Results: s.results}},
+		Runs: []sarifRun{{Tool: sarifTool{driver}, Invocations: []sarifInvocation{ran}, ColumnKind: "unicodeCodePoints",
+			Results: s.results}},
 	})
 }

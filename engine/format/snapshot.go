@@ -104,7 +104,8 @@ func (r *recorder) record() error {
 func (r *recorder) event(i int, e *trace.Event, twoStep bool) {
 	if oom := r.tl.OOM; oom != nil && oom.Event == i {
 		free := oom.Limit - oom.Stats.Reserved
-		r.add(dict("action", "oom", "device_free", int64(max(free, 0)), "size", int64(e.Bytes), "stream", e.Stream, "frames", r.frames(e.Site)))
+		r.add(dict("action", "oom", "device_free", int64(max(free, 0)), "size", int64(e.Bytes), "stream", e.Stream, "frames",
+			r.frames(e.Site)))
 		return
 	}
 	switch e.Action {
@@ -163,7 +164,8 @@ func (r *recorder) frames(id trace.SiteID) *pickle.List {
 	return out
 }
 
-// changed says what the device gave and took back: what went before what came, as the allocator does it.
+// changed says what the device gave and took back: what went before what came, as the allocator
+// does it.
 func (r *recorder) changed(before, after []trace.Segment, site trace.SiteID) {
 	for _, g := range gone(before, after) {
 		r.segment("segment_free", "segment_unmap", g, site)
@@ -248,14 +250,17 @@ func (r *recorder) finalSegment(s *trace.Segment) *pickle.Dict {
 			active += b.Size
 			requested += b.Requested
 		}
-		blocks.Items = append(blocks.Items, dict("address", b.Addr, "size", int64(b.Size), "requested_size", int64(b.Requested), "state", state, "frames", r.blockFrames(b.Storage)))
+		blocks.Items = append(blocks.Items, dict("address", b.Addr, "size", int64(b.Size), "requested_size",
+			int64(b.Requested), "state", state, "frames", r.blockFrames(b.Storage)))
 	}
 	kind := "large"
 	if s.Small {
 		kind = "small"
 	}
-	return dict("device", 0, "address", s.Addr, "total_size", int64(s.Size), "allocated_size", int64(allocated), "active_size", int64(active),
-		"requested_size", int64(requested), "stream", s.Stream, "segment_type", kind, "segment_pool_id", poolID(s.Private), "is_expandable", s.Expandable,
+	return dict("device", 0, "address", s.Addr, "total_size", int64(s.Size), "allocated_size", int64(allocated),
+		"active_size", int64(active),
+		"requested_size", int64(requested), "stream", s.Stream, "segment_type", kind, "segment_pool_id", poolID(s.Private),
+		"is_expandable", s.Expandable,
 		"frames", list(), "blocks", blocks)
 }
 
@@ -269,7 +274,8 @@ func (r *recorder) blockFrames(id tensor.StorageID) *pickle.List {
 	return list()
 }
 
-// poolID is the pair of numbers that a private pool's name was made of; (0, 0) is the default pools.
+// poolID is the pair of numbers that a private pool's name was made of; (0, 0) is the default
+// pools.
 func poolID(private string) pickle.Tuple {
 	a, b, _ := strings.Cut(private, ".")
 	first, _ := strconv.ParseInt(a, 10, 64)

@@ -38,7 +38,8 @@ func TestJUnit(t *testing.T) {
 		} `xml:"testsuite"`
 	}
 	require.NoError(t, xml.Unmarshal(got, &suites))
-	assert.Equal(t, []int{8, 3, 2}, []int{suites.Tests, suites.Failures, suites.Errors}, "tests, failures, errors; what was held against nothing is no test")
+	assert.Equal(t, []int{8, 3, 2}, []int{suites.Tests, suites.Failures, suites.Errors},
+		"tests, failures, errors; what was held against nothing is no test")
 	sum := 0
 	for _, s := range suites.Suites {
 		assert.Len(t, s.Cases, s.Tests)
@@ -57,7 +58,8 @@ func TestJUnit(t *testing.T) {
 
 // Whatever the schema of SARIF would take, code scanning wants this of a result.
 func TestSARIF(t *testing.T) {
-	got := write(t, named(t, "sarif"), format.Options{Version: "v1.2.3", Paths: tree("model/net.py", "memspec.yaml")}, everyCase(t)...)
+	got := write(t, named(t, "sarif"), format.Options{Version: "v1.2.3", Paths: tree("model/net.py", "memspec.yaml")},
+		everyCase(t)...)
 	var log struct {
 		Version string
 		Runs    []struct {
@@ -88,7 +90,8 @@ func TestSARIF(t *testing.T) {
 	for _, r := range run.Results {
 		assert.Equal(t, r.RuleID, run.Tool.Driver.Rules[r.RuleIndex].ID)
 		require.Len(t, r.Locations, 1)
-		assert.NotRegexp(t, `^/|\\|%2F|[ \n]`, r.Locations[0].PhysicalLocation.ArtifactLocation.URI, "relative, forward slashes, a URI")
+		assert.NotRegexp(t, `^/|\\|%2F|[ \n]`, r.Locations[0].PhysicalLocation.ArtifactLocation.URI,
+			"relative, forward slashes, a URI")
 		assert.False(t, prints[r.PartialFingerprints["primaryLocationLineHash"]], "each result its own")
 		prints[r.PartialFingerprints["primaryLocationLineHash"]] = true
 		for _, l := range r.RelatedLocations {
@@ -135,10 +138,12 @@ func many(n int, o verdict.Outcome) []*format.Case {
 	limit, size := units.MiB, 2*units.MiB
 	var out []*format.Case
 	for i := range n {
-		c := &format.Case{Name: fmt.Sprintf("model[B=%d]", i), Judged: true, Outcome: o, Line: "a line", Pos: verdict.Pos{File: "memspec.yaml", Line: i + 1}}
+		c := &format.Case{Name: fmt.Sprintf("model[B=%d]", i), Judged: true, Outcome: o, Line: "a line",
+			Pos: verdict.Pos{File: "memspec.yaml", Line: i + 1}}
 		c.Figures = []format.Figure{{Metric: report.Allocated, Outcome: o, Limit: &limit, Predicted: &size}}
 		if o != verdict.Pass {
-			c.Findings = []format.Finding{{Rule: format.BudgetRule(report.Allocated), Outcome: o, Metric: report.Allocated, Text: "over"}}
+			c.Findings = []format.Finding{{Rule: format.BudgetRule(report.Allocated), Outcome: o, Metric: report.Allocated,
+				Text: "over"}}
 		}
 		out = append(out, c)
 	}
@@ -178,7 +183,8 @@ func TestSARIFKeepsItsLimit(t *testing.T) {
 	require.NoError(t, json.Unmarshal(b.Bytes(), &log))
 	assert.Len(t, log.Runs[0].Results, 25000)
 	assert.Equal(t, "error", log.Runs[0].Results[24999].Level, "warnings go first")
-	assert.Equal(t, "got 25300 results, code scanning takes 25000: 300 are left out", log.Runs[0].Invocations[0].ToolExecutionNotifications[0].Message.Text)
+	assert.Equal(t, "got 25300 results, code scanning takes 25000: 300 are left out",
+		log.Runs[0].Invocations[0].ToolExecutionNotifications[0].Message.Text)
 }
 
 func TestAnnotationsWorstFirst(t *testing.T) {

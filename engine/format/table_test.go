@@ -36,7 +36,8 @@ func TestTable(t *testing.T) {
 
 func TestByFile(t *testing.T) {
 	for _, tt := range []struct{ path, want string }{
-		{"a.json", "json"}, {"a.sarif.json", "sarif"}, {"a.trace.json", "perfetto"}, {"A.JSON", "json"}, {"x/profile.pb.gz", "pprof"},
+		{"a.json", "json"}, {"a.sarif.json", "sarif"}, {"a.trace.json", "perfetto"}, {"A.JSON", "json"},
+		{"x/profile.pb.gz", "pprof"},
 		{"a.gz", ""}, {"json", ""}, {".json", ""}, {"a.json/b", ""}, {"", ""},
 	} {
 		got, ok := format.ByFile(format.Formats(), tt.path)

@@ -68,7 +68,8 @@ func TestSnapshotReplays(t *testing.T) {
 			d := devices[0]
 			assert.True(t, d.Agrees(), "%d of %d addresses, first %+v, %+v", d.AddressMatch, d.Allocs, d.FirstMismatch, d.Peaks)
 			p := c.Timeline.Peaks
-			assert.Equal(t, allocator.PeakSizes{Requested: p.Requested.Bytes, Allocated: p.Allocated.Bytes, Active: p.Active.Bytes, Reserved: p.Reserved.Bytes}, d.Peaks.Simulated)
+			assert.Equal(t, allocator.PeakSizes{Requested: p.Requested.Bytes, Allocated: p.Allocated.Bytes,
+				Active: p.Active.Bytes, Reserved: p.Reserved.Bytes}, d.Peaks.Simulated)
 			assert.Equal(t, 0, d.Skipped)
 			recs, err := trace.ReadSnapshot(data)
 			require.NoError(t, err)
@@ -81,7 +82,8 @@ func TestSnapshotReplays(t *testing.T) {
 			retries += c.Timeline.End.Retries
 		})
 	}
-	for _, a := range []trace.Action{trace.Alloc, trace.FreeRequested, trace.FreeCompleted, trace.SegmentAlloc, trace.SegmentFree, trace.SegmentMap, trace.OOM} {
+	for _, a := range []trace.Action{trace.Alloc, trace.FreeRequested, trace.FreeCompleted, trace.SegmentAlloc,
+		trace.SegmentFree, trace.SegmentMap, trace.OOM} {
 		assert.Positive(t, seen[a], "no case shows %s", a)
 	}
 	assert.Positive(t, retries)
@@ -91,17 +93,20 @@ func TestPprofIsRead(t *testing.T) {
 	c := ran(t, settingsCases)[0]
 	path := filepath.Join(t.TempDir(), "peak.pb.gz")
 	require.NoError(t, os.WriteFile(path, write(t, named(t, "pprof"), format.Options{}, c), 0o600))
-	tool, err := exec.Command("go", "tool", "-n", "pprof").Output() // Go compiles it where it is asked for first, and keeps it
+	// Go compiles it where it is asked for first, and keeps it
+	tool, err := exec.Command("go", "tool", "-n", "pprof").Output()
 	require.NoError(t, err)
 	top := func(args ...string) string {
 		var stderr bytes.Buffer
-		cmd := exec.Command(strings.TrimSpace(string(tool)), append(append([]string{"-top", "-unit=B", "-nodecount=8"}, args...), path)...)
+		cmd := exec.Command(strings.TrimSpace(string(tool)),
+			append(append([]string{"-top", "-unit=B", "-nodecount=8"}, args...), path)...)
 		cmd.Stderr = &stderr
 		out, err := cmd.Output()
 		require.NoError(t, err, "%s", &stderr)
 		return strings.Join(strings.Fields(string(out)), " ")
 	}
-	assert.Contains(t, top(), "of "+c.Report.Peak.Allocated.Exact()[:len(c.Report.Peak.Allocated.Exact())-2]+"B total", "every byte of the peak")
+	assert.Contains(t, top(), "of "+c.Report.Peak.Allocated.Exact()[:len(c.Report.Peak.Allocated.Exact())-2]+"B total",
+		"every byte of the peak")
 	assert.Contains(t, top("-sample_index=requested"), "Type: requested")
 	assert.Contains(t, top("-cum"), " features", "modules are on the stack")
 	assert.Contains(t, top("-lines"), "torchvision/models/mobilenetv3.py:112", "the model's own lines")

@@ -56,7 +56,8 @@ func Inputs(ctx context.Context, m *engine.Model) (*Guess, error) {
 	return nil, fmt.Errorf("%s: got no input that it runs with (%s), want --input", m.Path, first)
 }
 
-// compiledInputs are what code was compiled for, its first open size as B; what it has examples of is not given.
+// compiledInputs are what code was compiled for, its first open size as B; what it has examples of
+// is not given.
 func compiledInputs(p *program.Program) (*Guess, error) {
 	g := &Guess{From: "the inputs that it was compiled for"}
 	for i := range p.Entry.Params {
@@ -85,16 +86,19 @@ func onlyTensor(p *program.Program) (string, error) {
 	if p.Entry != nil {
 		for _, param := range p.Entry.Params {
 			switch {
-			case param.Type == nil || param.HasDef || param.Type.Kind == program.OptionalType || param.Type.Kind == program.NoneType:
+			case param.Type == nil || param.HasDef || param.Type.Kind == program.OptionalType ||
+				param.Type.Kind == program.NoneType:
 			case param.Type.Kind != program.TensorType:
-				return "", fmt.Errorf("got the input %s %s, want --input: only a single tensor can be guessed", param.Name, param.Type)
+				return "", fmt.Errorf("got the input %s %s, want --input: only a single tensor can be guessed", param.Name,
+					param.Type)
 			default:
 				needed = append(needed, param.Name)
 			}
 		}
 	}
 	if len(needed) != 1 {
-		return "", fmt.Errorf("got %d inputs (%s), want --input for each: only a single one can be guessed", len(needed), strings.Join(needed, ", "))
+		return "", fmt.Errorf("got %d inputs (%s), want --input for each: only a single one can be guessed", len(needed),
+			strings.Join(needed, ", "))
 	}
 	return needed[0], nil
 }
@@ -163,7 +167,8 @@ func runsWith(ctx context.Context, m *engine.Model, in spec.Input) bool {
 		if err != nil {
 			return false
 		}
-		if _, err := m.Run(ctx, spec.Case{Name: m.Path, Artifact: m.Path, Platform: p, Mode: spec.Inference, Inputs: []spec.Input{bound}}); err != nil {
+		if _, err := m.Run(ctx, spec.Case{Name: m.Path, Artifact: m.Path, Platform: p, Mode: spec.Inference,
+			Inputs: []spec.Input{bound}}); err != nil {
 			return false
 		}
 	}

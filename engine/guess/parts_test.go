@@ -15,7 +15,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// TestGuesses: what is guessed for models whose weights report it, and what is said where nothing does.
+// TestGuesses: what is guessed for models whose weights report it, and what is said where nothing
+// does.
 func TestGuesses(t *testing.T) {
 	small := "../../testdata/artifacts/small/"
 	for _, tt := range []struct{ model, inputs, from, err string }{
@@ -41,7 +42,8 @@ func TestRunsWith(t *testing.T) {
 	m, err := engine.Open("../../testdata/artifacts/small/module_list.script.pt")
 	require.NoError(t, err)
 	for text, want := range map[string]bool{
-		"float32[B,32]": true, "float32[B,31]": false, "float32[1,32]": true, "float32[B*32//B,32]": true, "float32[4,32*B]": false, "float32[4,64//B]": false, "float32[4,32+B]": false, "float32[C,32]": false,
+		"float32[B,32]": true, "float32[B,31]": false, "float32[1,32]": true, "float32[B*32//B,32]": true,
+		"float32[4,32*B]": false, "float32[4,64//B]": false, "float32[4,32+B]": false, "float32[C,32]": false,
 	} {
 		in, err := spec.ParseInput(text)
 		require.NoError(t, err, text)
@@ -65,9 +67,11 @@ func TestOnlyTensor(t *testing.T) {
 		{"an int that has one", []program.Param{{Name: "n", Type: of(program.IntType), HasDef: true}, x}, "x", ""},
 		{"one that may be left out", []program.Param{{Name: "y", Type: of(program.OptionalType)}, x}, "x", ""},
 		{"none at all", []program.Param{{Name: "y", Type: of(program.NoneType)}, x}, "x", ""},
-		{"two", []program.Param{x, {Name: "y", Type: of(program.TensorType)}}, "", "got 2 inputs (x, y), want --input for each: only a single one can be guessed"},
+		{"two", []program.Param{x, {Name: "y", Type: of(program.TensorType)}}, "", "got 2 inputs (x, y), want --input for " +
+			"each: only a single one can be guessed"},
 		{"nothing", nil, "", "got 0 inputs (), want --input for each: only a single one can be guessed"},
-		{"an int", []program.Param{x, {Name: "n", Type: of(program.IntType)}}, "", "got the input n int, want --input: only a single tensor can be guessed"},
+		{"an int", []program.Param{x, {Name: "n", Type: of(program.IntType)}}, "", "got the input n int, want --input: " +
+			"only a single tensor can be guessed"},
 	} {
 		got, err := onlyTensor(&program.Program{Entry: &program.Func{Params: tt.params}})
 		if tt.err != "" {
@@ -85,7 +89,8 @@ func TestOnlyTensor(t *testing.T) {
 func TestCandidatesInFull(t *testing.T) {
 	images := func(c string) string {
 		var out []string
-		for _, side := range []string{"224,224", "256,256", "299,299", "384,384", "512,512", "128,128", "64,64", "32,32", "28,28"} {
+		for _, side := range []string{"224,224", "256,256", "299,299", "384,384", "512,512", "128,128", "64,64", "32,32",
+			"28,28"} {
 			out = append(out, "float32[B,"+c+","+side+"]")
 		}
 		return strings.Join(out, " ")
@@ -102,8 +107,10 @@ func TestCandidatesInFull(t *testing.T) {
 		{"torch.nn.Embedding", []int64{8, 3}, "int64[B,128] int64[B,16] float32[B,3] float32[B,128,3] int64[B,128]"},
 		{"", nil, "float32[B,3,224,224] float32[B,128]"},
 	} {
-		p := &program.Program{Modules: []*program.Module{{FQN: "other", Class: "torch.nn.Embedding"}, {FQN: "m", Class: tt.class}}}
-		p.States = append(p.States, &program.State{Name: "m.weight", Meta: tensor.Meta{DType: tensor.Float32, Sizes: tt.sizes}})
+		p := &program.Program{Modules: []*program.Module{{FQN: "other", Class: "torch.nn.Embedding"},
+			{FQN: "m", Class: tt.class}}}
+		p.States = append(p.States,
+			&program.State{Name: "m.weight", Meta: tensor.Meta{DType: tensor.Float32, Sizes: tt.sizes}})
 		_, candidates := candidatesOf(p)
 		assert.Equal(t, tt.want, strings.Join(candidates, " "), tt.class)
 	}
@@ -120,9 +127,11 @@ func TestCompiledInputsOfAll(t *testing.T) {
 		require.NoError(t, err)
 		return s
 	}
-	p := &program.Program{Symbols: []program.Symbol{{Name: "s0"}, {Name: "s1"}}, Entry: &program.Func{Params: []program.Param{
-		{Name: "a", HasDef: true, Meta: meta()}, {Name: "n"}, {Name: "x", Meta: meta(open("s0"), open("3"))}, {Name: "b", HasDef: true, Meta: meta()}, {Name: "y", Meta: meta(open("s0"))},
-	}}}
+	p := &program.Program{Symbols: []program.Symbol{{Name: "s0"}, {Name: "s1"}},
+		Entry: &program.Func{Params: []program.Param{
+			{Name: "a", HasDef: true, Meta: meta()}, {Name: "n"}, {Name: "x", Meta: meta(open("s0"), open("3"))},
+			{Name: "b", HasDef: true, Meta: meta()}, {Name: "y", Meta: meta(open("s0"))},
+		}}}
 	g, err := compiledInputs(p)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"x=float16[B,3]", "y=float16[B]"}, spec.InputTexts(g.Inputs))

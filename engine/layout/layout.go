@@ -6,7 +6,8 @@
 // path that is broken cannot be copied. In a table's cell, which is for reading, it is broken. A
 // text never brings line ends or control its own characters into a line.
 //
-// Letters count as one column each: those of East Asian scripts that take two may end beyond the width.
+// Letters count as one column each: those of East Asian scripts that take two may end beyond the
+// width.
 package layout
 
 import (
@@ -66,7 +67,8 @@ func (p *Printer) Line(format string, args ...any) {
 	p.Indented(indent, indent+2, words)
 }
 
-// Item writes "  name       text"; what does not fit continues below the text. A name of "" continues the item above.
+// Item writes " name text"; what does not fit continues below the text. A name of "" continues the
+// item above.
 func (p *Printer) Item(name, format string, args ...any) {
 	head := fmt.Sprintf("  %-9s  ", name)
 	text := wrap(OneLine(fmt.Sprintf(format, args...)), p.columns-len(head), p.columns-NameColumns)
@@ -208,7 +210,8 @@ func OneLine(s string) string {
 		return s
 	}
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u200b' || r == '\u2028' || r == '\u2029' || r&0xfffe == 0xfffe {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u200b' || r == '\u2028' || r == '\u2029' ||
+			r&0xfffe == 0xfffe {
 			return unicode.ReplacementChar
 		}
 		return r

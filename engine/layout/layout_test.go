@@ -80,12 +80,14 @@ func TestFirstWord(t *testing.T) {
 func TestLongWords(t *testing.T) {
 	var b strings.Builder
 	To(Wide(&b, 40)).Item("artifact", "in %s/model.pt now", strings.Repeat("/folder", 8))
-	assert.Equal(t, "  artifact   in\n             "+strings.Repeat("/folder", 8)+"/model.pt\n             now\n", b.String())
+	assert.Equal(t, "  artifact   in\n             "+strings.Repeat("/folder", 8)+"/model.pt\n             now\n",
+		b.String())
 }
 
 // A command that is continued is the same command to a shell.
 func TestCommands(t *testing.T) {
-	words := []string{"printf", "'%s|'", "'resnet50[B=32, S=224] on the moon'", "--case", "'it'\\''s  two'", "../testdata/artifacts/torchvision/memspec.yaml", "-v"}
+	words := []string{"printf", "'%s|'", "'resnet50[B=32, S=224] on the moon'", "--case", "'it'\\''s  two'",
+		"../testdata/artifacts/torchvision/memspec.yaml", "-v"}
 	got := at(t, 64, func(p *Printer) { p.Command("reproduce", strings.Join(words, " ")) })
 	assert.Equal(t, `  reproduce  printf '%s|' 'resnet50[B=32, S=224] on the moon' \
                --case 'it'\''s  two' \
@@ -94,7 +96,8 @@ func TestCommands(t *testing.T) {
 `, got)
 	out, err := exec.Command("sh", "-c", strings.TrimPrefix(strings.TrimSpace(got), "reproduce  ")).Output()
 	require.NoError(t, err)
-	assert.Equal(t, "resnet50[B=32, S=224] on the moon|--case|it's  two|../testdata/artifacts/torchvision/memspec.yaml|-v|", string(out))
+	assert.Equal(t,
+		"resnet50[B=32, S=224] on the moon|--case|it's  two|../testdata/artifacts/torchvision/memspec.yaml|-v|", string(out))
 }
 
 func TestTables(t *testing.T) {
@@ -171,7 +174,8 @@ func TestTablesThatDoNotFit(t *testing.T) {
 	assert.Equal(t, []int{9, leastCell + 2}, table.widths(9+gap+leastCell+2))
 	table = NewTable("lll")
 	table.Add(strings.Repeat("a", leastCell+4), strings.Repeat("b", leastCell+4), "c")
-	assert.Equal(t, []int{leastCell + 4, leastCell + 3, 1}, table.widths(2*leastCell+8+1+2*gap-1), "of equals the last gives way first")
+	assert.Equal(t, []int{leastCell + 4, leastCell + 3, 1}, table.widths(2*leastCell+8+1+2*gap-1),
+		"of equals the last gives way first")
 }
 
 // A path of a file with its line is not broken, whatever the page's width; other words give way.
@@ -180,7 +184,8 @@ func TestPathsStayWhole(t *testing.T) {
 		var b strings.Builder
 		p := To(Wide(&b, page))
 		table := NewTable("rll")
-		table.Add("4.0 MiB", "transformers/loss/loss_utils.py:42 (forward)", "model.layers.0.self_attention.projection.weight")
+		table.Add("4.0 MiB", "transformers/loss/loss_utils.py:42 (forward)",
+			"model.layers.0.self_attention.projection.weight")
 		table.Add("2.0 MiB", "train.py:7", "activations and what is beside them")
 		p.Table(2, table)
 		require.NoError(t, p.Err)

@@ -9,7 +9,8 @@ import (
 )
 
 func TestShellQuote(t *testing.T) {
-	for word, want := range map[string]string{"it's": `'it'\''s'`, "": `''`, "a b": `'a b'`, "dir/m.pt": "dir/m.pt", "$HOME": `'$HOME'`} {
+	for word, want := range map[string]string{"it's": `'it'\''s'`, "": `''`, "a b": `'a b'`, "dir/m.pt": "dir/m.pt",
+		"$HOME": `'$HOME'`} {
 		assert.Equal(t, want, layout.ShellQuote(word))
 	}
 }

@@ -49,7 +49,8 @@ func (p *Printer) Table(indent int, t *Table) {
 	_, p.Err = io.WriteString(p.w, b.String())
 }
 
-// widths are the columns' widths within so many columns of the page, as far as columns of text can give way.
+// widths are the columns' widths within so many columns of the page, as far as columns of text can
+// give way.
 func (t *Table) widths(page int) []int {
 	width, least := make([]int, len(t.Right)), make([]int, len(t.Right))
 	total := -gap
@@ -125,7 +126,8 @@ func (t *Table) row(b *strings.Builder, indent string, row []string, width []int
 	}
 }
 
-// wrapCell breaks a cell at blanks, and a word that is too long behind a point, a colon or the like, else anywhere.
+// wrapCell breaks a cell at blanks, and a word that is too long behind a point, a colon or the
+// like, else anywhere.
 func wrapCell(cell string, width int) []string {
 	if width <= 0 || columns(cell) <= width {
 		return []string{cell}

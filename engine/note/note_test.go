@@ -16,7 +16,8 @@ func TestKinds(t *testing.T) {
 		t.Run(string(k.ID), func(t *testing.T) {
 			assert.NotEmpty(t, k.Meaning)
 			assert.NotZero(t, k.Effect)
-			assert.Equal(t, k.Subject != "", strings.Contains(k.Text, "{subject}"), "a subject is told if and only if the text has a place for it")
+			assert.Equal(t, k.Subject != "", strings.Contains(k.Text, "{subject}"), "a subject is told if and only if the "+
+				"text has a place for it")
 			assert.Equal(t, k.Assume.What != "", strings.Contains(k.Assume.Hint, "{assume}"))
 			got, ok := note.Of(k.ID)
 			assert.True(t, ok)
@@ -32,8 +33,10 @@ func TestText(t *testing.T) {
 		n    note.Note
 		want string
 	}{
-		{note.Note{ID: note.DeviceRemapped, Subject: "cuda:1"}, "the archive names the device cuda:1 in its code: read as the case's device"},
-		{note.Note{ID: note.ValueAssumed}, "a number depends on tensor data and is only computed with; it does not matter to memory"},
+		{note.Note{ID: note.DeviceRemapped, Subject: "cuda:1"}, "the archive names the device cuda:1 in its code: read as " +
+			"the case's device"},
+		{note.Note{ID: note.ValueAssumed}, "a number depends on tensor data and is only computed with; it does not matter " +
+			"to memory"},
 		{note.Note{ID: note.WorkspaceEstimate, Subject: "by rule"}, "by rule"},
 		{note.Note{ID: "of a newer version", Subject: "whatever it says"}, "whatever it says"},
 	} {
@@ -44,13 +47,15 @@ func TestText(t *testing.T) {
 func TestAssumeHint(t *testing.T) {
 	shape, _ := note.Of(note.ShapeBound)
 	assert.Equal(t, " (give assume: {net.py:3: SIZE} to state a tighter one)", shape.AssumeHint("net.py:3"))
-	assert.Equal(t, " (give assume: {net.py:3: SIZE, net.py:9: SIZE} to state a tighter one)", shape.AssumeHint("net.py:3", "net.py:9"))
+	assert.Equal(t, " (give assume: {net.py:3: SIZE, net.py:9: SIZE} to state a tighter one)",
+		shape.AssumeHint("net.py:3", "net.py:9"))
 	assert.Empty(t, shape.AssumeHint(), "no place is known")
 	branch, _ := note.Of(note.BranchBoth)
 	assert.Empty(t, branch.AssumeHint("net.py:3"), "nothing can be stated of a branch")
 }
 
-// What a note means for the figures is said, and differs by effect; of an ID without a row they may be too low.
+// What a note means for the figures is said, and differs by effect; of an ID without a row they may
+// be too low.
 func TestEffects(t *testing.T) {
 	said := map[string]note.Effect{}
 	for _, k := range note.Kinds() {

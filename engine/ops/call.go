@@ -123,7 +123,8 @@ func AsInt(v any) (int64, bool) {
 	return 0, false
 }
 
-// Ints is an int[] argument; an absent optional one is nil, a single int a list of one (or of the schema's int[n]).
+// Ints is an int[] argument; an absent optional one is nil, a single int a list of one (or of the
+// schema's int[n]).
 func (c *Call) Ints(name string) []int64 {
 	i := c.Schema.ArgIndex(name)
 	if i < 0 {

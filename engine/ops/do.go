@@ -138,7 +138,8 @@ func (c *Call) DoParts(key string, args ...any) []*tensor.Tensor {
 	return ts[:max(len(items), 4)]
 }
 
-// DoGet is std::get<i> of an operator's results: the others die at once, the first one first, as a C++ tuple releases.
+// DoGet is std::get<i> of an operator's results: the others die at once, the first one first, as a
+// C++ tuple releases.
 func (c *Call) DoGet(i int, key string, args ...any) *tensor.Tensor {
 	ts := c.DoParts(key, args...)
 	for j, t := range ts {

@@ -4,7 +4,8 @@ import (
 	"github.com/memspec/memspec/engine/schema"
 )
 
-// Effects is what the schemas of a name's overloads say together, as a pass over a graph needs it that knows no types.
+// Effects is what the schemas of a name's overloads say together, as a pass over a graph needs it
+// that knows no types.
 type Effects struct {
 	Known   bool
 	Views   uint32 // bit i: a result may alias argument i

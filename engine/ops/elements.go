@@ -114,7 +114,8 @@ func (e Elements) Data(d tensor.DType) *tensor.Data {
 	return &tensor.Data{Floats: e.Floats}
 }
 
-// SameValue is the Value of an operator that keeps every element in its place: casts, copies, reshapes.
+// SameValue is the Value of an operator that keeps every element in its place: casts, copies,
+// reshapes.
 func SameValue(c *Call) *tensor.Data {
 	self, ok := c.Args[0].(*tensor.Tensor)
 	m, ok2 := c.KnownMeta()

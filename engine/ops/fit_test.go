@@ -21,10 +21,14 @@ func TestFit(t *testing.T) {
 		name string
 		v    any
 	}{
-		{"int", int64(3)}, {"float", 1.5}, {"bool", true}, {"complex", complex(1, 2)}, {"str", "cuda"}, {"none", nil}, {"device", Device("cuda")}, {"matrix", matrix}, {"number", known},
-		{"ints", NewList(schema.Int, int64(1), int64(2))}, {"floats", NewList(schema.Float, 1.5)}, {"tensors", NewList(schema.Tensor, matrix)}, {"noints", NewList(schema.Int)}, {"nothing", NewList(schema.Any)},
-		{"pair", &Tuple{Items: []any{int64(1), int64(2)}}}, {"odd", &Tuple{Items: []any{int64(1), "a"}}}, {"dict", &Dict{Keys: []any{"a"}, Values: []any{int64(1)}}}, {"empty", &Dict{}},
-		{"?int", NewUnbacked("x", schema.Int)}, {"?float", NewUnbacked("x", schema.Float)}, {"?bool", NewUnbacked("x", schema.Bool)}, {"?", NewUnbacked("x", schema.Any)}, {"object", &Packed{}},
+		{"int", int64(3)}, {"float", 1.5}, {"bool", true}, {"complex", complex(1, 2)}, {"str", "cuda"}, {"none", nil},
+		{"device", Device("cuda")}, {"matrix", matrix}, {"number", known},
+		{"ints", NewList(schema.Int, int64(1), int64(2))}, {"floats", NewList(schema.Float, 1.5)},
+		{"tensors", NewList(schema.Tensor, matrix)}, {"noints", NewList(schema.Int)}, {"nothing", NewList(schema.Any)},
+		{"pair", &Tuple{Items: []any{int64(1), int64(2)}}}, {"odd", &Tuple{Items: []any{int64(1), "a"}}},
+		{"dict", &Dict{Keys: []any{"a"}, Values: []any{int64(1)}}}, {"empty", &Dict{}},
+		{"?int", NewUnbacked("x", schema.Int)}, {"?float", NewUnbacked("x", schema.Float)},
+		{"?bool", NewUnbacked("x", schema.Bool)}, {"?", NewUnbacked("x", schema.Any)}, {"object", &Packed{}},
 	}
 	for _, tt := range []struct{ typ, want string }{
 		{"int", "int ?int ? | number"},
@@ -43,7 +47,8 @@ func TestFit(t *testing.T) {
 		{"Tensor[]", "tensors nothing ? | noints"},
 		{"Tensor?[]", "noints nothing ? | tensors"},
 		{"t[]", "ints floats tensors noints nothing ? | pair odd"},
-		{"t", "int float bool complex str none device matrix number ints floats tensors noints nothing pair odd dict empty ?int ?float ?bool ? object | "},
+		{"t", "int float bool complex str none device matrix number ints floats tensors noints nothing pair odd dict empty " +
+			"?int ?float ?bool ? object | "},
 		{"(int, int)", "pair odd ? | "},
 		{"Dict(str, int)", "dict empty ? | "},
 		{"ScalarType", "int ?int ? | number"},
@@ -63,14 +68,16 @@ func TestFit(t *testing.T) {
 				assert.Equal(t, v.v == nil, got == nil, "%s as %s: what fits is there", v.name, tt.typ)
 			}
 			if tuple, isTuple := v.v.(*Tuple); ok && isTuple && strings.HasSuffix(tt.typ, "]") {
-				assert.Equal(t, &List{Items: tuple.Items, Elem: s.Args[0].Type.Elems[0].Kind}, got, "%s as %s: a list of its items", v.name, tt.typ)
+				assert.Equal(t, &List{Items: tuple.Items, Elem: s.Args[0].Type.Elems[0].Kind}, got, "%s as %s: a list of its items",
+					v.name, tt.typ)
 			}
 		}
 		assert.Equal(t, tt.want, strings.Join(plain, " ")+" | "+strings.Join(converted, " "), tt.typ)
 	}
 }
 
-// TestRangeOf: the ends of what is computed with numbers that are not known, where nothing bounds them too.
+// TestRangeOf: the ends of what is computed with numbers that are not known, where nothing bounds
+// them too.
 func TestRangeOf(t *testing.T) {
 	between := func(lower, upper int64) Unbacked { return Between("x", lower, upper) }
 	open := NewUnbacked("x", schema.Int)
@@ -127,17 +134,21 @@ func TestKindsOfNumbers(t *testing.T) {
 		v    any
 		want schema.Kind
 	}{
-		{true, schema.Bool}, {int64(1), schema.Int}, {1.5, schema.Float}, {NewUnbacked("x", schema.Float), schema.Float}, {"1", schema.Any}, {complex(1, 2), schema.Any}, {nil, schema.Any},
+		{true, schema.Bool}, {int64(1), schema.Int}, {1.5, schema.Float}, {NewUnbacked("x", schema.Float), schema.Float},
+		{"1", schema.Any}, {complex(1, 2), schema.Any}, {nil, schema.Any},
 	} {
 		assert.Equal(t, tt.want, NumberKind(tt.v), "%v", tt.v)
 	}
 	for d, want := range map[tensor.DType]schema.Kind{
-		tensor.Bool: schema.Bool, tensor.Uint8: schema.Int, tensor.Int64: schema.Int, tensor.Float16: schema.Float, tensor.Float64: schema.Float, tensor.Complex64: schema.Any,
+		tensor.Bool: schema.Bool, tensor.Uint8: schema.Int, tensor.Int64: schema.Int, tensor.Float16: schema.Float,
+		tensor.Float64: schema.Float, tensor.Complex64: schema.Any,
 	} {
 		assert.Equal(t, want, kindOfDType(d), d)
-		assert.Equal(t, NewUnbacked("aten::item", want), Item(&tensor.Tensor{Meta: NewMeta(d, "cuda", nil)}, tensor.Undefined), d)
+		assert.Equal(t, NewUnbacked("aten::item", want), Item(&tensor.Tensor{Meta: NewMeta(d, "cuda", nil)},
+			tensor.Undefined), d)
 	}
-	for text, want := range map[string]schema.Kind{"int": schema.Int, "float": schema.Float, "bool": schema.Bool, "Scalar": schema.Any, "Tensor": schema.Any, "int?": schema.Any} {
+	for text, want := range map[string]schema.Kind{"int": schema.Int, "float": schema.Float, "bool": schema.Bool,
+		"Scalar": schema.Any, "Tensor": schema.Any, "int?": schema.Any} {
 		s, err := schema.Parse("aten::f(" + text + " x) -> Tensor")
 		require.NoError(t, err)
 		assert.Equal(t, want, KindOf(s.Args[0].Type), text)
@@ -147,8 +158,10 @@ func TestKindsOfNumbers(t *testing.T) {
 		size bool
 		hint any // in the place of 3
 	}{
-		{Between("x", 0, 9), true, int64(3)}, {Between("x", 5, 9), true, int64(5)}, {Between("x", 0, 2), true, int64(2)}, {NewUnbacked("x", schema.Int), false, int64(3)},
-		{Between("x", 0, NoMax), false, int64(3)}, {Unbacked{schema.Float, 0, 9, "x"}, false, 1.0}, {NewUnbacked("x", schema.Bool), false, true}, {NewUnbacked("x", schema.Any), false, 1.0},
+		{Between("x", 0, 9), true, int64(3)}, {Between("x", 5, 9), true, int64(5)}, {Between("x", 0, 2), true, int64(2)},
+		{NewUnbacked("x", schema.Int), false, int64(3)},
+		{Between("x", 0, NoMax), false, int64(3)}, {Unbacked{schema.Float, 0, 9, "x"}, false, 1.0},
+		{NewUnbacked("x", schema.Bool), false, true}, {NewUnbacked("x", schema.Any), false, 1.0},
 	} {
 		assert.Equal(t, tt.size, tt.u.IsSize(), "%+v", tt.u)
 		assert.Equal(t, tt.hint, tt.u.hint(3), "%+v", tt.u)
@@ -159,8 +172,12 @@ func TestKindsOfNumbers(t *testing.T) {
 		as   tensor.DType
 		want any
 	}{
-		{tensor.Data{Ints: []int64{5}}, tensor.Int64, tensor.Undefined, int64(5)}, {tensor.Data{Ints: []int64{5}}, tensor.Int64, tensor.Float64, 5.0}, {tensor.Data{Ints: []int64{1}}, tensor.Bool, tensor.Undefined, true},
-		{tensor.Data{Ints: []int64{0}}, tensor.Bool, tensor.Undefined, false}, {tensor.Data{Floats: []float64{2.5}}, tensor.Float32, tensor.Undefined, 2.5}, {tensor.Data{Floats: []float64{2.5}}, tensor.Float32, tensor.Int64, int64(2)},
+		{tensor.Data{Ints: []int64{5}}, tensor.Int64, tensor.Undefined, int64(5)},
+		{tensor.Data{Ints: []int64{5}}, tensor.Int64, tensor.Float64, 5.0}, {tensor.Data{Ints: []int64{1}}, tensor.Bool,
+			tensor.Undefined, true},
+		{tensor.Data{Ints: []int64{0}}, tensor.Bool, tensor.Undefined, false},
+		{tensor.Data{Floats: []float64{2.5}}, tensor.Float32, tensor.Undefined, 2.5},
+		{tensor.Data{Floats: []float64{2.5}}, tensor.Float32, tensor.Int64, int64(2)},
 		{tensor.Data{Floats: []float64{0.5}}, tensor.Float32, tensor.Bool, true},
 	} {
 		x := &tensor.Tensor{Meta: NewMeta(tt.own, "cpu", nil)}
@@ -169,7 +186,8 @@ func TestKindsOfNumbers(t *testing.T) {
 	}
 }
 
-// TestFillArguments: what a rule that calls another may leave out, and what is said of what it may not.
+// TestFillArguments: what a rule that calls another may leave out, and what is said of what it may
+// not.
 func TestFillArguments(t *testing.T) {
 	bound := func(text string) *Bound {
 		s, err := schema.Parse(text)
@@ -192,8 +210,10 @@ func TestFillArguments(t *testing.T) {
 		{"an optional one without a default", "aten::f(Tensor? a) -> Tensor", nil, []any{nil}, ""},
 		{"one without a default", add, nil, nil, "aten::f.g: got no argument a"},
 		{"too many", add, []any{x, int64(1), 2.5, x, x}, nil, "aten::f.g: got 5 arguments, want at most 4"},
-		{"a name that is none of them", add, []any{x, Kw{"e": x, "b": int64(7)}}, nil, "aten::f.g: got keyword arguments [b e], want those of " + add},
-		{"a name that was given by place", add, []any{x, int64(1), Kw{"b": int64(7)}}, nil, "aten::f.g: got keyword arguments [b], want those of " + add},
+		{"a name that is none of them", add, []any{x, Kw{"e": x, "b": int64(7)}}, nil, "aten::f.g: got keyword arguments " +
+			"[b e], want those of " + add},
+		{"a name that was given by place", add, []any{x, int64(1), Kw{"b": int64(7)}}, nil,
+			"aten::f.g: got keyword arguments [b], want those of " + add},
 		{"any number of them", "prim::f(Tensor a, ...) -> Tensor", []any{x, int64(1), "b"}, []any{x, int64(1), "b"}, ""},
 	} {
 		got, err := bound(tt.text).Fill(tt.args)

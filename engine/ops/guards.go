@@ -239,7 +239,8 @@ func (c *Call) byKey() bool {
 	return isDict && c.Schema.ArgIndex("key") >= 0
 }
 
-// membersKind is the kind of number that all members of the first argument are, schema.Any where they are none.
+// membersKind is the kind of number that all members of the first argument are, schema.Any where
+// they are none.
 func (c *Call) membersKind() schema.Kind {
 	l, ok := c.Args[0].(*List)
 	if !ok || len(l.Items) == 0 {

@@ -33,18 +33,23 @@ func TestHints(t *testing.T) {
 		{"aten::mul.Scalar", []any{n, u}, nil, "", "an int tensor times a real number is a real one"},
 		{"aten::mul.Scalar", []any{n, f}, []any{n, 1.0}, value, "what is known to be real makes it real"},
 		{"aten::mul.Scalar", []any{n, i}, []any{n, int64(1)}, value, "what is known to be an int leaves it"},
-		{"aten::full", []any{list(int64(2)), i, nil, nil, nil, nil}, []any{list(int64(2)), int64(1), nil, nil, nil, nil}, value, "full takes its dtype from the kind"},
+		{"aten::full", []any{list(int64(2)), i, nil, nil, nil, nil}, []any{list(int64(2)), int64(1), nil, nil, nil, nil},
+			value, "full takes its dtype from the kind"},
 		{"aten::full", []any{list(i), int64(1), nil, nil, nil, nil}, nil, "", "a size"},
 		{"aten::select.int", []any{x, int64(0), i}, []any{x, int64(0), int64(0)}, index, "a position"},
 		{"aten::select.int", []any{x, i, int64(0)}, nil, "", "a dimension"},
 		{"aten::roll", []any{x, list(i), list()}, []any{x, list(int64(0)), list()}, index, "positions"},
-		{"aten::slice.Tensor", []any{x, int64(0), nil, i, int64(1)}, []any{x, int64(0), nil, i, int64(1)}, "", "the rule bounds it"},
+		{"aten::slice.Tensor", []any{x, int64(0), nil, i, int64(1)}, []any{x, int64(0), nil, i, int64(1)}, "",
+			"the rule bounds it"},
 		{"aten::slice.Tensor", []any{x, int64(0), nil, u, int64(1)}, nil, "", "not known to be an int"},
 		{"aten::new_zeros", []any{x, list(u), nil, nil, nil, nil}, nil, "", "a size"},
 		{"aten::new_zeros", []any{x, list(i), nil, nil, nil, nil}, nil, "", "a size that nothing bounds"},
-		{"aten::new_zeros", []any{x, list(ops.Between("", 2, 7)), nil, nil, nil, nil}, []any{x, list(int64(7)), nil, nil, nil, nil}, "", "a size in a range: Bound says which end"},
-		{"aten::select.int", []any{x, int64(0), ops.Between("", 3, 7)}, []any{x, int64(0), int64(3)}, index, "a hint lies in the range"},
-		{"aten::roll", []any{x, list(ops.NewUnbacked("", schema.Float)), list()}, []any{x, list(1.0), list()}, index, "a hint is of the number's kind"},
+		{"aten::new_zeros", []any{x, list(ops.Between("", 2, 7)), nil, nil, nil, nil}, []any{x, list(int64(7)), nil, nil, nil,
+			nil}, "", "a size in a range: Bound says which end"},
+		{"aten::select.int", []any{x, int64(0), ops.Between("", 3, 7)}, []any{x, int64(0), int64(3)}, index,
+			"a hint lies in the range"},
+		{"aten::roll", []any{x, list(ops.NewUnbacked("", schema.Float)), list()}, []any{x, list(1.0), list()}, index,
+			"a hint is of the number's kind"},
 		{"aten::mul.Scalar", []any{x, ops.NewUnbacked("", schema.Bool)}, []any{x, true}, value, "a bool"},
 		{"aten::arange", []any{ops.Between("", 0, 7), nil, nil, nil, nil}, nil, "", "its rule computes the size"},
 		{"aten::repeat", []any{x, list(i)}, nil, "", "a size"},
@@ -112,7 +117,8 @@ func TestGuard(t *testing.T) {
 		{"aten::__getitem__.t", []any{ints(int64(4), n), int64(0)}, false, false, schema.Any, "another member is asked for"},
 		{"aten::__getitem__.t", []any{ints(int64(4), int64(5)), n}, true, false, schema.Int, "some int of the list"},
 		{"aten::__getitem__.t", []any{tensors, n}, true, true, schema.Any, "some tensor of the list"},
-		{"aten::_set_item.t", []any{ints(int64(4), int64(5)), n, int64(1)}, true, true, schema.Any, "some place of the list is written"},
+		{"aten::_set_item.t", []any{ints(int64(4), int64(5)), n, int64(1)}, true, true, schema.Any,
+			"some place of the list is written"},
 		{"aten::pop.t", []any{tensors, n}, true, true, schema.Any, "some tensor goes"},
 		{"aten::mul.left_t", []any{ints(int64(0)), n}, true, true, schema.Any, "a list of some length"},
 		{"aten::__contains__.int_list", []any{ints(int64(4)), n}, true, false, schema.Bool, "it may be in there"},
@@ -120,7 +126,8 @@ func TestGuard(t *testing.T) {
 		{"aten::remove.int", []any{ints(int64(4)), n}, true, true, schema.Any, "some member goes"},
 		{"aten::sort.int", []any{ints(n, int64(4)), false}, true, true, schema.Any, "an order that is not known"},
 		{"aten::eq.int_list", []any{ints(n), ints(int64(4))}, true, false, schema.Bool, "they may be equal"},
-		{"aten::__getitem__.Dict_int", []any{&ops.Dict{Keys: []any{n}, Values: []any{x}}, int64(4)}, true, true, schema.Any, "a key may be that"},
+		{"aten::__getitem__.Dict_int", []any{&ops.Dict{Keys: []any{n}, Values: []any{x}}, int64(4)}, true, true, schema.Any,
+			"a key may be that"},
 		{"aten::keys.int", []any{&ops.Dict{Keys: []any{n}, Values: []any{x}}}, false, false, schema.Any, "all of them"},
 		{"aten::dict", nil, false, false, schema.Any, "an empty one, of no arguments"},
 	} {
@@ -136,7 +143,8 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// Ints made of ints keep a range, as PyTorch's value range analysis does (torch/utils/_sympy/value_ranges.py).
+// Ints made of ints keep a range, as PyTorch's value range analysis does
+// (torch/utils/_sympy/value_ranges.py).
 func TestRanges(t *testing.T) {
 	between := func(lower, upper int64) ops.Unbacked { return ops.Between("", lower, upper) }
 	free := ops.NewUnbacked("", schema.Int)
@@ -168,7 +176,8 @@ func TestRanges(t *testing.T) {
 		{"prim::min.int", []any{between(4, 7), int64(5)}, 4, 5, ""},
 		{"prim::max.int", []any{between(4, 7), int64(5)}, 5, 7, ""},
 		{"aten::remainder.int", []any{between(4, 7), int64(5)}, ops.NoMin, ops.NoMax, "no range is worked out"},
-		{"aten::add.int", []any{between(4, 7), ops.NewUnbacked("", schema.Any)}, ops.NoMin, ops.NoMax, "not known to be an int"},
+		{"aten::add.int", []any{between(4, 7), ops.NewUnbacked("", schema.Any)}, ops.NoMin, ops.NoMax,
+			"not known to be an int"},
 	} {
 		b, ok := builtin.Table().Lookup(c.key)
 		require.True(t, ok, c.key)

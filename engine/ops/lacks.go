@@ -6,7 +6,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// WithLacks are a family's rules, with what those of some operators lack, by name without the overload.
+// WithLacks are a family's rules, with what those of some operators lack, by name without the
+// overload.
 func WithLacks(lacks map[string]func(*Call) string, rules ...[]Rule) [][]Rule {
 	for _, rows := range rules {
 		for i := range rows {

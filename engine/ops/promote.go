@@ -5,7 +5,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// Type promotion (c10/core/ScalarType.cpp promoteTypes, aten/src/ATen/native/TypeProperties.cpp result_type).
+// Type promotion (c10/core/ScalarType.cpp promoteTypes, aten/src/ATen/native/TypeProperties.cpp
+// result_type).
 
 // PromoteTypes is the dtype two dtypes meet in.
 func PromoteTypes(a, b tensor.DType) tensor.DType {
@@ -133,7 +134,8 @@ func combine(higher, lower tensor.DType) tensor.DType {
 	return higher
 }
 
-// FloatType is the dtype of results that are floating for integral inputs (sin, mean of ints refuses, true division).
+// FloatType is the dtype of results that are floating for integral inputs (sin, mean of ints
+// refuses, true division).
 func FloatType(d tensor.DType) tensor.DType {
 	if d.Integral(true) {
 		return tensor.Float32
@@ -154,8 +156,9 @@ func CanCast(from, to tensor.DType) bool {
 	return true
 }
 
-// WrappedNumber is the tensor that PyTorch makes of a Python number given for a tensor, nil for any other
-// value: without dimensions, on the host, as wide as Python's (c10/core/ScalarType.h, ScalarOps.h).
+// WrappedNumber is the tensor that PyTorch makes of a Python number given for a tensor, nil for any
+// other value: without dimensions, on the host, as wide as Python's (c10/core/ScalarType.h,
+// ScalarOps.h).
 func WrappedNumber(v any) *tensor.Tensor {
 	d, data := tensor.Undefined, (*tensor.Data)(nil)
 	switch v := v.(type) {
@@ -188,7 +191,8 @@ func WrappedNumber(v any) *tensor.Tensor {
 	return &tensor.Tensor{Meta: m, Storage: s, Data: data, Wrapped: true}
 }
 
-// wrappedDType is what a wrapped number counts as in promotion: the default dtype where it is a fraction.
+// wrappedDType is what a wrapped number counts as in promotion: the default dtype where it is a
+// fraction.
 func wrappedDType(d tensor.DType) tensor.DType {
 	switch d {
 	case tensor.Float64:

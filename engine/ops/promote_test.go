@@ -33,7 +33,8 @@ uint32    !          !          !          !          !          float16    bflo
 uint64    !          !          !          !          !          float16    bfloat16   float32    float64    !          !          !          !
 `
 
-// TestPromoteTypes: every pair of dtypes as PyTorch has it; those that it refuses (!) no operator asks for.
+// TestPromoteTypes: every pair of dtypes as PyTorch has it; those that it refuses (!) no operator
+// asks for.
 func TestPromoteTypes(t *testing.T) {
 	dtype := func(name string) tensor.DType {
 		d, err := tensor.ParseDType(name)
@@ -59,7 +60,8 @@ func TestPromoteTypes(t *testing.T) {
 	}
 }
 
-// TestResultTypeOfWrappedNumbers: a number given for a tensor decides only where its category is higher.
+// TestResultTypeOfWrappedNumbers: a number given for a tensor decides only where its category is
+// higher.
 func TestResultTypeOfWrappedNumbers(t *testing.T) {
 	zero := func(d tensor.DType) *tensor.Tensor {
 		return &tensor.Tensor{Meta: ops.NewMeta(d, "cuda", nil)}
@@ -90,10 +92,13 @@ func TestResultTypeOfWrappedNumbers(t *testing.T) {
 // TestCanCast: torch.can_cast of torch 2.15, a category after the other.
 func TestCanCast(t *testing.T) {
 	of := map[string][]tensor.DType{
-		"bool": {tensor.Bool}, "int": {tensor.Uint8, tensor.Int8, tensor.Int16, tensor.Int32, tensor.Int64, tensor.Uint16, tensor.Uint32, tensor.Uint64},
-		"float": {tensor.Float16, tensor.BFloat16, tensor.Float32, tensor.Float64}, "complex": {tensor.ComplexHalf, tensor.Complex64, tensor.Complex128},
+		"bool": {tensor.Bool}, "int": {tensor.Uint8, tensor.Int8, tensor.Int16, tensor.Int32, tensor.Int64, tensor.Uint16,
+			tensor.Uint32, tensor.Uint64},
+		"float":   {tensor.Float16, tensor.BFloat16, tensor.Float32, tensor.Float64},
+		"complex": {tensor.ComplexHalf, tensor.Complex64, tensor.Complex128},
 	}
-	for from, to := range map[string]string{"bool": "bool int float complex", "int": "int float complex", "float": "float complex", "complex": "complex"} {
+	for from, to := range map[string]string{"bool": "bool int float complex", "int": "int float complex",
+		"float": "float complex", "complex": "complex"} {
 		for category, ds := range of {
 			for _, b := range ds {
 				for _, a := range of[from] {
@@ -107,14 +112,17 @@ func TestCanCast(t *testing.T) {
 // TestTypeName: values by TorchScript's words, in errors.
 func TestTypeName(t *testing.T) {
 	for want, v := range map[string]any{
-		"None": nil, "bool": true, "int": int64(1), "float": 1.5, "complex": 1i, "str": "a", "Tensor": &tensor.Tensor{}, "Device": ops.Device("cpu"), "[]": &ops.List{}, "int[]": ops.IntList(1, 2),
-		"(int, (str))": &ops.Tuple{Items: []any{int64(1), &ops.Tuple{Items: []any{"a"}}}}, "()": &ops.Tuple{}, "Dict": &ops.Dict{}, "unknown": ops.Unbacked{}, "int32": int32(1),
+		"None": nil, "bool": true, "int": int64(1), "float": 1.5, "complex": 1i, "str": "a", "Tensor": &tensor.Tensor{},
+		"Device": ops.Device("cpu"), "[]": &ops.List{}, "int[]": ops.IntList(1, 2),
+		"(int, (str))": &ops.Tuple{Items: []any{int64(1), &ops.Tuple{Items: []any{"a"}}}}, "()": &ops.Tuple{},
+		"Dict": &ops.Dict{}, "unknown": ops.Unbacked{}, "int32": int32(1),
 	} {
 		assert.Equal(t, want, ops.TypeName(v))
 	}
 }
 
-// TestTables: each thing that a table of rules refuses, and what a table that is right says of itself.
+// TestTables: each thing that a table of rules refuses, and what a table that is right says of
+// itself.
 func TestTables(t *testing.T) {
 	out := func(*ops.Call) ([]tensor.Meta, error) { return nil, nil }
 	host := func(*ops.Call) (any, error) { return nil, nil }
@@ -123,13 +131,16 @@ func TestTables(t *testing.T) {
 		want  string
 	}{
 		{[]ops.Rule{{Schema: "a::f(Tensor x) -> Tensor"}}, "ops: a::f: got 0 of Out, Body and Host, want one"},
-		{[]ops.Rule{{Schema: "a::f(Tensor x) -> Tensor", Out: out, Host: host}}, "ops: a::f: got 2 of Out, Body and Host, want one"},
-		{[]ops.Rule{{Schema: "a::f(Tensor x) -> Tensor", Out: out}, {Schema: "a::f(Tensor y) -> Tensor", Out: out}}, "ops: got two rules for a::f, want one"},
+		{[]ops.Rule{{Schema: "a::f(Tensor x) -> Tensor", Out: out, Host: host}}, "ops: a::f: got 2 of Out, Body and Host, " +
+			"want one"},
+		{[]ops.Rule{{Schema: "a::f(Tensor x) -> Tensor", Out: out}, {Schema: "a::f(Tensor y) -> Tensor", Out: out}},
+			"ops: got two rules for a::f, want one"},
 	} {
 		_, err := ops.NewTable(tt.rules)
 		assert.ErrorContains(t, err, tt.want)
 	}
-	table, err := ops.NewTable([]ops.Rule{{Schema: "a::f.x(Tensor x) -> Tensor", Out: out}, {Schema: "a::g(int n) -> int", Host: host}}, []ops.Rule{{Schema: "a::f.y(int y) -> int", Host: host}})
+	table, err := ops.NewTable([]ops.Rule{{Schema: "a::f.x(Tensor x) -> Tensor", Out: out},
+		{Schema: "a::g(int n) -> int", Host: host}}, []ops.Rule{{Schema: "a::f.y(int y) -> int", Host: host}})
 	require.NoError(t, err)
 	require.NoError(t, table.Check())
 	assert.True(t, table.Has("a::g"))

@@ -348,7 +348,8 @@ func fitList(v any, t *schema.Type, convert bool) (any, bool) {
 	return nil, false
 }
 
-// fromTensor is the implicit conversion of a 0-dim tensor to a number: its value where it is known, else Unbacked.
+// fromTensor is the implicit conversion of a 0-dim tensor to a number: its value where it is known,
+// else Unbacked.
 func fromTensor(v any, convert bool, d tensor.DType) (any, bool) {
 	t, ok := v.(*tensor.Tensor)
 	if !ok || !convert || t.Numel() != 1 {

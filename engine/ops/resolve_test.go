@@ -40,7 +40,8 @@ func TestResolve(t *testing.T) {
 		{"aten::slice", []any{x, int64(0)}, nil, "aten::slice.Tensor", "a tensor"},
 		{"aten::slice", []any{ints, int64(0)}, nil, "aten::slice.t", "a list"},
 		{"aten::sum", []any{x, ints}, nil, "aten::sum.dim_IntList", "dimensions"},
-		{"aten::view", []any{x, ops.NewList(schema.Int, zero)}, nil, "aten::view", "a known 0-dim tensor passes for an int in the second round"},
+		{"aten::view", []any{x, ops.NewList(schema.Int, zero)}, nil, "aten::view", "a known 0-dim tensor passes for an int " +
+			"in the second round"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.want+" "+tt.why, func(t *testing.T) {
@@ -59,7 +60,8 @@ func TestResolve(t *testing.T) {
 	require.Equal(t, "str", none.Got)
 }
 
-// FuzzResolve holds that no arguments make overload resolution panic, and that what it returns fits its schema.
+// FuzzResolve holds that no arguments make overload resolution panic, and that what it returns fits
+// its schema.
 func FuzzResolve(f *testing.F) {
 	keys := builtin.Table().Keys()
 	f.Add(uint16(0), []byte{0, 1})

@@ -35,7 +35,8 @@ func NoneHost(*Call) (any, error) { return nil, nil }
 // UnbackedBool is a question about tensor data.
 func UnbackedBool(c *Call) (any, error) { return NewUnbacked(c.Schema.Key(), schema.Bool), nil }
 
-// plain is the call of the overload that gives new results: the one with the same arguments except those for results.
+// plain is the call of the overload that gives new results: the one with the same arguments except
+// those for results.
 func (c *Call) plain() (*Call, error) {
 	args := len(c.Args) - len(c.Schema.Returns)
 	for _, key := range c.M.Table().Overloads(c.Schema.Name) {
@@ -49,8 +50,8 @@ func (c *Call) plain() (*Call, error) {
 
 func sameArg(a, b schema.Arg) bool { return a.Name == b.Name && a.Type.String() == b.Type.String() }
 
-// Into is the results of the overload without out, in the tensors given for them: one of other sizes
-// is resized, and its storage grows where it must.
+// Into is the results of the overload without out, in the tensors given for them: one of other
+// sizes is resized, and its storage grows where it must.
 func Into(c *Call) ([]tensor.Meta, error) {
 	plain, err := c.plain()
 	if err != nil {

@@ -26,15 +26,18 @@ type Rule struct {
 	// Body runs other operators: see Call.Do. What it returns is the operator's result: a tensor, a
 	// *Tuple of several results, a *List.
 	Body func(*Call) (any, error)
-	// Host computes on sizes, numbers, strings and containers; no storage is made. It may return tensors it was given.
+	// Host computes on sizes, numbers, strings and containers; no storage is made. It may return
+	// tensors it was given.
 	Host func(*Call) (any, error)
 
 	// Copies says whether a may-alias operator (contiguous, reshape, to) copies in this call; then
 	// the result is fresh. When it does not copy and Out's Meta equals self's, the result is self.
 	Copies func(*Call) bool
-	// Value computes the elements of a small CPU result whose inputs are all known; nil where it cannot.
+	// Value computes the elements of a small CPU result whose inputs are all known; nil where it
+	// cannot.
 	Value func(*Call) *tensor.Data
-	// Workspace is what no tensor shows, in the order it is asked for. It is not asked on the device none.
+	// Workspace is what no tensor shows, in the order it is asked for. It is not asked on the device
+	// none.
 	Workspace func(*Call) []workspace.Request
 	// Lacks is what this call's kernels take on a device, and how long, that no formula gives; ""
 	// where all is reported. nil: always.

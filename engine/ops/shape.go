@@ -104,7 +104,8 @@ func Transposed(self *tensor.Tensor, a, b int) tensor.Meta {
 	return ViewOf(self, sizes, strides, self.StorageOffset)
 }
 
-// WrapDim turns a negative dimension of a tensor with n dimensions into its place; n of 0 counts as 1.
+// WrapDim turns a negative dimension of a tensor with n dimensions into its place; n of 0 counts as
+// 1.
 func WrapDim(d int64, n int) (int, error) {
 	m := int64(max(n, 1))
 	if d < -m || d >= m {

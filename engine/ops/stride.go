@@ -6,7 +6,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// Strides as PyTorch gives them: TensorIterator's for elementwise results, computeStride's for views.
+// Strides as PyTorch gives them: TensorIterator's for elementwise results, computeStride's for
+// views.
 
 // elementwiseStrides are a result's strides after aten/src/ATen/TensorIterator.cpp: the fast setups
 // (all operands of the result's shape, all contiguous, all channels last, or all dense with equal

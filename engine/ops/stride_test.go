@@ -11,8 +11,9 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// TestStridesOfElementwiseResults: what torch 2.15 gives for aten::add of tensors with such sizes and
-// strides. Dimensions of size 1 show which way it went: a setup for operands alike, or their order.
+// TestStridesOfElementwiseResults: what torch 2.15 gives for aten::add of tensors with such sizes
+// and strides. Dimensions of size 1 show which way it went: a setup for operands alike, or their
+// order.
 func TestStridesOfElementwiseResults(t *testing.T) {
 	h := aten.NewHost(t, builtin.Table())
 	type of struct{ sizes, strides []int64 }
@@ -28,7 +29,8 @@ func TestStridesOfElementwiseResults(t *testing.T) {
 		{"contiguous beside a scalar", of{l(2, 1, 3), l(3, 50, 1)}, of{}, l(3, 6, 1)},
 		{"contiguous, both broadcast", of{l(4, 1), l(1, 1)}, of{l(1, 5), l(5, 1)}, l(5, 1)},
 		{"both channels last", of{l(1, 3, 4, 1), l(77, 1, 3, 3)}, of{l(1, 3, 4, 1), l(77, 1, 3, 3)}, l(12, 1, 3, 3)},
-		{"channels last and contiguous", of{l(2, 3, 4, 5), l(60, 1, 15, 3)}, of{l(2, 3, 4, 5), l(60, 20, 5, 1)}, l(60, 1, 15, 3)},
+		{"channels last and contiguous", of{l(2, 3, 4, 5), l(60, 1, 15, 3)}, of{l(2, 3, 4, 5), l(60, 20, 5, 1)},
+			l(60, 1, 15, 3)},
 		{"dense, equal strides", of{l(4, 1, 2), l(1, 50, 4)}, of{l(4, 1, 2), l(1, 50, 4)}, l(1, 50, 4)},
 		{"dense, other strides", of{l(4, 1, 2), l(1, 50, 4)}, of{l(4, 1, 2), l(1, 9, 4)}, l(1, 8, 4)},
 		{"dense, the first decides", of{l(3, 2), l(1, 3)}, of{l(3, 2), l(2, 1)}, l(1, 3)},

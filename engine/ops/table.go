@@ -84,7 +84,8 @@ func shareSet(arg, ret string) bool {
 	return arg != "*" && slices.Contains(strings.Split(ret, "|"), arg)
 }
 
-// row is one overload of a rule. Its schema is parsed at its first look-up: parsing all would cost more than a whole check.
+// row is one overload of a rule. Its schema is parsed at its first look-up: parsing all would cost
+// more than a whole check.
 type row struct {
 	rule  *Rule
 	of    string // the overload's part of rule.For
@@ -138,7 +139,8 @@ func (r *row) get() (*Bound, error) {
 	return r.bound.Load(), nil
 }
 
-// Table holds rules by name. Overloads of one name keep the order of their rows, which is the order Resolve tries them.
+// Table holds rules by name. Overloads of one name keep the order of their rows, which is the order
+// Resolve tries them.
 type Table struct {
 	rows  []row
 	first map[string]*row // by name
@@ -172,7 +174,8 @@ func NewTable(groups ...[]Rule) (*Table, error) {
 	return t, errors.Join(errs...)
 }
 
-// link makes a row found by its name, behind those of that name; it refuses a second one of its key.
+// link makes a row found by its name, behind those of that name; it refuses a second one of its
+// key.
 func (t *Table) link(r *row) error {
 	name := schema.NameOf(r.key)
 	last := t.first[name]

@@ -141,7 +141,8 @@ func product(lo, hi [2]int64) (lower, upper int64) {
 	return times(lo[0], lo[1]), times(hi[0], hi[1])
 }
 
-// KindOf is the kind of number that a value of the type is, schema.Any where it is none or could be several.
+// KindOf is the kind of number that a value of the type is, schema.Any where it is none or could be
+// several.
 func KindOf(t *schema.Type) schema.Kind {
 	switch t.Kind {
 	case schema.Int, schema.Float, schema.Bool:
@@ -178,7 +179,8 @@ func NumberKind(v any) schema.Kind {
 	return schema.Any
 }
 
-// fitUnbacked says whether a number that is not known may be passed as t: as any number of its kind may.
+// fitUnbacked says whether a number that is not known may be passed as t: as any number of its kind
+// may.
 func fitUnbacked(u Unbacked, t *schema.Type, convert bool) (any, bool) {
 	for t.Kind == schema.Optional {
 		t = t.Elems[0]

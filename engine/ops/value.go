@@ -49,7 +49,8 @@ type (
 // NewList makes a list of items that no one holds yet; see Call.List.
 func NewList(elem schema.Kind, items ...any) *List { return &List{Items: items, Elem: elem} }
 
-// Find is the place of key in d, -1 where it has none. Keys are strings, ints, bools, floats or tensors (by identity).
+// Find is the place of key in d, -1 where it has none. Keys are strings, ints, bools, floats or
+// tensors (by identity).
 func (d *Dict) Find(key any) int {
 	if len(d.Keys) > smallDict {
 		return d.place(key)
@@ -98,7 +99,8 @@ func IsScalar(v any) bool {
 	return false
 }
 
-// ScalarDType is the dtype a Python number takes when it meets no tensor: int64, the default float, bool or complex64.
+// ScalarDType is the dtype a Python number takes when it meets no tensor: int64, the default float,
+// bool or complex64.
 func ScalarDType(v any) tensor.DType {
 	switch v.(type) {
 	case bool:

@@ -8,7 +8,8 @@ import (
 	"github.com/memspec/memspec/engine/spec"
 )
 
-// Uncaptured is a case without an artifact whose recording is not there: it has to be run once. Its verdict is inconclusive.
+// Uncaptured is a case without an artifact whose recording is not there: it has to be run once. Its
+// verdict is inconclusive.
 type Uncaptured struct {
 	Case  *spec.Case
 	Path  string // where the recording is looked for
@@ -17,12 +18,14 @@ type Uncaptured struct {
 
 func (e *Uncaptured) Error() string {
 	if e.Other {
-		return "got a recording of another run than its list of ranks (" + e.Path + "), want all of one, which this makes: " + CaptureCommand(e.Case)
+		return "got a recording of another run than its list of ranks (" + e.Path + "), want all of one, which this makes: " +
+			CaptureCommand(e.Case)
 	}
 	return "got no recording of it (" + e.Path + "), want the one that this makes: " + CaptureCommand(e.Case)
 }
 
-// Path is the file that a case is predicted from: its artifact, or the recording of its source or program.
+// Path is the file that a case is predicted from: its artifact, or the recording of its source or
+// program.
 func Path(c *spec.Case) string {
 	if path := c.Captured(); path != "" {
 		return path

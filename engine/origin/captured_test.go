@@ -39,16 +39,19 @@ func TestASourceIsPredictedFromItsRecording(t *testing.T) {
 	assert.Equal(t, verdict.Inconclusive, r.Verdict.Outcome)
 	var missing *origin.Uncaptured
 	require.ErrorAs(t, r.Err, &missing)
-	assert.Equal(t, "python -m memshim capture "+layout.ShellQuote(yaml)+" --case net", origin.CaptureCommand(missing.Case))
+	assert.Equal(t, "python -m memshim capture "+layout.ShellQuote(yaml)+" --case net",
+		origin.CaptureCommand(missing.Case))
 	assert.Equal(t, filepath.Join(dir, ".memspec"), filepath.Dir(missing.Path))
-	assert.Equal(t, "INCONCLUSIVE net on t4: got no recording of it ("+missing.Path+"), want the one that this makes: "+origin.CaptureCommand(missing.Case), r.Line())
+	assert.Equal(t, "INCONCLUSIVE net on t4: got no recording of it ("+missing.Path+"), want the one that this makes: "+
+		origin.CaptureCommand(missing.Case), r.Line())
 
 	rec := testcase.Trained()
 	rec.Made = nil
 	testcase.Keep(t, rec, missing.Path)
 	r = suite.Judge(context.Background(), c)
 	assert.Equal(t, verdict.Inconclusive, r.Verdict.Outcome, "one that does not tell its source's files")
-	assert.Contains(t, r.Line(), "the recording does not record what it was made from: its source may have changed since the artifact was made; to make it again: "+origin.CaptureCommand(missing.Case))
+	assert.Contains(t, r.Line(), "the recording does not record what it was made from: its source may have changed "+
+		"since the artifact was made; to make it again: "+origin.CaptureCommand(missing.Case))
 
 	rec.Made = testcase.MadeFrom("../zoo.py", text)
 	testcase.Keep(t, rec, missing.Path)
@@ -63,7 +66,8 @@ func TestASourceIsPredictedFromItsRecording(t *testing.T) {
 	r = suite.Judge(context.Background(), c)
 	require.NoError(t, r.Err)
 	assert.Equal(t, verdict.Inconclusive, r.Verdict.Outcome)
-	assert.Equal(t, filepath.Join(dir, "zoo.py")+" has changed since the artifact was made; to make it again: "+origin.CaptureCommand(missing.Case), r.Report.Notes[0].Text)
+	assert.Equal(t, filepath.Join(dir, "zoo.py")+" has changed since the artifact was made; to make it again: "+
+		origin.CaptureCommand(missing.Case), r.Report.Notes[0].Text)
 	assert.Contains(t, r.Line(), "has changed since the artifact was made")
 	c.Allow = []string{string(note.ArtifactStale)}
 	assert.Equal(t, verdict.Pass, suite.Judge(context.Background(), c).Verdict.Outcome, "allow: lets it pass")
@@ -75,7 +79,9 @@ func TestASourceIsPredictedFromItsRecording(t *testing.T) {
 	assert.NotEqual(t, missing.Path, c.Captured(), "another step has another recording")
 	testcase.Keep(t, rec, c.Captured())
 	_, err := engine.Estimate(context.Background(), c)
-	assert.ErrorContains(t, err, `the run was recorded with optimizer Adam {"fused":true}, the case says SGD {"fused":true}`, "and one that is not of it is refused")
+	assert.ErrorContains(t, err,
+		`the run was recorded with optimizer Adam {"fused":true}, the case says SGD {"fused":true}`,
+		"and one that is not of it is refused")
 }
 
 // A training run is reported by iteration and phase, with who holds its peak.
@@ -87,9 +93,12 @@ func TestTrainingIsReportedByPhase(t *testing.T) {
 	assert.Equal(t, []string{"first", "steady"}, testcase.PassNames(r), "the steady iterations are one")
 	type held map[string]units.Bytes
 	want := map[string]held{
-		"first forward": {"parameter": 4, "activation": 16}, "first backward": {"parameter": 4, "activation": 16, "gradient": 4},
-		"first step": {"parameter": 4, "gradient": 4, "optimizer_state": 8}, "steady forward": {"parameter": 4, "activation": 16, "optimizer_state": 8},
-		"steady backward": {"parameter": 4, "activation": 16, "gradient": 4, "optimizer_state": 8}, "steady step": {"parameter": 4, "gradient": 4, "optimizer_state": 8},
+		"first forward": {"parameter": 4, "activation": 16}, "first backward": {"parameter": 4, "activation": 16,
+			"gradient": 4},
+		"first step":      {"parameter": 4, "gradient": 4, "optimizer_state": 8},
+		"steady forward":  {"parameter": 4, "activation": 16, "optimizer_state": 8},
+		"steady backward": {"parameter": 4, "activation": 16, "gradient": 4, "optimizer_state": 8},
+		"steady step":     {"parameter": 4, "gradient": 4, "optimizer_state": 8},
 	}
 	got := map[string]held{}
 	for _, p := range r.Passes {
@@ -108,7 +117,8 @@ func TestTrainingIsReportedByPhase(t *testing.T) {
 	var text strings.Builder
 	r.Artifact = strings.TrimPrefix(r.Artifact, dir)
 	require.NoError(t, report.WriteText(&text, r))
-	for _, line := range []string{"first iteration", "held at the peak of each phase, steady iteration:", "optimizer state", "recording, torch 2.15.0+cu130, on a pretend Tesla T4"} {
+	for _, line := range []string{"first iteration", "held at the peak of each phase, steady iteration:",
+		"optimizer state", "recording, torch 2.15.0+cu130, on a pretend Tesla T4"} {
 		assert.Contains(t, text.String(), line)
 	}
 }
@@ -127,7 +137,8 @@ func TestARecordingIsReplayedUnderOtherSettings(t *testing.T) {
 	}{
 		{"as recorded", func(*spec.Case) {}, report.Exact, true},
 		{"less memory", func(c *spec.Case) { c.Platform.Device.Memory = 8 * units.GiB }, report.Exact, true},
-		{"too little memory", func(c *spec.Case) { c.Platform.Device.Memory = c.Platform.Device.Context + 24*units.MiB }, report.Exact, false},
+		{"too little memory", func(c *spec.Case) { c.Platform.Device.Memory = c.Platform.Device.Context + 24*units.MiB },
+			report.Exact, false},
 		{"a fraction", func(c *spec.Case) { c.Platform.MemoryFraction = 0.001 }, report.Exact, false},
 		{"another allocator", func(c *spec.Case) { c.Platform.AllocConf = "expandable_segments:True" }, report.Exact, true},
 		{"another class of device", func(c *spec.Case) { c.Platform.Device.SMs = 46 }, report.Estimated, true},
@@ -143,7 +154,8 @@ func TestARecordingIsReplayedUnderOtherSettings(t *testing.T) {
 	}
 }
 
-// A run that ended where memory ran out ends there again on its device, and is incomplete where there is more.
+// A run that ended where memory ran out ends there again on its device, and is incomplete where
+// there is more.
 func TestARunThatRanOutOfMemory(t *testing.T) {
 	_, cases := testcase.Project(t, testcase.SourceOnly, "")
 	rec := testcase.Trained()
@@ -168,7 +180,8 @@ func TestARunThatRanOutOfMemory(t *testing.T) {
 func TestAValueThatWasRead(t *testing.T) {
 	_, cases := testcase.Project(t, testcase.SourceOnly, "")
 	rec := testcase.Trained()
-	rec.Notes = []file.Note{{ID: "value-read", Text: "aten::item read 1 value that no kernel computed: 0 was taken", File: "train.py", Line: 12}}
+	rec.Notes = []file.Note{{ID: "value-read", Text: "aten::item read 1 value that no kernel computed: 0 was taken",
+		File: "train.py", Line: 12}}
 	testcase.Keep(t, rec, cases[0].Captured())
 	r, err := engine.Estimate(context.Background(), cases[0])
 	require.NoError(t, err)
@@ -186,7 +199,9 @@ func TestAnArchiveWithASidecar(t *testing.T) {
 	data, err := os.ReadFile(linears)
 	require.NoError(t, err)
 	testcase.Write(t, archive, data)
-	sidecar, err := json.Marshal(map[string]any{"inputs": []string{"float32[2,32]"}, "made": testcase.MadeFrom("zoo.py", text), "released": []int{1}})
+	sidecar,
+		err := json.Marshal(map[string]any{"inputs": []string{"float32[2,32]"}, "made": testcase.MadeFrom("zoo.py", text),
+		"released": []int{1}})
 	require.NoError(t, err)
 	testcase.Write(t, archive+".inputs.json", sidecar)
 	c := testcase.On(t, "t4", archive, "float32[2,32]")
@@ -195,14 +210,16 @@ func TestAnArchiveWithASidecar(t *testing.T) {
 	testcase.Write(t, filepath.Join(dir, "zoo.py"), []byte("x = 2\n"))
 	r := suite.Judge(context.Background(), c)
 	assert.Equal(t, verdict.Inconclusive, r.Verdict.Outcome)
-	assert.Equal(t, filepath.Join(dir, "zoo.py")+" has changed since the artifact was made; to make it again: python -m memshim export 'zoo.py:a b'", r.Report.Notes[0].Text)
+	assert.Equal(t, filepath.Join(dir, "zoo.py")+" has changed since the artifact was made; to make it again: python -m "+
+		"memshim export 'zoo.py:a b'", r.Report.Notes[0].Text)
 
 	testcase.Write(t, archive+".inputs.json", []byte(`{"made": {"files": [{"path": "/zoo.py", "sha256": ""}]}}`))
 	_, err = engine.Estimate(context.Background(), c)
 	assert.ErrorContains(t, err, `model.pt.inputs.json: made: file 0: got path "/zoo.py", want one relative to the folder`)
 }
 
-// Without a sidecar the debug records of a scripted archive report: its functions must still be in the source.
+// Without a sidecar the debug records of a scripted archive report: its functions must still be in
+// the source.
 func TestAScriptedArchiveRecordsItsSource(t *testing.T) {
 	m, err := engine.Open(linears)
 	require.NoError(t, err)
@@ -220,7 +237,8 @@ func TestAScriptedArchiveRecordsItsSource(t *testing.T) {
 	testcase.Write(t, source, []byte(head+strings.ReplaceAll(g.Source.Text, "\n", "\r\n")))
 	assert.Equal(t, verdict.Pass, judged().Verdict.Outcome, "where it stands, and how lines end, does not matter")
 	lines := strings.SplitAfter(strings.TrimRight(g.Source.Text, "\n"), "\n")
-	testcase.Write(t, source, []byte(head+strings.Join(lines[:len(lines)-1], "")+"        x = x + 1\n"+lines[len(lines)-1]+"\n"))
+	testcase.Write(t, source, []byte(head+strings.Join(lines[:len(lines)-1], "")+"        x = x + 1\n"+lines[len(lines)-1]+
+		"\n"))
 	r := judged()
 	assert.Equal(t, verdict.Inconclusive, r.Verdict.Outcome)
 	assert.Contains(t, r.Line(), source+" no longer has the function that stood at its line ")

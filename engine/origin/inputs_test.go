@@ -25,7 +25,8 @@ func TestSidecarInputs(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, ins, 2)
 	assert.Equal(t, "x=float32[B,3]", ins[0].String())
-	for text, want := range map[string]string{`{"inputs": ["x=float32["]}`: "inputs[0] x=float32[: ", `[`: "unexpected end of JSON"} {
+	for text, want := range map[string]string{`{"inputs": ["x=float32["]}`: "inputs[0] x=float32[: ",
+		`[`: "unexpected end of JSON"} {
 		write(text)
 		_, err = origin.Inputs(artifact)
 		assert.ErrorContains(t, err, want)

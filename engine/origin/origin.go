@@ -80,7 +80,8 @@ func (o *Origin) RecordingOf(c *spec.Case) string {
 	return layout.ShellCommand(append(words, "--on", c.Platform.Device.Name, "-o", modelName(o.Path)+".rec"))
 }
 
-// CheckValues runs a recorded program again with other values; "" where nothing records how it was run.
+// CheckValues runs a recorded program again with other values; "" where nothing records how it was
+// run.
 func (o *Origin) CheckValues() string {
 	if o.Made == nil {
 		return ""

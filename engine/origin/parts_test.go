@@ -22,7 +22,8 @@ func TestSidecarLimits(t *testing.T) {
 	assert.Nil(t, s, "there is none")
 	write := func(data string) { require.NoError(t, os.WriteFile(path+".inputs.json", []byte(data), 0o600)) }
 	module := func(depth int) string {
-		text, err := json.Marshal(map[string]any{"modules": []string{"a", strings.TrimSuffix(strings.Repeat("b.", depth), ".")}})
+		text,
+			err := json.Marshal(map[string]any{"modules": []string{"a", strings.TrimSuffix(strings.Repeat("b.", depth), ".")}})
 		require.NoError(t, err)
 		return string(text)
 	}
@@ -67,15 +68,17 @@ func TestTrimmedLines(t *testing.T) {
 		all, some string
 		want      bool
 	}{
-		{"a b c", "", true}, {"", "", true}, {"", "a", false}, {"a b c", "a", true}, {"a b c", "c", true}, {"a b c", "b c", true}, {"a b c", "a b c", true}, {"a b c", "a c", false}, {"a b c", "c d", false},
-		{"a b c", "a b c d", false}, {"a a b", "a b", true}, {"a b a c", "a c", true}, {"ab cd", "b cd", false}, {"ab cd", "ab c", false}, {"a \t\vb", "a b\t", true}, {"a  b", "a b", true},
+		{"a b c", "", true}, {"", "", true}, {"", "a", false}, {"a b c", "a", true}, {"a b c", "c", true},
+		{"a b c", "b c", true}, {"a b c", "a b c", true}, {"a b c", "a c", false}, {"a b c", "c d", false},
+		{"a b c", "a b c d", false}, {"a a b", "a b", true}, {"a b a c", "a c", true}, {"ab cd", "b cd", false},
+		{"ab cd", "ab c", false}, {"a \t\vb", "a b\t", true}, {"a  b", "a b", true},
 	} {
 		assert.Equal(t, tt.want, holdsText(trimmedLines([]byte(lines(tt.all))), lines(tt.some)), "%q in %q", tt.some, tt.all)
 	}
 }
 
-// A text of lines that are equal but for the last takes the product of both lengths where each place
-// is tried: here 10 billion comparisons. A search in one pass takes some milliseconds.
+// A text of lines that are equal but for the last takes the product of both lengths where each
+// place is tried: here 10 billion comparisons. A search in one pass takes some milliseconds.
 func TestEqualLinesAreSearchedOnce(t *testing.T) {
 	lines := trimmedLines([]byte(strings.Repeat("a\n", 200_000)))
 	start := time.Now()
@@ -83,7 +86,8 @@ func TestEqualLinesAreSearchedOnce(t *testing.T) {
 	assert.Less(t, time.Since(start), 10*time.Second)
 }
 
-// The functions of an installed package are not the project's source, though its file ends in the same path.
+// The functions of an installed package are not the project's source, though its file ends in the
+// same path.
 func TestTextsOfAnInstalledPackage(t *testing.T) {
 	a, err := artifact.Open("../../testdata/artifacts/torchvision/resnet18.script.pt")
 	require.NoError(t, err)

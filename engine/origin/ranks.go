@@ -39,9 +39,9 @@ type Unlike struct {
 // maxRanks bounds the file, in bytes, and the ranks that ran.
 const maxRanksFile, maxRanks = 64 << 20, 4096
 
-// ReadRanks reads the list of a case's ranks and compares the recordings with it. ranks are those that
-// the case is of: all that ran, or its one. The error is an *Uncaptured where the list is not there, or
-// where a recording is another one: the set is then of two runs.
+// ReadRanks reads the list of a case's ranks and compares the recordings with it. ranks are those
+// that the case is of: all that ran, or its one. The error is an *Uncaptured where the list is not
+// there, or where a recording is another one: the set is then of two runs.
 func ReadRanks(c *spec.Case) (list *Ranks, ranks []int, err error) {
 	all := *c
 	all.Rank = nil
@@ -136,8 +136,8 @@ func (r *Rank) holds(c *spec.Case) error {
 	return nil
 }
 
-// Files are the files that a case is predicted from: its recording, or the list of its ranks and their
-// recordings, as far as that can be read.
+// Files are the files that a case is predicted from: its recording, or the list of its ranks and
+// their recordings, as far as that can be read.
 func Files(c *spec.Case) []string {
 	path := c.Captured()
 	if path == "" {

@@ -14,15 +14,18 @@ import (
 
 // The list of ranks is wanted, readable, and of as many ranks as the case has.
 func TestListsOfRanks(t *testing.T) {
-	_, cases := testcase.Project(t, "version: 1\nmodels:\n  train:\n    program: zoo.py\n    device: t4\n    budget: {allocated: 1GiB}\n"+
+	_, cases := testcase.Project(t, "version: 1\nmodels:\n  train:\n    program: zoo.py\n    device: t4\n    budget: "+
+		"{allocated: 1GiB}\n"+
 		"    ranks: {world_size: 2, nproc_per_node: 2}\n", "run()\n")
 	c := &cases[0]
 	_, _, err := origin.ReadRanks(c)
 	var missing *origin.Uncaptured
 	require.ErrorAs(t, err, &missing)
 	for text, want := range map[string]string{
-		`{"world_size": 4, "ranks": [{"rank": 0, "sha256": ""}]}`:                                         "got world_size 4, want 2",
-		`{"world_size": 2, "ranks": []}`:                                                                  "got 0 ranks, want 1 to 4096",
+		`{"world_size": 4, "ranks": [{"rank": 0, "sha256": ""}]}`: "got world_size " +
+			"4, want 2",
+		`{"world_size": 2, "ranks": []}`: "got 0 ranks, " +
+			"want 1 to 4096",
 		`{"world_size": 2, "ranks": [{"rank": 2, "sha256": ""}]}`:                                         "got rank 2 of 2",
 		`{"world_size": 2, "ranks": [{"rank": -1, "sha256": ""}]}`:                                        "got rank -1 of 2",
 		`{"world_size": 2, "ranks": [{"rank": 1, "sha256": ""}, {"rank": 1, "sha256": ""}]}`:              "got rank 1 after rank 1, want them in order",
@@ -35,7 +38,8 @@ func TestListsOfRanks(t *testing.T) {
 		_, _, err := origin.ReadRanks(c)
 		assert.ErrorContains(t, err, want, text)
 	}
-	require.NoError(t, os.WriteFile(missing.Path, []byte(`{"world_size": 2, "ranks": [{"rank": 0, "sha256": ""}]}`), 0o600))
+	require.NoError(t, os.WriteFile(missing.Path, []byte(`{"world_size": 2, "ranks": [{"rank": 0, "sha256": ""}]}`),
+		0o600))
 	_, _, err = origin.ReadRanks(c)
 	require.ErrorAs(t, err, &missing, "the recording of a rank that ran")
 }

@@ -41,7 +41,8 @@ func (o *Origin) releases(p recording.Place) (changes, unchecked []string, err e
 	}
 	switch {
 	case lock == nil:
-		unchecked = []string{fmt.Sprintf("releases of %s: the repository has no uv.lock, no poetry.lock and no requirements.txt with ==", several(open, ", "))}
+		unchecked = []string{fmt.Sprintf("releases of %s: the repository has no uv.lock, no poetry.lock and no "+
+			"requirements.txt with ==", several(open, ", "))}
 	case len(open) > 0:
 		unchecked = []string{fmt.Sprintf("releases of %s, which %s does not pin", several(open, ", "), lock.Name)}
 	}
@@ -51,7 +52,8 @@ func (o *Origin) releases(p recording.Place) (changes, unchecked []string, err e
 // maxLock bounds a lock file.
 const maxLock = 32 << 20
 
-// findLock reads the lock files of the nearest folder that has some, from memspec.yaml's up to its repository.
+// findLock reads the lock files of the nearest folder that has some, from memspec.yaml's up to its
+// repository.
 func findLock(p recording.Place) (*lockfile.Lock, error) {
 	at, err := filepath.Abs(p.Dir)
 	if err != nil {
@@ -68,7 +70,9 @@ func findLock(p recording.Place) (*lockfile.Lock, error) {
 				names = append(names, e.Name())
 			}
 		}
-		lock, err := lockfile.Find(names, func(name string) ([]byte, error) { return regular.Read(filepath.Join(at, name), maxLock) })
+		lock, err := lockfile.Find(names, func(name string) ([]byte, error) {
+			return regular.Read(filepath.Join(at, name), maxLock)
+		})
 		if lock != nil || err != nil || at == top || at == filepath.Dir(at) {
 			return lock, err
 		}

@@ -16,7 +16,8 @@ import (
 	"github.com/memspec/memspec/engine/spec"
 )
 
-// SidecarSuffix names the file beside an artifact that records how it was made (engine/recording/FORMAT.md).
+// SidecarSuffix names the file beside an artifact that records how it was made
+// (engine/recording/FORMAT.md).
 const SidecarSuffix = ".inputs.json"
 
 // maxSidecar bounds it.
@@ -35,7 +36,8 @@ type Sidecar struct {
 	// Releases are the results that Python released while a program was exported, in order: each
 	// with the newest result that there was then.
 	Releases [][2]string `json:"releases"`
-	// Operators says whether the live model runs the program's operators; nil where it was not looked at.
+	// Operators says whether the live model runs the program's operators; nil where it was not looked
+	// at.
 	Operators *struct {
 		Same  bool   `json:"same"`
 		First string `json:"first"` // difference
@@ -91,7 +93,8 @@ func ReadSidecar(artifact string) (*Sidecar, error) {
 	return s, nil
 }
 
-// Inputs reads the inputs that were written beside an artifact when it was exported; none where there is no such file.
+// Inputs reads the inputs that were written beside an artifact when it was exported; none where
+// there is no such file.
 func Inputs(artifact string) ([]spec.Input, error) {
 	s, err := ReadSidecar(artifact)
 	if err != nil || s == nil {
@@ -121,7 +124,8 @@ func (s *Sidecar) Seen(path string, p *program.Program) (*fx.Seen, error) {
 	case o == nil:
 		out.Differs = olderExport
 	case !o.Same && o.First == "":
-		return nil, fmt.Errorf("%s: operators: got no first difference, want one where they are not the same", path+SidecarSuffix)
+		return nil, fmt.Errorf("%s: operators: got no first difference, want one where they are not the same",
+			path+SidecarSuffix)
 	case !o.Same:
 		out.Differs = strings.Join(strings.Fields(o.First), " ") // one line
 	}

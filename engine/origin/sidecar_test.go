@@ -49,11 +49,15 @@ func TestEagerProgram(t *testing.T) {
 		quality report.Quality
 		notes   []note.ID
 	}{
-		{"the program that eager runs", all, "input_ids=int64[2,24]", spec.Eager, report.Exact, []note.ID{note.DeviceRemapped}},
+		{"the program that eager runs", all, "input_ids=int64[2,24]", spec.Eager, report.Exact,
+			[]note.ID{note.DeviceRemapped}},
 		{"at any size", all, "input_ids=int64[5,96]", spec.Eager, report.Exact, []note.ID{note.DeviceRemapped}},
-		{"the exported one is run as it is", all, "input_ids=int64[2,24]", spec.Export, report.Exact, []note.ID{note.DeviceRemapped}},
-		{"not told", func(s map[string]any) { delete(s, "eager") }, "input_ids=int64[2,24]", spec.Eager, report.Estimated, []note.ID{note.DeviceRemapped, note.OperatorsDiffer}},
-		{"nothing is told of operators", func(s map[string]any) { delete(s, "eager"); delete(s, "operators") }, "input_ids=int64[2,24]", spec.Eager, report.Estimated, []note.ID{note.DeviceRemapped, note.OperatorsDiffer}},
+		{"the exported one is run as it is", all, "input_ids=int64[2,24]", spec.Export, report.Exact,
+			[]note.ID{note.DeviceRemapped}},
+		{"not told", func(s map[string]any) { delete(s, "eager") }, "input_ids=int64[2,24]", spec.Eager, report.Estimated,
+			[]note.ID{note.DeviceRemapped, note.OperatorsDiffer}},
+		{"nothing is told of operators", func(s map[string]any) { delete(s, "eager"); delete(s, "operators") },
+			"input_ids=int64[2,24]", spec.Eager, report.Estimated, []note.ID{note.DeviceRemapped, note.OperatorsDiffer}},
 		{"of other inputs", func(s map[string]any) { // that of another model, which takes a mask too
 			s["eager"] = sidecarOf(t, "bert.pt2")["eager"]
 		}, "input_ids=int64[2,24]", spec.Eager, report.Estimated, []note.ID{note.DeviceRemapped, note.OperatorsDiffer}},
@@ -74,14 +78,16 @@ func TestEagerProgram(t *testing.T) {
 }
 
 func sidecarOf(t *testing.T, model string) map[string]any {
-	data, err := os.ReadFile(filepath.Join("..", "..", "testdata", "artifacts", "exported", "models", model+".inputs.json"))
+	data, err := os.ReadFile(filepath.Join("..", "..", "testdata", "artifacts", "exported", "models",
+		model+".inputs.json"))
 	require.NoError(t, err)
 	sidecar := map[string]any{}
 	require.NoError(t, json.Unmarshal(data, &sidecar))
 	return sidecar
 }
 
-// TestModulesOfTheLiveModel: in eager execution weights are moved in the order of its modules, where that is reported.
+// TestModulesOfTheLiveModel: in eager execution weights are moved in the order of its modules,
+// where that is reported.
 func TestModulesOfTheLiveModel(t *testing.T) {
 	first := func(modules ...string) string {
 		path := besides(t, "bert.pt2", func(s map[string]any) { s["modules"] = modules })
@@ -94,8 +100,10 @@ func TestModulesOfTheLiveModel(t *testing.T) {
 		return r.Trace.Sites[r.Trace.Events[0].Site].Op
 	}
 	assert.Equal(t, "model.embeddings.word_embeddings.weight", first())
-	assert.Equal(t, "model.encoder.layer.1.output.dense.weight", first("model.encoder.layer.1.output.dense", "model.embeddings.word_embeddings"))
-	assert.Equal(t, "model.encoder.layer.0.attention.self.query.weight", first("model.encoder.layer.0", "gone"), "one of them has children alone, one is none of the program's")
+	assert.Equal(t, "model.encoder.layer.1.output.dense.weight", first("model.encoder.layer.1.output.dense",
+		"model.embeddings.word_embeddings"))
+	assert.Equal(t, "model.encoder.layer.0.attention.self.query.weight", first("model.encoder.layer.0", "gone"),
+		"one of them has children alone, one is none of the program's")
 }
 
 // TestOtherDTypes: a program has the dtypes of its export. In others it is what the live model runs
@@ -113,10 +121,14 @@ func TestOtherDTypes(t *testing.T) {
 		want            string // the note's subject, "" for none
 	}{
 		{"as it was exported", func(map[string]any) {}, "", "", ""},
-		{"not compared under autocast", func(map[string]any) {}, "float16", "", "under autocast: not compared: the program was exported by an older memshim"},
-		{"not compared in another dtype", func(map[string]any) {}, "", "float16", "in float16: not compared: the program was exported by an older memshim"},
-		{"one of two is compared", func(s map[string]any) { s["retyped"] = map[string]any{"autocast": ""} }, "", "float16", "in float16: not compared: the program was exported by an older memshim"},
-		{"the same under autocast", func(s map[string]any) { s["retyped"] = map[string]any{"autocast": ""} }, "float16", "", ""},
+		{"not compared under autocast", func(map[string]any) {}, "float16", "", "under autocast: not compared: the program " +
+			"was exported by an older memshim"},
+		{"not compared in another dtype", func(map[string]any) {}, "", "float16", "in float16: not compared: the program " +
+			"was exported by an older memshim"},
+		{"one of two is compared", func(s map[string]any) { s["retyped"] = map[string]any{"autocast": ""} }, "", "float16",
+			"in float16: not compared: the program was exported by an older memshim"},
+		{"the same under autocast", func(s map[string]any) { s["retyped"] = map[string]any{"autocast": ""} }, "float16", "",
+			""},
 		{"others under autocast", differs("autocast"), "float16", "", "under autocast: eager runs aten::_to_copy"},
 		{"others under autocast, of which there is none", differs("autocast"), "", "float16", ""},
 		{"others in another dtype", differs("dtype"), "", "float16", "in float16: eager runs aten::_to_copy"},
@@ -142,12 +154,15 @@ func TestOtherDTypes(t *testing.T) {
 	}
 }
 
-// TestAnotherDTypeThanTheExports: casts that the export left in or out may give operators tensors that they refuse.
+// TestAnotherDTypeThanTheExports: casts that the export left in or out may give operators tensors
+// that they refuse.
 func TestAnotherDTypeThanTheExports(t *testing.T) {
-	c := testcase.On(t, "t4", filepath.Join("..", "..", "testdata", "artifacts", "exported", "models", "gpt2.pt2"), "input_ids=int64[2,24]")
+	c := testcase.On(t, "t4", filepath.Join("..", "..", "testdata", "artifacts", "exported", "models", "gpt2.pt2"),
+		"input_ids=int64[2,24]")
 	c.DType = "float16"
 	_, err := engine.Estimate(context.Background(), c)
-	assert.ErrorContains(t, err, "got input of float32 and weight of float16, want one dtype (the program's casts are those of its export: export the model in float16)")
+	assert.ErrorContains(t, err, "got input of float32 and weight of float16, want one dtype (the program's casts are "+
+		"those of its export: export the model in float16)")
 }
 
 // TestBadSidecars: a sidecar that is not this artifact's is refused, and says why.
@@ -162,13 +177,18 @@ func TestBadSidecars(t *testing.T) {
 		edit func(map[string]any)
 		want string
 	}{
-		{"releases of another program", func(s map[string]any) { s["releases"] = [][2]string{{"q", "p"}} }, "releases: got a release of q after p, want two results of the program"},
-		{"a difference that is not told", func(s map[string]any) { s["operators"] = map[string]any{"same": false} }, "operators: got no first difference"},
-		{"modules without end", func(s map[string]any) { s["modules"] = []string{"a", strings.Repeat("a.", 1000) + "a"} }, "modules[1]: got a path of 1001 names, want at most 1000"},
+		{"releases of another program", func(s map[string]any) { s["releases"] = [][2]string{{"q", "p"}} },
+			"releases: got a release of q after p, want two results of the program"},
+		{"a difference that is not told", func(s map[string]any) { s["operators"] = map[string]any{"same": false} },
+			"operators: got no first difference"},
+		{"modules without end", func(s map[string]any) { s["modules"] = []string{"a", strings.Repeat("a.", 1000) + "a"} },
+			"modules[1]: got a path of 1001 names, want at most 1000"},
 		{"no archive", eager("program", base64.StdEncoding.EncodeToString([]byte("PK"))), "eager: not a zip archive"},
 		{"no text of an archive", eager("program", "%"), "illegal base64 data"},
-		{"a TorchScript archive", eager("program", base64.StdEncoding.EncodeToString(script)), "eager: got a torchscript artifact, want an exported program"},
-		{"releases of another eager program", eager("releases", [][2]string{{"q", "p"}}), "eager: releases: got a release of q after p"},
+		{"a TorchScript archive", eager("program", base64.StdEncoding.EncodeToString(script)),
+			"eager: got a torchscript artifact, want an exported program"},
+		{"releases of another eager program", eager("releases", [][2]string{{"q", "p"}}),
+			"eager: releases: got a release of q after p"},
 	} {
 		t.Run(tt.why, func(t *testing.T) {
 			path := besides(t, "llama.pt2", tt.edit)

@@ -49,7 +49,8 @@ func several(texts []string, between string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(texts[:shown], between), len(texts)-shown)
 }
 
-// changes are what is not as it was, in words ("models/zoo.py has changed"), and what could not be compared.
+// changes are what is not as it was, in words ("models/zoo.py has changed"), and what could not be
+// compared.
 func (o *Origin) changes(c *spec.Case) (changes []string, unchecked string, err error) {
 	if o.Made == nil && c.Captured() != "" {
 		return []string{"the recording does not record what it was made from: its source may have changed"}, "", nil
@@ -82,7 +83,8 @@ func (o *Origin) changes(c *spec.Case) (changes []string, unchecked string, err 
 // place is where the artifact lies, with the folders that it may be compared with: the repositories
 // of the artifact and of memspec.yaml.
 func (o *Origin) place(c *spec.Case) recording.Place {
-	p := recording.Place{Folder: filepath.Dir(o.Path), Dir: c.Dir, Depends: c.Depends, Environ: c.Program.Environ(o.Environ)}
+	p := recording.Place{Folder: filepath.Dir(o.Path), Dir: c.Dir, Depends: c.Depends,
+		Environ: c.Program.Environ(o.Environ)}
 	if p.Dir == "" {
 		p.Dir = p.Folder
 	}

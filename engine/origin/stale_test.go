@@ -23,7 +23,8 @@ import (
 // A recording that read a configuration and a variable, with two distributions, is stale where one
 // of them is another one now. Its verdict is then inconclusive and names it.
 func TestWhatARunReadMakesItStale(t *testing.T) {
-	const lock = "[[package]]\nname = \"transformers\"\nversion = \"5.22.0\"\n\n[[package]]\nname = \"torch\"\nversion = \"2.15.0\"\n"
+	const lock = "[[package]]\nname = \"transformers\"\nversion = \"5.22.0\"\n\n[[package]]\nname = \"torch\"\nversion " +
+		"= \"2.15.0\"\n"
 	environ := []string{"WIDTH=256"}
 	for _, tt := range []struct {
 		why       string
@@ -40,8 +41,11 @@ func TestWhatARunReadMakesItStale(t *testing.T) {
 			testcase.Write(t, filepath.Join(dir, "config.json"), []byte(`{}`))
 			c.Depends.Ignore = []string{"*.json"}
 		}, "", ""},
-		{"a variable", func(_ string, ms *suite.Models, _ *spec.Case) { ms.Environ = []string{"WIDTH=25600"} }, "variable WIDTH has changed since", ""},
-		{"an environment that is not given", func(_ string, ms *suite.Models, _ *spec.Case) { ms.Environ = nil }, "", "variables of the environment, which the caller did not give"},
+		{"a variable", func(_ string, ms *suite.Models, _ *spec.Case) { ms.Environ = []string{"WIDTH=25600"} },
+			"variable WIDTH has changed since", ""},
+		{"an environment that is not given", func(_ string, ms *suite.Models, _ *spec.Case) {
+			ms.Environ = nil
+		}, "", "variables of the environment, which the caller did not give"},
 		{"a newer release", func(dir string, _ *suite.Models, _ *spec.Case) {
 			testcase.Write(t, filepath.Join(dir, "uv.lock"), []byte(strings.ReplaceAll(lock, "5.22.0", "5.23.0")))
 		}, "transformers 5.22.0 → 5.23.0 (uv.lock) since", ""},
@@ -52,7 +56,8 @@ func TestWhatARunReadMakesItStale(t *testing.T) {
 		{"no lock file", func(dir string, _ *suite.Models, _ *spec.Case) {
 			require.NoError(t, os.Remove(filepath.Join(dir, "uv.lock")))
 		},
-			"", "not compared: releases of torch, transformers: the repository has no uv.lock, no poetry.lock and no requirements.txt with =="},
+			"", "not compared: releases of torch, transformers: the repository has no uv.lock, no poetry.lock and no " +
+				"requirements.txt with =="},
 		{"all of it", func(dir string, ms *suite.Models, _ *spec.Case) {
 			testcase.Write(t, filepath.Join(dir, "config.json"), []byte(`{}`))
 			testcase.Write(t, filepath.Join(dir, "zoo.py"), []byte(`# another`))
@@ -67,7 +72,8 @@ func TestWhatARunReadMakesItStale(t *testing.T) {
 			c, ms := cases[0], suite.New(environ)
 			rec := testcase.Trained()
 			rec.Made = testcase.MadeFrom("../zoo.py", "")
-			rec.Made.Read = []file.Data{{Path: "../config.json", SHA256: testcase.MadeFrom("", `{"hidden_size": 256}`).Files[0].SHA256}}
+			rec.Made.Read = []file.Data{{Path: "../config.json",
+				SHA256: testcase.MadeFrom("", `{"hidden_size": 256}`).Files[0].SHA256}}
 			rec.Made.Variables = map[string]string{"WIDTH": file.HashVariable("WIDTH", "256")}
 			rec.Made.Packages = map[string]string{"transformers": "5.22.0", "torch": "2.15.0+cu132"}
 			testcase.Keep(t, rec, c.Captured())
@@ -91,7 +97,8 @@ func TestWhatARunReadMakesItStale(t *testing.T) {
 	}
 }
 
-// The repository's lock file is that of the nearest folder above memspec.yaml, and none above the repository.
+// The repository's lock file is that of the nearest folder above memspec.yaml, and none above the
+// repository.
 func TestTheNearestLockFileCounts(t *testing.T) {
 	top := t.TempDir()
 	dir := filepath.Join(top, "repository", "team", "models")

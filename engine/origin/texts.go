@@ -16,7 +16,8 @@ import (
 	"github.com/memspec/memspec/engine/spec"
 )
 
-// changedText compares the functions that an archive was scripted from with the file of the case's source.
+// changedText compares the functions that an archive was scripted from with the file of the case's
+// source.
 func changedText(p *program.Program, c *spec.Case) (string, error) {
 	name, source := c.SourceFile()
 	if name == "" {
@@ -51,7 +52,8 @@ func texts(p *program.Program, source string) []*program.SourceText {
 	var out []*program.SourceText
 	seen := map[*program.SourceText]bool{}
 	end := strings.TrimLeft(path.Clean(filepath.ToSlash(source)), "./")
-	_ = p.Reach(func(_ *program.Func, g *program.Graph) { // a function that cannot be read has no text; a run that needs it says so
+	_ = p.Reach(func(_ *program.Func, g *program.Graph) {
+		// a function that cannot be read has no text; a run that needs it says so
 		t := g.Source
 		if t == nil || seen[t] {
 			return

@@ -46,25 +46,29 @@ func TestAnswers(t *testing.T) {
 
 func ofReleases(t *testing.T) string {
 	var b strings.Builder
-	fmt.Fprintln(&b, "# u math upcasts, s safe softmax, f flash keeps its random state on the device, r fused rms_norm, c convolutions beyond int32, l large_segment_size_mb,")
+	fmt.Fprintln(&b, "# u math upcasts, s safe softmax, f flash keeps its random state on the device, r fused rms_norm, "+
+		"c convolutions beyond int32, l large_segment_size_mb,")
 	fmt.Fprintln(&b, "# b a bias that squeezes takes cublasLt, t cublasLt makes the cuBLAS block")
 	for _, torch := range releases(t) {
 		r := on(t, "t4", torch).Release()
 		fmt.Fprintf(&b, "%-5s CUDA %s, cuDNN %s, %s, %d rows for cublasLt\n", torch, r.CUDA, r.CuDNN,
-			marks("usfrclbt", r.MathUpcast, r.SafeSoftmax, r.FlashRNGOnGPU, r.FusedRMSNorm, r.BigConvCuDNN, r.LargeSegmentKey, r.LtSqueezesBias, r.LtTakesCublas), r.LtMinRows)
+			marks("usfrclbt", r.MathUpcast, r.SafeSoftmax, r.FlashRNGOnGPU, r.FusedRMSNorm, r.BigConvCuDNN, r.LargeSegmentKey,
+				r.LtSqueezesBias, r.LtTakesCublas), r.LtMinRows)
 	}
 	return b.String()
 }
 
 func ofDevices(t *testing.T) string {
 	var b strings.Builder
-	capabilities := []device.Capability{{Major: 7, Minor: 5}, {Major: 8}, {Major: 8, Minor: 9}, {Major: 9}, {Major: 9, Minor: 1}, {Major: 10}, {Major: 10, Minor: 1}, {Major: 10, Minor: 3},
+	capabilities := []device.Capability{{Major: 7, Minor: 5}, {Major: 8}, {Major: 8, Minor: 9}, {Major: 9},
+		{Major: 9, Minor: 1}, {Major: 10}, {Major: 10, Minor: 1}, {Major: 10, Minor: 3},
 		{Major: 11}, {Major: 12}, {Major: 12, Minor: 1}, {Major: 13}}
 	for _, torch := range releases(t) {
 		for _, d := range append([]device.Device{{Name: "none", Kind: device.None}}, named(capabilities)...) {
 			p, err := platform.New(d, version(t, torch))
 			require.NoError(t, err)
-			fmt.Fprintf(&b, "%s on %s: cuBLAS %d %s, Lt %d %s, %s; %v\n", torch, d.Name, p.Cublas().Bytes, p.Cublas().Lifetime, p.CublasLt().Bytes, p.CublasLt().Lifetime,
+			fmt.Fprintf(&b, "%s on %s: cuBLAS %d %s, Lt %d %s, %s; %v\n", torch, d.Name, p.Cublas().Bytes, p.Cublas().Lifetime,
+				p.CublasLt().Bytes, p.CublasLt().Lifetime,
 				marks("tm3", p.LtTakesCublas(), p.MathSDPAUpcasts(), p.TF32Conv()), p.SDPAOrder())
 		}
 	}
@@ -81,13 +85,17 @@ func named(cs []device.Capability) []device.Device {
 
 func ofCuDNN(t *testing.T) string {
 	var b strings.Builder
-	fmt.Fprintln(&b, "# a asked without a device, i convolutions beyond int32, d depthwise beyond int32, D the same channels last, h 3-d convolutions in half,")
-	fmt.Fprintln(&b, "# 9 cuDNN attention first on 9.0, 0 on 10.1, 3 on 10.3; then where it refuses to decode: 9.0, 10.0, 11.0, 12.0; then i, d, D with the v7 interface")
+	fmt.Fprintln(&b, "# a asked without a device, i convolutions beyond int32, d depthwise beyond int32, D the same "+
+		"channels last, h 3-d convolutions in half,")
+	fmt.Fprintln(&b, "# 9 cuDNN attention first on 9.0, 0 on 10.1, 3 on 10.3; then where it refuses to decode: 9.0, "+
+		"10.0, 11.0, 12.0; then i, d, D with the v7 interface")
 	for _, torch := range []string{"2.5", "2.6", "2.8", "2.9", "2.9.1", "2.10", "2.12", "2.13", "2.14", "2.15"} {
-		for _, cudnn := range []string{"8.9.7", "9.2.9", "9.3", "9.7.9", "9.8", "9.9.9", "9.10", "9.10.0.7", "9.10.1", "9.14.9", "9.15", "9.15.0.9", "9.15.1", "9.16", "9.18.9", "9.19", "9.24", "9.24.1", "9.24.1.5",
+		for _, cudnn := range []string{"8.9.7", "9.2.9", "9.3", "9.7.9", "9.8", "9.9.9", "9.10", "9.10.0.7", "9.10.1",
+			"9.14.9", "9.15", "9.15.0.9", "9.15.1", "9.16", "9.18.9", "9.19", "9.24", "9.24.1", "9.24.1.5",
 			"9.24.2", "9.25", "9.25.0.4", "9.25.1"} {
 			at := func(major, minor int) *platform.Platform {
-				p, err := platform.New(device.Device{ComputeCapability: device.Capability{Major: major, Minor: minor}}, version(t, torch))
+				p, err := platform.New(device.Device{ComputeCapability: device.Capability{Major: major, Minor: minor}},
+					version(t, torch))
 				require.NoError(t, err)
 				p.CuDNN = version(t, cudnn)
 				return &p
@@ -96,9 +104,11 @@ func ofCuDNN(t *testing.T) string {
 			p, old := at(9, 0), at(9, 0)
 			old.CuDNNv7 = true
 			fmt.Fprintf(&b, "%s with %s: %s %s %s %s\n", torch, cudnn,
-				marks("aidDh", p.AnswersDeviceless(), p.ConvBeyondInt32(), p.DepthwiseBeyondInt32(false), p.DepthwiseBeyondInt32(true), p.Conv3dHalf()),
+				marks("aidDh", p.AnswersDeviceless(), p.ConvBeyondInt32(), p.DepthwiseBeyondInt32(false),
+					p.DepthwiseBeyondInt32(true), p.Conv3dHalf()),
 				marks("903", first(p), first(at(10, 1)), first(at(10, 3))),
-				marks("9012", p.CuDNNAttentionRefusesDecode(), at(10, 0).CuDNNAttentionRefusesDecode(), at(11, 0).CuDNNAttentionRefusesDecode(), at(12, 0).CuDNNAttentionRefusesDecode()),
+				marks("9012", p.CuDNNAttentionRefusesDecode(), at(10, 0).CuDNNAttentionRefusesDecode(),
+					at(11, 0).CuDNNAttentionRefusesDecode(), at(12, 0).CuDNNAttentionRefusesDecode()),
 				marks("idD", old.ConvBeyondInt32(), old.DepthwiseBeyondInt32(false), old.DepthwiseBeyondInt32(true)))
 		}
 	}

@@ -83,7 +83,8 @@ func (p *Platform) allSDPA() []SDPABackend {
 func (p *Platform) prefersCuDNNAttention() bool {
 	c := p.Device.ComputeCapability
 	runtime := p.CuDNN
-	runtime.Build = 0                                                                        // cudnnGetVersion has three parts
+	// cudnnGetVersion has three parts
+	runtime.Build = 0
 	if runtime.Compare(Version{Major: 9, Minor: 15}) <= 0 || c.Major != 9 && c.Major != 10 { // > 91500
 		return false
 	}

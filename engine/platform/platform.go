@@ -16,15 +16,17 @@ import (
 
 // Platform is one setting to run in. New fills in PyTorch's defaults; its zero value is not usable.
 type Platform struct {
-	Device          device.Device
-	Torch           Version
-	CuDNN           Version      // its own field: another wheel of the same torch may carry another
-	TF32Matmul      bool         // torch.backends.cuda.matmul.allow_tf32
-	TF32CuDNN       bool         // torch.backends.cudnn.allow_tf32
-	Benchmark       bool         // torch.backends.cudnn.benchmark
-	Deterministic   bool         // torch.use_deterministic_algorithms or cudnn.deterministic
-	Autocast        string       // dtype of torch.autocast("cuda"), empty for none
-	CuDNNv7         bool         // TORCH_CUDNN_V8_API_DISABLED=1: the older interface; every release since 2.0 has the newer as its default
+	Device        device.Device
+	Torch         Version
+	CuDNN         Version // its own field: another wheel of the same torch may carry another
+	TF32Matmul    bool    // torch.backends.cuda.matmul.allow_tf32
+	TF32CuDNN     bool    // torch.backends.cudnn.allow_tf32
+	Benchmark     bool    // torch.backends.cudnn.benchmark
+	Deterministic bool    // torch.use_deterministic_algorithms or cudnn.deterministic
+	Autocast      string  // dtype of torch.autocast("cuda"), empty for none
+	// TORCH_CUDNN_V8_API_DISABLED=1: the older interface; every release since 2.0 has the newer as its
+	// default
+	CuDNNv7         bool
 	AllocConf       string       // PYTORCH_CUDA_ALLOC_CONF
 	Attention       SDPABackends // torch.nn.attention.sdpa_kernel, empty for none
 	CublasWorkspace string       // CUBLAS_WORKSPACE_CONFIG, empty for the default
@@ -42,7 +44,8 @@ func New(d device.Device, torch Version) (Platform, error) {
 	return Platform{Device: d, Torch: torch, CuDNN: DefaultCuDNN(torch), TF32CuDNN: true}, nil
 }
 
-// CheckTorch refuses a release whose rules are not known: an older or newer one may allocate otherwise.
+// CheckTorch refuses a release whose rules are not known: an older or newer one may allocate
+// otherwise.
 func CheckTorch(torch Version) error {
 	if torch.Release().Compare(Oldest()) < 0 || torch.Release().Compare(Newest()) > 0 {
 		return fmt.Errorf("got torch %s, want %s to %s, the releases whose rules are known", torch, Oldest(), Newest())
@@ -50,7 +53,8 @@ func CheckTorch(torch Version) error {
 	return nil
 }
 
-// DefaultCuDNN is the cuDNN that the default wheel of a torch release pins, zero where it is not known.
+// DefaultCuDNN is the cuDNN that the default wheel of a torch release pins, zero where it is not
+// known.
 func DefaultCuDNN(torch Version) Version {
 	r, _ := ReleaseOf(torch)
 	return r.CuDNN
@@ -65,7 +69,8 @@ func (p *Platform) Release() Release {
 // IsNone says whether the device is `none`.
 func (p *Platform) IsNone() bool { return p.Device.Kind == device.None }
 
-// Limit is how much the process may reserve: the device's memory times the memory fraction; 0 is no limit.
+// Limit is how much the process may reserve: the device's memory times the memory fraction; 0 is no
+// limit.
 func (p *Platform) Limit() units.Bytes {
 	if p.MemoryFraction > 0 && p.MemoryFraction < 1 {
 		return units.Bytes(float64(p.Device.Memory) * p.MemoryFraction)
@@ -133,7 +138,8 @@ func (p *Platform) CublasLt() Workspace {
 	return w
 }
 
-// LtTakesCublas says that a cublasLt call makes the kept cuBLAS block, before its own, if it is not there yet.
+// LtTakesCublas says that a cublasLt call makes the kept cuBLAS block, before its own, if it is not
+// there yet.
 func (p *Platform) LtTakesCublas() bool { return !p.IsNone() && p.Release().LtTakesCublas }
 
 // LtMinRows is how many rows mat1 must have for addmm to take cublasLt.
@@ -198,7 +204,8 @@ func (p *Platform) Conv3dHalf() bool {
 
 // Answerer is whom a workspace profile must have asked for this platform's convolutions.
 func (p *Platform) Answerer() profile.Answerer {
-	return profile.Answerer{Library: "cudnn", Version: fmt.Sprintf("%d.%d.%d", p.CuDNN.Major, p.CuDNN.Minor, p.CuDNN.Patch), Class: DeviceClass(p.Device)}
+	return profile.Answerer{Library: "cudnn", Version: fmt.Sprintf("%d.%d.%d", p.CuDNN.Major, p.CuDNN.Minor,
+		p.CuDNN.Patch), Class: DeviceClass(p.Device)}
 }
 
 // AnswersDeviceless says that the platform's cuDNN can be asked about a device that is only

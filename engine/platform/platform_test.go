@@ -74,7 +74,8 @@ func TestVersionIsText(t *testing.T) {
 	assert.Positive(t, version(t, "2.10").Compare(version(t, "2.9")), "2.10 is newer than 2.9")
 	assert.Positive(t, version(t, "2.9.1").Compare(version(t, "2.9")))
 	assert.Zero(t, version(t, "2.9.0").Compare(version(t, "2.9")))
-	for _, bad := range []string{"", "2", "2.", "2..1", "two.ten", "2.10x", "2.10p", "2.10po", "2.1234567", "2.10.1.2.3", "-2.1", "2.1234567890", "2 .1"} {
+	for _, bad := range []string{"", "2", "2.", "2..1", "two.ten", "2.10x", "2.10p", "2.10po", "2.1234567", "2.10.1.2.3",
+		"-2.1", "2.1234567890", "2 .1"} {
 		_, err := platform.ParseVersion(bad)
 		require.EqualError(t, err, `got version "`+bad+`", want one such as 2.10 or 2.10.1`, bad)
 	}
@@ -100,12 +101,14 @@ func TestReleaseOf(t *testing.T) {
 	_, err = platform.New(d, version(t, "1.13.1"))
 	require.EqualError(t, err, "got torch 1.13.1, want 2.0 to 2.15, the releases whose rules are known")
 	_, err = platform.New(device.Device{}, version(t, "2.16"))
-	require.EqualError(t, err, "got torch 2.16, want 2.0 to 2.15, the releases whose rules are known", "a later release may allocate otherwise")
+	require.EqualError(t, err, "got torch 2.16, want 2.0 to 2.15, the releases whose rules are known",
+		"a later release may allocate otherwise")
 	_, err = platform.New(device.Device{}, version(t, "2.15.3"))
 	require.NoError(t, err, "a patch of a release goes by its row")
 }
 
-// TestDefaults are PyTorch's: torch.backends.cudnn.allow_tf32 is True, torch.backends.cuda.matmul.allow_tf32 False.
+// TestDefaults are PyTorch's: torch.backends.cudnn.allow_tf32 is True,
+// torch.backends.cuda.matmul.allow_tf32 False.
 func TestDefaults(t *testing.T) {
 	p := on(t, "a10g", "2.10")
 	assert.True(t, p.TF32CuDNN)
@@ -131,17 +134,28 @@ func TestWorkspaces(t *testing.T) {
 		takes         bool
 		why           string
 	}{
-		{"a10g", "2.4", platform.Workspace{Bytes: small, Lifetime: platform.Kept}, platform.Workspace{Bytes: mib, Lifetime: platform.PerCall}, true, ""},
-		{"a10g", "2.8", platform.Workspace{Bytes: small, Lifetime: platform.Kept}, platform.Workspace{Bytes: mib, Lifetime: platform.PerCall}, true, ""},
-		{"a10g", "2.9", platform.Workspace{Bytes: small, Lifetime: platform.Kept}, platform.Workspace{Bytes: mib, Lifetime: platform.Kept}, true, "PR 156495: kept, a block of its own"},
-		{"h200", "2.11", platform.Workspace{Bytes: big, Lifetime: platform.Kept}, platform.Workspace{Bytes: mib, Lifetime: platform.Kept}, true, ""},
-		{"b200", "2.11", platform.Workspace{Bytes: small, Lifetime: platform.Kept}, platform.Workspace{Bytes: mib, Lifetime: platform.Kept}, true, "10.0 came with 2.12"},
-		{"b200", "2.12", platform.Workspace{Bytes: big, Lifetime: platform.Kept}, platform.Workspace{Bytes: big, Lifetime: platform.Shared}, false, ""},
-		{"rtx-5090", "2.12", platform.Workspace{Bytes: big, Lifetime: platform.Kept}, platform.Workspace{Bytes: big, Lifetime: platform.Shared}, false, ""},
-		{"rtx-5090", "2.10", platform.Workspace{Bytes: small, Lifetime: platform.Kept}, platform.Workspace{Bytes: mib, Lifetime: platform.Kept}, true, ""},
-		{"a10g", "2.14", platform.Workspace{Bytes: small, Lifetime: platform.Kept}, platform.Workspace{Bytes: small, Lifetime: platform.Shared}, false, ""},
-		{"a10g", "2.15", platform.Workspace{Bytes: small, Lifetime: platform.PerCall}, platform.Workspace{Bytes: mib, Lifetime: platform.PerCall}, false, "nothing stays"},
-		{"h200", "2.15", platform.Workspace{Bytes: big, Lifetime: platform.PerCall}, platform.Workspace{Bytes: mib, Lifetime: platform.PerCall}, false, ""},
+		{"a10g", "2.4", platform.Workspace{Bytes: small, Lifetime: platform.Kept},
+			platform.Workspace{Bytes: mib, Lifetime: platform.PerCall}, true, ""},
+		{"a10g", "2.8", platform.Workspace{Bytes: small, Lifetime: platform.Kept},
+			platform.Workspace{Bytes: mib, Lifetime: platform.PerCall}, true, ""},
+		{"a10g", "2.9", platform.Workspace{Bytes: small, Lifetime: platform.Kept},
+			platform.Workspace{Bytes: mib, Lifetime: platform.Kept}, true, "PR 156495: kept, a block of its own"},
+		{"h200", "2.11", platform.Workspace{Bytes: big, Lifetime: platform.Kept},
+			platform.Workspace{Bytes: mib, Lifetime: platform.Kept}, true, ""},
+		{"b200", "2.11", platform.Workspace{Bytes: small, Lifetime: platform.Kept},
+			platform.Workspace{Bytes: mib, Lifetime: platform.Kept}, true, "10.0 came with 2.12"},
+		{"b200", "2.12", platform.Workspace{Bytes: big, Lifetime: platform.Kept},
+			platform.Workspace{Bytes: big, Lifetime: platform.Shared}, false, ""},
+		{"rtx-5090", "2.12", platform.Workspace{Bytes: big, Lifetime: platform.Kept},
+			platform.Workspace{Bytes: big, Lifetime: platform.Shared}, false, ""},
+		{"rtx-5090", "2.10", platform.Workspace{Bytes: small, Lifetime: platform.Kept},
+			platform.Workspace{Bytes: mib, Lifetime: platform.Kept}, true, ""},
+		{"a10g", "2.14", platform.Workspace{Bytes: small, Lifetime: platform.Kept},
+			platform.Workspace{Bytes: small, Lifetime: platform.Shared}, false, ""},
+		{"a10g", "2.15", platform.Workspace{Bytes: small, Lifetime: platform.PerCall},
+			platform.Workspace{Bytes: mib, Lifetime: platform.PerCall}, false, "nothing stays"},
+		{"h200", "2.15", platform.Workspace{Bytes: big, Lifetime: platform.PerCall},
+			platform.Workspace{Bytes: mib, Lifetime: platform.PerCall}, false, ""},
 		{"none", "2.10", platform.Workspace{}, platform.Workspace{}, false, "no library workspace"},
 	} {
 		p := on(t, c.device, c.torch)
@@ -185,7 +199,8 @@ func TestCublasWorkspaceConfig(t *testing.T) {
 		config string
 		want   units.Bytes
 	}{
-		{":4096:2:16:8", small}, {":4096:8", big}, {":16:8", 128 * units.KiB}, {":0:0", 0}, {":1:1", units.KiB}, {":2147483647:1", 2147483647 * units.KiB}, {":1:2147483647", 2147483647 * units.KiB},
+		{":4096:2:16:8", small}, {":4096:8", big}, {":16:8", 128 * units.KiB}, {":0:0", 0}, {":1:1", units.KiB},
+		{":2147483647:1", 2147483647 * units.KiB}, {":1:2147483647", 2147483647 * units.KiB},
 	} {
 		got, err := platform.ParseCublasWorkspace(c.config)
 		require.NoError(t, err, c.config)
@@ -195,7 +210,10 @@ func TestCublasWorkspaceConfig(t *testing.T) {
 		require.NoError(t, p.Check())
 		assert.Equal(t, c.want, p.Cublas().Bytes, "the setting beats the device's default")
 	}
-	for _, bad := range []string{"4096:8", ":4096", ":4096:", ":a:b", ":-1:8", ":4096:8:16", ":99999999999:1", ":2147483648:1", ":1:2147483648", "", ":", ":4096:8a", ":4096:0x8", "x:4096:8", ":4096:8:2147483647:4194304:2147483647:4194304", ":2147483647:2147483647:2147483647:2147483647:2147483647:2147483647"} {
+	for _, bad := range []string{"4096:8", ":4096", ":4096:", ":a:b", ":-1:8", ":4096:8:16", ":99999999999:1",
+		":2147483648:1", ":1:2147483648", "", ":", ":4096:8a", ":4096:0x8", "x:4096:8",
+		":4096:8:2147483647:4194304:2147483647:4194304",
+		":2147483647:2147483647:2147483647:2147483647:2147483647:2147483647"} {
 		_, err := platform.ParseCublasWorkspace(bad)
 		require.EqualError(t, err, `got cuBLAS workspace "`+bad+`", want :SIZE_KIB:COUNT, such as :4096:8`, bad)
 		p := on(t, "t4", "2.10")
@@ -206,9 +224,11 @@ func TestCublasWorkspaceConfig(t *testing.T) {
 	lt.CublasWorkspace = ":16:8"
 	assert.Equal(t, 128*units.KiB, lt.CublasLt().Bytes, "2.11 clamps the Lt workspace to the cuBLAS size")
 	lt.Torch = version(t, "2.12")
-	assert.Equal(t, platform.Workspace{Bytes: 128 * units.KiB, Lifetime: platform.Shared}, lt.CublasLt(), "2.12 has it lie in the cuBLAS block")
+	assert.Equal(t, platform.Workspace{Bytes: 128 * units.KiB, Lifetime: platform.Shared}, lt.CublasLt(),
+		"2.12 has it lie in the cuBLAS block")
 	lt.Torch = version(t, "2.15")
-	assert.Equal(t, platform.Workspace{Bytes: units.MiB, Lifetime: platform.PerCall}, lt.CublasLt(), "2.15 asks anew each call")
+	assert.Equal(t, platform.Workspace{Bytes: units.MiB, Lifetime: platform.PerCall}, lt.CublasLt(),
+		"2.15 asks anew each call")
 	lt.Torch = version(t, "2.10")
 	assert.Equal(t, units.MiB, lt.CublasLt().Bytes, "2.10 does not")
 }
@@ -219,14 +239,17 @@ func TestLtMinRows(t *testing.T) {
 	assert.EqualValues(t, 1, on(t, "a10g", "2.11").LtMinRows())
 }
 
-// TestFirstReleases: the releases of which each behaviour was first seen, on pretend GPUs with that one and the one before.
+// TestFirstReleases: the releases of which each behaviour was first seen, on pretend GPUs with that
+// one and the one before.
 func TestFirstReleases(t *testing.T) {
 	for _, c := range []struct {
 		why   string
 		has   func(platform.Release) bool
 		first int // minor release of 2
 	}{
-		{"memory-efficient attention keeps two blocks of 512 B", func(r platform.Release) bool { return r.EfficientRNGOnGPU }, 14},
+		{"memory-efficient attention keeps two blocks of 512 B", func(r platform.Release) bool {
+			return r.EfficientRNGOnGPU
+		}, 14},
 		{"memory-efficient attention of grouped queries", func(r platform.Release) bool { return r.EfficientGQA }, 14},
 		{"_native_multi_head_attention of heads of 12", func(r platform.Release) bool { return r.FusedMHAAnyHead }, 15},
 	} {
@@ -320,7 +343,8 @@ func TestLimit(t *testing.T) {
 }
 
 func TestAnswerer(t *testing.T) {
-	assert.Equal(t, profile.Answerer{Library: "cudnn", Version: "9.10.2", Class: "sm89"}, on(t, "rtx-4090", "2.10").Answerer())
+	assert.Equal(t, profile.Answerer{Library: "cudnn", Version: "9.10.2", Class: "sm89"},
+		on(t, "rtx-4090", "2.10").Answerer())
 	assert.Equal(t, "sm75-small", on(t, "t4", "2.10").Answerer().Class)
 	assert.Equal(t, "sm75-large", on(t, "rtx-2080-ti", "2.10").Answerer().Class)
 	p := on(t, "rtx-2080-ti", "2.10")

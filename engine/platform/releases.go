@@ -19,7 +19,8 @@ const (
 
 func (l Lifetime) String() string { return [...]string{"per call", "kept", "shared"}[l] }
 
-// bigWorkspace says which devices get the 32 MiB cuBLAS workspace by default (parseChosenWorkspaceSize).
+// bigWorkspace says which devices get the 32 MiB cuBLAS workspace by default
+// (parseChosenWorkspaceSize).
 type bigWorkspace uint8
 
 const (
@@ -62,17 +63,25 @@ type Release struct {
 	LtMinRows      int64
 	LtSqueezesBias bool // a bias that squeezes to 1-D still takes cublasLt in addmm
 
-	SDPA          cudnnSDPA
-	MathUpcast    bool // math attention computes half and bfloat16 in float32 copies
-	SafeSoftmax   bool // math attention goes through _safe_softmax; absent in 2.4, present in 2.11, first release not settled
+	SDPA       cudnnSDPA
+	MathUpcast bool // math attention computes half and bfloat16 in float32 copies
+	// math attention goes through _safe_softmax; absent in 2.4, present in 2.11, first release not
+	// settled
+	SafeSoftmax   bool
 	FlashRNGOnGPU bool // flash attention returns its random state as two 512-byte blocks on the device
 
-	EfficientRNGOnGPU bool // memory-efficient attention without dropout returns its random state on the device, made first; from 2.14 on
-	FusedMHAAnyHead   bool // _native_multi_head_attention runs fused attention on heads of any size; before, of multiples of 8
-	EfficientGQA      bool // memory-efficient attention takes fewer heads of keys and values than of queries; from 2.14 on
+	// memory-efficient attention without dropout returns its random state on the device, made first;
+	// from 2.14 on
+	EfficientRNGOnGPU bool
+	// _native_multi_head_attention runs fused attention on heads of any size; before, of multiples of
+	// 8
+	FusedMHAAnyHead bool
+	EfficientGQA    bool // memory-efficient attention takes fewer heads of keys and values than of queries; from 2.14 on
 
-	FusedRMSNorm    bool // _fused_rms_norm runs on CUDA
-	BigConvCuDNN    bool // cuDNN >= 9.3 takes convolutions of more than INT_MAX elements a sample; absent in 2.4, present in 2.10, first release not settled
+	FusedRMSNorm bool // _fused_rms_norm runs on CUDA
+	// cuDNN >= 9.3 takes convolutions of more than INT_MAX elements a sample; absent in 2.4, present
+	// in 2.10, first release not settled
+	BigConvCuDNN    bool
 	LargeSegmentKey bool // large_segment_size_mb is a setting
 
 	Source string
@@ -81,48 +90,72 @@ type Release struct {
 // releases is the table, oldest first. "wheel" means that the machine code, headers and strings of
 // exactly that release were read.
 var releases = []Release{
-	{Torch: Version{Major: 2, Minor: 0}, CUDA: "11.7", CuDNN: Version{8, 5, 0, 96}, Cublas: Kept, Lt: PerCall, LtBytes: units.MiB, LtTakesCublas: true, LtMinRows: 1,
+	{Torch: Version{Major: 2, Minor: 0}, CUDA: "11.7", CuDNN: Version{8, 5, 0, 96}, Cublas: Kept, Lt: PerCall,
+		LtBytes: units.MiB, LtTakesCublas: true, LtMinRows: 1,
 		Source: "behaviour as 2.4, not opened; pins from the wheel"},
-	{Torch: Version{Major: 2, Minor: 1}, CUDA: "12.1", CuDNN: Version{8, 9, 2, 26}, Cublas: Kept, Lt: PerCall, LtBytes: units.MiB, LtTakesCublas: true, LtMinRows: 1,
+	{Torch: Version{Major: 2, Minor: 1}, CUDA: "12.1", CuDNN: Version{8, 9, 2, 26}, Cublas: Kept, Lt: PerCall,
+		LtBytes: units.MiB, LtTakesCublas: true, LtMinRows: 1,
 		Source: "behaviour as 2.4, not opened; pins from the wheel"},
-	{Torch: Version{Major: 2, Minor: 2}, CUDA: "12.1", CuDNN: Version{8, 9, 2, 26}, Cublas: Kept, Lt: PerCall, LtBytes: units.MiB, LtTakesCublas: true, LtMinRows: 1,
+	{Torch: Version{Major: 2, Minor: 2}, CUDA: "12.1", CuDNN: Version{8, 9, 2, 26}, Cublas: Kept, Lt: PerCall,
+		LtBytes: units.MiB, LtTakesCublas: true, LtMinRows: 1,
 		Source: "behaviour as 2.4, not opened; pins from the wheel"},
-	{Torch: Version{Major: 2, Minor: 3}, CUDA: "12.1", CuDNN: Version{8, 9, 2, 26}, Cublas: Kept, Lt: PerCall, LtBytes: units.MiB, LtTakesCublas: true, LtMinRows: 1,
+	{Torch: Version{Major: 2, Minor: 3}, CUDA: "12.1", CuDNN: Version{8, 9, 2, 26}, Cublas: Kept, Lt: PerCall,
+		LtBytes: units.MiB, LtTakesCublas: true, LtMinRows: 1,
 		Source: "behaviour as 2.4, not opened; pins from the wheel"},
-	{Torch: Version{Major: 2, Minor: 4}, CUDA: "12.1", CuDNN: Version{9, 1, 0, 70}, Cublas: Kept, Lt: PerCall, LtBytes: units.MiB, LtTakesCublas: true, LtMinRows: 1,
+	{Torch: Version{Major: 2, Minor: 4}, CUDA: "12.1", CuDNN: Version{9, 1, 0, 70}, Cublas: Kept, Lt: PerCall,
+		LtBytes: units.MiB, LtTakesCublas: true, LtMinRows: 1,
 		Source: "source tree 2.4.0"},
-	{Torch: Version{Major: 2, Minor: 5}, CUDA: "12.4", CuDNN: Version{9, 1, 0, 70}, Cublas: Kept, Lt: PerCall, LtBytes: units.MiB, LtTakesCublas: true, LtMinRows: 1,
+	{Torch: Version{Major: 2, Minor: 5}, CUDA: "12.4", CuDNN: Version{9, 1, 0, 70}, Cublas: Kept, Lt: PerCall,
+		LtBytes: units.MiB, LtTakesCublas: true, LtMinRows: 1,
 		MathUpcast: true, SafeSoftmax: true,
-		Source: "behaviour as 2.6, not opened (the upcast is reported, not read); pins from the wheel. 2.5.0 alone preferred cuDNN attention on 9.0 (PR 138522): not modelled"},
-	{Torch: Version{Major: 2, Minor: 6}, CUDA: "12.4", CuDNN: Version{9, 1, 0, 70}, Cublas: Kept, Lt: PerCall, LtBytes: units.MiB, LtTakesCublas: true, LtMinRows: 1,
+		Source: "behaviour as 2.6, not opened (the upcast is reported, not read); pins from the wheel. 2.5.0 alone " +
+			"preferred cuDNN attention on 9.0 (PR 138522): not modelled"},
+	{Torch: Version{Major: 2, Minor: 6}, CUDA: "12.4", CuDNN: Version{9, 1, 0, 70}, Cublas: Kept, Lt: PerCall,
+		LtBytes: units.MiB, LtTakesCublas: true, LtMinRows: 1,
 		MathUpcast: true, SafeSoftmax: true, BigConvCuDNN: true,
 		Source: "wheel 2.6.0"},
-	{Torch: Version{Major: 2, Minor: 7}, CUDA: "12.6", CuDNN: Version{9, 5, 1, 17}, Cublas: Kept, Lt: PerCall, LtBytes: units.MiB, LtTakesCublas: true, LtMinRows: 1,
+	{Torch: Version{Major: 2, Minor: 7}, CUDA: "12.6", CuDNN: Version{9, 5, 1, 17}, Cublas: Kept, Lt: PerCall,
+		LtBytes: units.MiB, LtTakesCublas: true, LtMinRows: 1,
 		MathUpcast: true, SafeSoftmax: true, FlashRNGOnGPU: true, BigConvCuDNN: true,
 		Source: "wheel 2.7.1"},
-	{Torch: Version{Major: 2, Minor: 8}, CUDA: "12.8", CuDNN: Version{9, 10, 2, 21}, Cublas: Kept, Lt: PerCall, LtBytes: units.MiB, LtTakesCublas: true, LtMinRows: 1,
+	{Torch: Version{Major: 2, Minor: 8}, CUDA: "12.8", CuDNN: Version{9, 10, 2, 21}, Cublas: Kept, Lt: PerCall,
+		LtBytes: units.MiB, LtTakesCublas: true, LtMinRows: 1,
 		MathUpcast: true, SafeSoftmax: true, FlashRNGOnGPU: true, BigConvCuDNN: true,
 		Source: "wheel 2.8.0"},
-	{Torch: Version{Major: 2, Minor: 9}, CUDA: "12.8", CuDNN: Version{9, 10, 2, 21}, Cublas: Kept, Lt: Kept, LtBytes: units.MiB, LtTakesCublas: true, LtMinRows: 1,
+	{Torch: Version{Major: 2, Minor: 9}, CUDA: "12.8", CuDNN: Version{9, 10, 2, 21}, Cublas: Kept, Lt: Kept,
+		LtBytes: units.MiB, LtTakesCublas: true, LtMinRows: 1,
 		MathUpcast: true, SafeSoftmax: true, FlashRNGOnGPU: true, FusedRMSNorm: true, BigConvCuDNN: true,
 		Source: "wheel 2.9.1; PR 156495. addmm of one row as on a pretend GPU with 2.9.1 (alexnet)"},
-	{Torch: Version{Major: 2, Minor: 10}, CUDA: "12.8", CuDNN: Version{9, 10, 2, 21}, Cublas: Kept, Lt: Kept, LtBytes: units.MiB, LtTakesCublas: true, LtMinRows: 2, LtSqueezesBias: true,
-		SDPA: sdpaPreferMinor03, MathUpcast: true, SafeSoftmax: true, FlashRNGOnGPU: true, FusedRMSNorm: true, BigConvCuDNN: true,
-		Source: "wheel 2.10.0; the row condition from a measured alexnet (one row leaves no memory for an Lt block)"},
-	{Torch: Version{Major: 2, Minor: 11}, CUDA: "13.0", CuDNN: Version{9, 19, 0, 56}, Cublas: Kept, Lt: Kept, LtBytes: units.MiB, LtTakesCublas: true, LtMinRows: 1, LtSqueezesBias: true,
-		SDPA: sdpaPreferMinor03, MathUpcast: true, SafeSoftmax: true, FlashRNGOnGPU: true, FusedRMSNorm: true, BigConvCuDNN: true, LargeSegmentKey: true,
+	{Torch: Version{Major: 2, Minor: 10}, CUDA: "12.8", CuDNN: Version{9, 10, 2, 21}, Cublas: Kept, Lt: Kept,
+		LtBytes: units.MiB, LtTakesCublas: true, LtMinRows: 2, LtSqueezesBias: true,
+		SDPA: sdpaPreferMinor03, MathUpcast: true, SafeSoftmax: true, FlashRNGOnGPU: true, FusedRMSNorm: true,
+		BigConvCuDNN: true,
+		Source:       "wheel 2.10.0; the row condition from a measured alexnet (one row leaves no memory for an Lt block)"},
+	{Torch: Version{Major: 2, Minor: 11}, CUDA: "13.0", CuDNN: Version{9, 19, 0, 56}, Cublas: Kept, Lt: Kept,
+		LtBytes: units.MiB, LtTakesCublas: true, LtMinRows: 1, LtSqueezesBias: true,
+		SDPA: sdpaPreferMinor03, MathUpcast: true, SafeSoftmax: true, FlashRNGOnGPU: true, FusedRMSNorm: true,
+		BigConvCuDNN: true, LargeSegmentKey: true,
 		Source: "wheel 2.11.0"},
-	{Torch: Version{Major: 2, Minor: 12}, CUDA: "13.0", CuDNN: Version{9, 20, 0, 48}, Big: bigMajors9_10_12, Cublas: Kept, Lt: Shared, LtMinRows: 1, LtSqueezesBias: true,
-		SDPA: sdpaPreferMinor03, MathUpcast: true, SafeSoftmax: true, FlashRNGOnGPU: true, FusedRMSNorm: true, BigConvCuDNN: true, LargeSegmentKey: true,
+	{Torch: Version{Major: 2, Minor: 12}, CUDA: "13.0", CuDNN: Version{9, 20, 0, 48}, Big: bigMajors9_10_12, Cublas: Kept,
+		Lt: Shared, LtMinRows: 1, LtSqueezesBias: true,
+		SDPA: sdpaPreferMinor03, MathUpcast: true, SafeSoftmax: true, FlashRNGOnGPU: true, FusedRMSNorm: true,
+		BigConvCuDNN: true, LargeSegmentKey: true,
 		Source: "wheel 2.12.0; PR 175344, 175879, 173002"},
-	{Torch: Version{Major: 2, Minor: 13}, CUDA: "13.0", CuDNN: Version{9, 20, 0, 48}, Big: bigMajors9_10_12, Cublas: Kept, Lt: Shared, LtBytes: units.MiB, LtMinRows: 1, LtSqueezesBias: true,
-		SDPA: sdpaPreferMajor, MathUpcast: true, SafeSoftmax: true, FlashRNGOnGPU: true, FusedRMSNorm: true, BigConvCuDNN: true, LargeSegmentKey: true,
+	{Torch: Version{Major: 2, Minor: 13}, CUDA: "13.0", CuDNN: Version{9, 20, 0, 48}, Big: bigMajors9_10_12, Cublas: Kept,
+		Lt: Shared, LtBytes: units.MiB, LtMinRows: 1, LtSqueezesBias: true,
+		SDPA: sdpaPreferMajor, MathUpcast: true, SafeSoftmax: true, FlashRNGOnGPU: true, FusedRMSNorm: true,
+		BigConvCuDNN: true, LargeSegmentKey: true,
 		Source: "wheel 2.13.0; PR 183923"},
-	{Torch: Version{Major: 2, Minor: 14}, CUDA: "13.0", CuDNN: Version{9, 24, 0, 43}, Big: bigMajors9to12, Cublas: Kept, Lt: Shared, LtBytes: units.MiB, LtMinRows: 1, LtSqueezesBias: true,
-		SDPA: sdpaPreferMajor, MathUpcast: true, SafeSoftmax: true, FlashRNGOnGPU: true, EfficientRNGOnGPU: true, EfficientGQA: true, FusedRMSNorm: true, BigConvCuDNN: true, LargeSegmentKey: true,
-		Source: "wheel 2.14.0; PR 189312. Memory-efficient attention as on a pretend GPU with 2.14.0 (ten models of transformers)"},
-	{Torch: Version{Major: 2, Minor: 15}, CUDA: "13.2", CuDNN: Version{9, 26, 0, 51}, Big: bigMajors9to12, Cublas: PerCall, Lt: PerCall, LtBytes: units.MiB, LtMinRows: 1, LtSqueezesBias: true,
-		SDPA: sdpaPreferMajor, MathUpcast: true, SafeSoftmax: true, FlashRNGOnGPU: true, EfficientRNGOnGPU: true, EfficientGQA: true, FusedMHAAnyHead: true, FusedRMSNorm: true, BigConvCuDNN: true, LargeSegmentKey: true,
+	{Torch: Version{Major: 2, Minor: 14}, CUDA: "13.0", CuDNN: Version{9, 24, 0, 43}, Big: bigMajors9to12, Cublas: Kept,
+		Lt: Shared, LtBytes: units.MiB, LtMinRows: 1, LtSqueezesBias: true,
+		SDPA: sdpaPreferMajor, MathUpcast: true, SafeSoftmax: true, FlashRNGOnGPU: true, EfficientRNGOnGPU: true,
+		EfficientGQA: true, FusedRMSNorm: true, BigConvCuDNN: true, LargeSegmentKey: true,
+		Source: "wheel 2.14.0; PR 189312. Memory-efficient attention as on a pretend GPU with 2.14.0 (ten models of " +
+			"transformers)"},
+	{Torch: Version{Major: 2, Minor: 15}, CUDA: "13.2", CuDNN: Version{9, 26, 0, 51}, Big: bigMajors9to12, Cublas: PerCall,
+		Lt: PerCall, LtBytes: units.MiB, LtMinRows: 1, LtSqueezesBias: true,
+		SDPA: sdpaPreferMajor, MathUpcast: true, SafeSoftmax: true, FlashRNGOnGPU: true, EfficientRNGOnGPU: true,
+		EfficientGQA: true, FusedMHAAnyHead: true, FusedRMSNorm: true, BigConvCuDNN: true, LargeSegmentKey: true,
 		Source: "wheel 2.15.0; PR 194311"},
 }
 

@@ -11,12 +11,14 @@ import (
 // value means not known.
 type Version struct{ Major, Minor, Patch, Build int }
 
-// ParseVersion reads "2.10", "2.10.0+cu128", "2.15.0a0", "9.10.2.21". What follows the numbers is not kept.
+// ParseVersion reads "2.10", "2.10.0+cu128", "2.15.0a0", "9.10.2.21". What follows the numbers is
+// not kept.
 func ParseVersion(s string) (Version, error) {
 	bad := fmt.Errorf("got version %q, want one such as 2.10 or 2.10.1", s)
 	num := strings.TrimPrefix(s, "v")
 	if i := strings.IndexFunc(num, func(r rune) bool { return r != '.' && (r < '0' || r > '9') }); i >= 0 {
-		if !strings.ContainsRune("+-abr", rune(num[i])) && !strings.HasPrefix(num[i:], "dev") && !strings.HasPrefix(num[i:], "post") {
+		if !strings.ContainsRune("+-abr", rune(num[i])) && !strings.HasPrefix(num[i:], "dev") &&
+			!strings.HasPrefix(num[i:], "post") {
 			return Version{}, bad
 		}
 		num = strings.TrimSuffix(num[:i], ".")
@@ -45,7 +47,8 @@ func (v Version) Covers(printed string) bool {
 
 // Compare orders versions: negative if v is older than w.
 func (v Version) Compare(w Version) int {
-	return cmp.Or(cmp.Compare(v.Major, w.Major), cmp.Compare(v.Minor, w.Minor), cmp.Compare(v.Patch, w.Patch), cmp.Compare(v.Build, w.Build))
+	return cmp.Or(cmp.Compare(v.Major, w.Major), cmp.Compare(v.Minor, w.Minor), cmp.Compare(v.Patch, w.Patch),
+		cmp.Compare(v.Build, w.Build))
 }
 
 // AtLeast says whether v is major.minor or newer.

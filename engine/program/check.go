@@ -14,7 +14,8 @@ import (
 // This file checks what the package comment promises. A decoder calls CheckTables before it returns
 // a program; each function is checked when it is lowered; Check does all of it at once.
 
-// Check lowers every function and returns all violations of the program's invariants at once, or nil.
+// Check lowers every function and returns all violations of the program's invariants at once, or
+// nil.
 func Check(p *Program) error {
 	c := &checker{seen: map[*Func]bool{}, symbols: p.symbols()}
 	c.tables(p)
@@ -32,7 +33,8 @@ func Check(p *Program) error {
 	return errors.Join(c.errs...)
 }
 
-// CheckTables checks everything but the functions' bodies. What it finds is in one line, as an artifact's errors are.
+// CheckTables checks everything but the functions' bodies. What it finds is in one line, as an
+// artifact's errors are.
 func CheckTables(p *Program) error {
 	c := &checker{}
 	c.tables(p)
@@ -53,7 +55,8 @@ func checkGraph(f *Func, g *Graph) error {
 	return c.unsound()
 }
 
-// unsound is what was found: an artifact that no rule of its decoder refused, or a bug of the decoder.
+// unsound is what was found: an artifact that no rule of its decoder refused, or a bug of the
+// decoder.
 func (c *checker) unsound() error {
 	if len(c.errs) == 0 {
 		return nil

@@ -31,7 +31,8 @@ func of(build func(m *maker, x *Value) []*Node) *Program {
 	})
 	class := &Class{Name: "M", Kind: ModuleClass}
 	class.Seal()
-	return &Program{Format: "test", Producer: "hand-made", Objects: Objects{Root: &Object{Class: class}, Classes: []*Class{class}, Funcs: []*Func{f}}}
+	return &Program{Format: "test", Producer: "hand-made", Objects: Objects{Root: &Object{Class: class},
+		Classes: []*Class{class}, Funcs: []*Func{f}}}
 }
 
 func TestCheck(t *testing.T) {
@@ -43,8 +44,10 @@ func TestCheck(t *testing.T) {
 		{"sound", func(m *maker, x *Value) []*Node {
 			y, z, i, w := m.value("y"), m.value("z"), m.value("i"), m.value("w")
 			return []*Node{
-				{Operation: &Operation{Op: "prim::If"}, Args: []Arg{lit(true)}, Outs: outs(y), Blocks: []*Block{{Outs: []Arg{arg(x)}}, {Outs: []Arg{lit(nil)}}}},
-				{Operation: &Operation{Op: "prim::Loop"}, Args: []Arg{lit(int64(3)), lit(true), arg(y)}, Outs: outs(w), Blocks: []*Block{{Params: outs(i, z), Outs: []Arg{lit(true), arg(z)}}}},
+				{Operation: &Operation{Op: "prim::If"}, Args: []Arg{lit(true)}, Outs: outs(y),
+					Blocks: []*Block{{Outs: []Arg{arg(x)}}, {Outs: []Arg{lit(nil)}}}},
+				{Operation: &Operation{Op: "prim::Loop"}, Args: []Arg{lit(int64(3)), lit(true), arg(y)}, Outs: outs(w),
+					Blocks: []*Block{{Params: outs(i, z), Outs: []Arg{lit(true), arg(z)}}}},
 				ret(arg(w)),
 			}
 		}, ""},
@@ -55,7 +58,9 @@ func TestCheck(t *testing.T) {
 		{"value_of_a_block", func(m *maker, x *Value) []*Node {
 			y := m.value("y")
 			return []*Node{
-				{Operation: &Operation{Op: "prim::If"}, Args: []Arg{lit(true)}, Blocks: []*Block{{Nodes: []*Node{{Operation: &Operation{Op: "aten::relu"}, Args: []Arg{arg(x)}, Outs: outs(y)}}}, {}}},
+				{Operation: &Operation{Op: "prim::If"}, Args: []Arg{lit(true)},
+					Blocks: []*Block{{Nodes: []*Node{{Operation: &Operation{Op: "aten::relu"}, Args: []Arg{arg(x)}, Outs: outs(y)}}},
+						{}}},
 				ret(arg(y)),
 			}
 		}, "prim::Return: got y%1 before it is defined"},
@@ -68,15 +73,19 @@ func TestCheck(t *testing.T) {
 		{"value_and_literal", func(_ *maker, x *Value) []*Node {
 			return []*Node{ret(Arg{Value: x, Const: int64(1)})}
 		}, "argument 0 is both a value and a literal"},
-		{"foreign_literal", func(_ *maker, x *Value) []*Node { return []*Node{ret(lit(int32(1)))} }, "got a literal of Go type int32"},
+		{"foreign_literal", func(_ *maker, x *Value) []*Node {
+			return []*Node{ret(lit(int32(1)))}
+		}, "got a literal of Go type int32"},
 		{"if_results", func(m *maker, x *Value) []*Node {
-			return []*Node{{Operation: &Operation{Op: "prim::If"}, Args: []Arg{lit(true)}, Outs: outs(m.value("y")), Blocks: []*Block{{Outs: []Arg{arg(x)}}, {}}}, ret(arg(x))}
+			return []*Node{{Operation: &Operation{Op: "prim::If"}, Args: []Arg{lit(true)}, Outs: outs(m.value("y")),
+				Blocks: []*Block{{Outs: []Arg{arg(x)}}, {}}}, ret(arg(x))}
 		}, "block 1: got 0 parameters and 0 results, want 0 and 1"},
 		{"if_blocks", func(_ *maker, x *Value) []*Node {
 			return []*Node{{Operation: &Operation{Op: "prim::If"}, Args: []Arg{lit(true)}, Blocks: []*Block{{}}}, ret(arg(x))}
 		}, "prim::If: got 1 blocks, want 2"},
 		{"loop_parameters", func(m *maker, x *Value) []*Node {
-			return []*Node{{Operation: &Operation{Op: "prim::Loop"}, Args: []Arg{lit(int64(1)), lit(true), arg(x)}, Blocks: []*Block{{Params: outs(m.value("i")), Outs: []Arg{lit(true)}}}}, ret(arg(x))}
+			return []*Node{{Operation: &Operation{Op: "prim::Loop"}, Args: []Arg{lit(int64(1)), lit(true), arg(x)},
+				Blocks: []*Block{{Params: outs(m.value("i")), Outs: []Arg{lit(true)}}}}, ret(arg(x))}
 		}, "got 1 parameters, 1 results of the block and 0 of the loop, want 2, 2 and 1"},
 		{"operator_with_block", func(_ *maker, x *Value) []*Node {
 			return []*Node{{Operation: &Operation{Op: "aten::relu"}, Args: []Arg{arg(x)}, Blocks: []*Block{{}}}, ret(arg(x))}
@@ -94,7 +103,8 @@ func TestCheck(t *testing.T) {
 			return []*Node{{Operation: &Operation{Op: "prim::SetAttr", Text: "a"}, Args: []Arg{arg(x)}}, ret(arg(x))}
 		}, "prim::SetAttr: got 1 arguments, want 2"},
 		{"cast_without_type", func(m *maker, x *Value) []*Node {
-			return []*Node{{Operation: &Operation{Op: "prim::unchecked_cast"}, Args: []Arg{arg(x)}, Outs: outs(m.value(""))}, ret(arg(x))}
+			return []*Node{{Operation: &Operation{Op: "prim::unchecked_cast"}, Args: []Arg{arg(x)}, Outs: outs(m.value(""))},
+				ret(arg(x))}
 		}, "got 0 types, want 1"},
 		{"odd_dict", func(_ *maker, x *Value) []*Node {
 			return []*Node{{Operation: &Operation{Op: "prim::DictConstruct"}, Args: []Arg{arg(x)}}, ret(arg(x))}
@@ -136,12 +146,15 @@ func TestWrite(t *testing.T) {
 		y := m.value("")
 		text := &SourceText{File: "/home/u/net.py", FirstLine: 10, Text: "def f(x):\n    return -x\n"}
 		return []*Node{
-			{Operation: &Operation{Op: "aten::add", Flags: Nested | InReturn, Where: Where{SourceRange: SourceRange{Text: text, Start: 14, End: 23}}}, Args: []Arg{arg(x), lit(1.0), {Name: "alpha", Const: int64(2)}}, Outs: outs(y)},
+			{Operation: &Operation{Op: "aten::add", Flags: Nested | InReturn,
+				Where: Where{SourceRange: SourceRange{Text: text, Start: 14, End: 23}}},
+				Args: []Arg{arg(x), lit(1.0), {Name: "alpha", Const: int64(2)}}, Outs: outs(y)},
 			ret(arg(y)),
 		}
 	})
 	p.States = []*State{{Name: "w", Class: tensor.Parameter, Record: "data/0", NBytes: 24,
-		Meta: tensor.Meta{DType: tensor.Float32, Sizes: []int64{2, 3}, Strides: []int64{1, 2}, Device: "cpu", RequiresGrad: true}}}
+		Meta: tensor.Meta{DType: tensor.Float32, Sizes: []int64{2, 3}, Strides: []int64{1, 2}, Device: "cpu",
+			RequiresGrad: true}}}
 	p.Modules = []*Module{{Class: "M", Object: p.Root}}
 	var b bytes.Buffer
 	require.NoError(t, Write(&b, p))
@@ -162,7 +175,8 @@ func TestLiterals(t *testing.T) {
 		"None": nil, "True": true, "3": int64(3), "3.": 3.0, "1e-05": 1e-5, `"a\"b"`: `a"b`, "1.+-2.j": complex(1, -2),
 		"device(cpu)": Device("cpu"), "[1, [2]]": &ListLit{Items: []any{int64(1), &ListLit{Items: []any{int64(2)}}}},
 		"[]: List[int]": &ListLit{Elem: &Type{Kind: IntType}}, "P(1)": &TupleLit{Items: []any{int64(1)}, Class: class},
-		`{"a": None, "b": 119}`: &DictLit{Keys: []any{"a", "b"}, Values: []any{nil, int64(119)}}, "P.X": EnumLit{Class: class, Name: "X"}, "state w": &State{Name: "w"},
+		`{"a": None, "b": 119}`: &DictLit{Keys: []any{"a", "b"}, Values: []any{nil, int64(119)}},
+		"P.X":                   EnumLit{Class: class, Name: "X"}, "state w": &State{Name: "w"},
 		"torch.C(())": &Opaque{Class: "torch.C", State: &TupleLit{}},
 	} {
 		assert.Equal(t, want, literal(v))
@@ -188,7 +202,8 @@ func TestLiterals(t *testing.T) {
 }
 
 func TestPositions(t *testing.T) {
-	relu, module := &Frame{File: "/lib/torch/nn/functional.py", Line: 10, Function: "relu"}, &Frame{File: "/lib/torch/nn/modules/module.py", Line: 3, Function: "_call_impl"}
+	relu, module := &Frame{File: "/lib/torch/nn/functional.py", Line: 10, Function: "relu"},
+		&Frame{File: "/lib/torch/nn/modules/module.py", Line: 3, Function: "_call_impl"}
 	traced := &Where{Stack: &Stack{Frames: []*Frame{relu, {File: "/home/u/net.py", Line: 7, Function: "forward"}, module}}}
 	assert.Equal(t, Pos{"/home/u/net.py", 7}, traced.Pos(), "the innermost frame outside torch")
 	inner := &Where{Stack: &Stack{Frames: []*Frame{relu, module}}}
@@ -196,7 +211,8 @@ func TestPositions(t *testing.T) {
 	assert.Equal(t, Pos{}, new(Where).Pos())
 }
 
-// What an operator of the language may have of arguments, results and blocks, and one more or less of each.
+// What an operator of the language may have of arguments, results and blocks, and one more or less
+// of each.
 func TestShapesOfNodes(t *testing.T) {
 	for op, s := range shapes {
 		build := func(args, results, blocks int) string {
@@ -245,7 +261,9 @@ func TestValuesOfAnArgument(t *testing.T) {
 	m := &maker{}
 	a, b, c := m.value("a"), m.value("b"), m.value("c")
 	var got []string
-	(&Arg{Items: []Arg{arg(a), {Items: []Arg{arg(b), lit(int64(1))}}, arg(c), arg(a)}}).Values(func(v *Value) { got = append(got, v.Name) })
+	(&Arg{Items: []Arg{arg(a), {Items: []Arg{arg(b), lit(int64(1))}}, arg(c), arg(a)}}).Values(func(v *Value) {
+		got = append(got, v.Name)
+	})
 	assert.Equal(t, []string{"a", "b", "c", "a"}, got)
 }
 
@@ -253,9 +271,12 @@ func TestWriteBlocks(t *testing.T) {
 	p := of(func(m *maker, x *Value) []*Node {
 		y, i, z := m.value("y"), m.value("i"), m.value("z")
 		return []*Node{
-			{Operation: &Operation{Op: "prim::Loop"}, Args: []Arg{lit(int64(3)), lit(true), arg(x)}, Outs: outs(y), Blocks: []*Block{{
-				Params: outs(i, z), Nodes: []*Node{{Operation: &Operation{Op: "prim::If"}, Args: []Arg{lit(true)}, Blocks: []*Block{{}, {}}}}, Outs: []Arg{lit(true), arg(z)},
-			}}},
+			{Operation: &Operation{Op: "prim::Loop"}, Args: []Arg{lit(int64(3)), lit(true), arg(x)}, Outs: outs(y),
+				Blocks: []*Block{{
+					Params: outs(i, z),
+					Nodes:  []*Node{{Operation: &Operation{Op: "prim::If"}, Args: []Arg{lit(true)}, Blocks: []*Block{{}, {}}}},
+					Outs:   []Arg{lit(true), arg(z)},
+				}}},
 			ret(arg(y)),
 		}
 	})

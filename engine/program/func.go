@@ -65,7 +65,8 @@ func NewFunc(f *Func, lower func(*Func) (*Graph, error)) *Func {
 	return f
 }
 
-// Graph lowers the body at the first call and checks it; an error is of the artifact, with file, line and column, or of its decoder.
+// Graph lowers the body at the first call and checks it; an error is of the artifact, with file,
+// line and column, or of its decoder.
 func (f *Func) Graph() (*Graph, error) {
 	f.once.Do(func() {
 		if f.body, f.err = f.lower(f); f.err == nil {

@@ -93,7 +93,8 @@ type Operation struct {
 	Meta   *NodeMeta // nil where the format records nothing more
 }
 
-// NodeMeta is what some formats say of a node besides: apart from it, for the graphs of the others have many nodes.
+// NodeMeta is what some formats say of a node besides: apart from it, for the graphs of the others
+// have many nodes.
 type NodeMeta struct {
 	Key string // of the overload, "aten::add.Tensor"; "" where that is not known
 	// Recorded is what the node gave when the program was made: a tensor a result of its operator,
@@ -110,7 +111,8 @@ func (n *Node) Key() string {
 	return n.Meta.Key
 }
 
-// Recorded is what the node gave when the program was made, nil where it is not known: see NodeMeta.
+// Recorded is what the node gave when the program was made, nil where it is not known: see
+// NodeMeta.
 func (n *Node) Recorded() []*TensorMeta {
 	if n.Meta == nil {
 		return nil

@@ -11,7 +11,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// Symbol is a size that a program leaves open, with the range that it was made for: torch.export's symbolic ints.
+// Symbol is a size that a program leaves open, with the range that it was made for: torch.export's
+// symbolic ints.
 type Symbol struct {
 	Name     string
 	Min, Max int64 // both included
@@ -175,7 +176,8 @@ func (b *binder) text(s Size, value int64) string {
 	return fmt.Sprintf("%d, which is %s", value, s)
 }
 
-// solve finds the value of a symbol by which a size is what was given: exported sizes are of the form a*s + b.
+// solve finds the value of a symbol by which a size is what was given: exported sizes are of the
+// form a*s + b.
 func (b *binder) solve(o *openSize, name string) {
 	at := func(v int64) (int64, bool) {
 		b.values[name] = v

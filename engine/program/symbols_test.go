@@ -24,7 +24,8 @@ func sizes(t *testing.T, texts ...string) []Size {
 }
 
 func TestBindSymbols(t *testing.T) {
-	symbols := []Symbol{{Name: "B", Min: 1, Max: 64}, {Name: "T", Min: 2, Max: math.MaxInt64}, {Name: "u0", Max: 100, Unbacked: true}}
+	symbols := []Symbol{{Name: "B", Min: 1, Max: 64}, {Name: "T", Min: 2, Max: math.MaxInt64},
+		{Name: "u0", Max: 100, Unbacked: true}}
 	for _, c := range []struct {
 		why    string
 		params [][]string
@@ -32,22 +33,35 @@ func TestBindSymbols(t *testing.T) {
 		want   map[string]int64
 		err    string
 	}{
-		{"a symbol is told by its size", [][]string{{"B", "3", "T"}}, [][]int64{{8, 3, 77}}, map[string]int64{"B": 8, "T": 77}, ""},
-		{"a parameter that is no tensor tells nothing", [][]string{nil, {"B", "T"}}, [][]int64{nil, {8, 77}}, map[string]int64{"B": 8, "T": 77}, ""},
-		{"torch.export writes derived sizes as a*s + b", [][]string{{"B", "8*T + 1"}}, [][]int64{{8, 17}}, map[string]int64{"B": 8, "T": 2}, ""},
-		{"a size of two symbols is held against them once they are known", [][]string{{"B*T"}, {"B", "T"}}, [][]int64{{6}, {2, 3}}, map[string]int64{"B": 2, "T": 3}, ""},
-		{"and tells the second when the first is", [][]string{{"B + T"}, {"B"}}, [][]int64{{9}, {2}}, map[string]int64{"B": 2, "T": 7}, ""},
-		{"a size that is fixed", [][]string{{"B", "3", "T"}}, [][]int64{{8, 4, 77}}, nil, "input p0, dimension 1: got 4, want 3"},
-		{"one symbol, two sizes", [][]string{{"B", "T"}, {"B"}}, [][]int64{{8, 2}, {9}}, nil, "input p1, dimension 0: got 9, want 8, which is B"},
-		{"outside the range", [][]string{{"B", "T"}}, [][]int64{{65, 2}}, nil, "input p0, dimension 0: got 65, want 1 to 64: the range of B that the program was exported for"},
-		{"outside a range without an end", [][]string{{"B", "T"}}, [][]int64{{64, 1}}, nil, "input p0, dimension 1: got 1, want at least 2: the range of T that the program was exported for"},
-		{"no whole number", [][]string{{"B", "8*T"}}, [][]int64{{8, 17}}, nil, "input p0, dimension 1: got 17, want a size that is 8*T\ngot no input that gives the size T, want at least 2"},
+		{"a symbol is told by its size", [][]string{{"B", "3", "T"}}, [][]int64{{8, 3, 77}},
+			map[string]int64{"B": 8, "T": 77}, ""},
+		{"a parameter that is no tensor tells nothing", [][]string{nil, {"B", "T"}}, [][]int64{nil, {8, 77}},
+			map[string]int64{"B": 8, "T": 77}, ""},
+		{"torch.export writes derived sizes as a*s + b", [][]string{{"B", "8*T + 1"}}, [][]int64{{8, 17}},
+			map[string]int64{"B": 8, "T": 2}, ""},
+		{"a size of two symbols is held against them once they are known", [][]string{{"B*T"}, {"B", "T"}},
+			[][]int64{{6}, {2, 3}}, map[string]int64{"B": 2, "T": 3}, ""},
+		{"and tells the second when the first is", [][]string{{"B + T"}, {"B"}}, [][]int64{{9}, {2}},
+			map[string]int64{"B": 2, "T": 7}, ""},
+		{"a size that is fixed", [][]string{{"B", "3", "T"}}, [][]int64{{8, 4, 77}}, nil,
+			"input p0, dimension 1: got 4, want 3"},
+		{"one symbol, two sizes", [][]string{{"B", "T"}, {"B"}}, [][]int64{{8, 2}, {9}}, nil,
+			"input p1, dimension 0: got 9, want 8, which is B"},
+		{"outside the range", [][]string{{"B", "T"}}, [][]int64{{65, 2}}, nil, "input p0, dimension 0: got 65, want 1 to " +
+			"64: the range of B that the program was exported for"},
+		{"outside a range without an end", [][]string{{"B", "T"}}, [][]int64{{64, 1}}, nil,
+			"input p0, dimension 1: got 1, want at least 2: the range of T that the program was exported for"},
+		{"no whole number", [][]string{{"B", "8*T"}}, [][]int64{{8, 17}}, nil, "input p0, dimension 1: got 17, want a size " +
+			"that is 8*T\ngot no input that gives the size T, want at least 2"},
 		{"dimensions", [][]string{{"B", "T"}}, [][]int64{{8}}, nil,
-			"input p0: got 1 dimensions, want 2\ngot no input that gives the size B, want 1 to 64\ngot no input that gives the size T, want at least 2"},
+			"input p0: got 1 dimensions, want 2\ngot no input that gives the size B, want 1 to 64\ngot no input that gives " +
+				"the size T, want at least 2"},
 		{"all contradictions at once", [][]string{{"B", "3", "T"}}, [][]int64{{0, 4, 1}}, nil,
-			"input p0, dimension 1: got 4, want 3\ninput p0, dimension 0: got 0, want 1 to 64: the range of B that the program was exported for\n" +
+			"input p0, dimension 1: got 4, want 3\ninput p0, dimension 0: got 0, want 1 to 64: the range of B that the " +
+				"program was exported for\n" +
 				"input p0, dimension 2: got 1, want at least 2: the range of T that the program was exported for"},
-		{"symbols that are nowhere alone", [][]string{{"B*T"}}, [][]int64{{6}}, nil, "got no input that gives the size B, want 1 to 64\ngot no input that gives the size T, want at least 2"},
+		{"symbols that are nowhere alone", [][]string{{"B*T"}}, [][]int64{{6}}, nil, "got no input that gives the size B, " +
+			"want 1 to 64\ngot no input that gives the size T, want at least 2"},
 		{"what no multiple reaches", [][]string{{"B", "T*T"}}, [][]int64{{8, 9}}, nil,
 			"input p0, dimension 1: got 9, want a size that is T*T\ngot no input that gives the size T, want at least 2"},
 	} {
@@ -69,7 +83,8 @@ func TestBindSymbols(t *testing.T) {
 	}
 }
 
-// A size of several symbols gives one as soon as the others are known, in whatever order the sizes stand.
+// A size of several symbols gives one as soon as the others are known, in whatever order the sizes
+// stand.
 func TestBindSymbolsOneAfterTheOther(t *testing.T) {
 	symbols := []Symbol{{Name: "A", Max: 99}, {Name: "B", Max: 99}, {Name: "C", Max: 99}}
 	want := map[string]int64{"A": 2, "B": 3, "C": 5}
@@ -81,7 +96,8 @@ func TestBindSymbolsOneAfterTheOther(t *testing.T) {
 		{[]string{"C", "B + C", "A + B"}, []int64{5, 8, 5}},
 		{[]string{"A + B", "C", "B + C"}, []int64{5, 5, 8}},
 	} {
-		entry := &Func{Params: []Param{{Name: "p", Meta: &TensorMeta{DType: tensor.Float32, Sizes: sizes(t, given.sizes...)}}}}
+		entry :=
+			&Func{Params: []Param{{Name: "p", Meta: &TensorMeta{DType: tensor.Float32, Sizes: sizes(t, given.sizes...)}}}}
 		got, err := (&Program{Entry: entry, Symbols: symbols}).BindSymbols([][]int64{given.of})
 		require.NoError(t, err)
 		assert.Equal(t, want, got, given.sizes)
@@ -89,10 +105,12 @@ func TestBindSymbolsOneAfterTheOther(t *testing.T) {
 }
 
 func TestTensorMetaBind(t *testing.T) {
-	m := &TensorMeta{DType: tensor.Float16, Sizes: sizes(t, "B", "2*T"), Strides: sizes(t, "2*T", "1"), Offset: expr.Const(4), Device: "cuda"}
+	m := &TensorMeta{DType: tensor.Float16, Sizes: sizes(t, "B", "2*T"), Strides: sizes(t, "2*T", "1"),
+		Offset: expr.Const(4), Device: "cuda"}
 	got, err := m.Bind(map[string]int64{"B": 3, "T": 5})
 	require.NoError(t, err)
-	assert.Equal(t, tensor.Meta{DType: tensor.Float16, Sizes: []int64{3, 10}, Strides: []int64{10, 1}, StorageOffset: 4, Device: "cuda"}, got)
+	assert.Equal(t, tensor.Meta{DType: tensor.Float16, Sizes: []int64{3, 10}, Strides: []int64{10, 1}, StorageOffset: 4,
+		Device: "cuda"}, got)
 	_, err = m.Bind(map[string]int64{"B": 3})
 	assert.EqualError(t, err, `size 1: got dim "T" without a value, want one of B`)
 	_, err = m.Bind(map[string]int64{"B": -3, "T": 5})

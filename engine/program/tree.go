@@ -1,6 +1,7 @@
 package program
 
-// Tree is the structure of a value that a caller gives or gets: a leaf, or a container of trees (torch.utils._pytree).
+// Tree is the structure of a value that a caller gives or gets: a leaf, or a container of trees
+// (torch.utils._pytree).
 type Tree struct {
 	Kind  TreeKind
 	Class string   // of an object: its class

@@ -20,7 +20,8 @@ func (r *Recording) Check() error {
 	case len(r.Passes) == 0 || len(r.Passes) > maxPasses:
 		return fmt.Errorf("got %d phases, want 1 to %d", len(r.Passes), maxPasses)
 	case r.OOM != nil && r.OOM.Pass != passName(len(r.Passes)) && r.OOM.Pass != passName(len(r.Passes)-1):
-		return fmt.Errorf("got oom in phase %q, want the last or the one that came next: %s", r.OOM.Pass, passName(len(r.Passes)))
+		return fmt.Errorf("got oom in phase %q, want the last or the one that came next: %s", r.OOM.Pass,
+			passName(len(r.Passes)))
 	case r.OOM != nil && !r.OOM.sized():
 		return errors.New("got a size below 0")
 	case r.OOM == nil && r.Where.Allocator() && len(r.Passes) < 3:
@@ -30,7 +31,8 @@ func (r *Recording) Check() error {
 	case r.HostPinned != nil && *r.HostPinned < 0:
 		return fmt.Errorf("got host_pinned of %d B, want a size", *r.HostPinned)
 	case r.NCCL != nil && (r.NCCL.Low < 0 || r.NCCL.High < r.NCCL.Low || r.NCCL.Communicators < 0):
-		return fmt.Errorf("got nccl of %d to %d B of %d communicators, want sizes in order", r.NCCL.Low, r.NCCL.High, r.NCCL.Communicators)
+		return fmt.Errorf("got nccl of %d to %d B of %d communicators, want sizes in order", r.NCCL.Low, r.NCCL.High,
+			r.NCCL.Communicators)
 	}
 	for i := range r.Passes {
 		if err := r.checkPass(i); err != nil {
@@ -67,7 +69,8 @@ func (r *Recording) checkTraining() error {
 	case r.Mode != "training":
 		return fmt.Errorf("got a training step of a run of mode %q", r.Mode)
 	case r.Training.Accumulate < 1 || r.Training.Iterations < 2:
-		return fmt.Errorf("training: got accumulate %d and iterations %d, want at least 1 and 2", r.Training.Accumulate, r.Training.Iterations)
+		return fmt.Errorf("training: got accumulate %d and iterations %d, want at least 1 and 2", r.Training.Accumulate,
+			r.Training.Iterations)
 	}
 	return nil
 }

@@ -17,7 +17,9 @@ type Depends struct {
 
 // IgnoresFile says whether a file or folder does not count. conf/** is of the folder conf too.
 func (d Depends) IgnoresFile(path string) bool {
-	return slices.ContainsFunc(d.Ignore, func(p string) bool { return !strings.HasPrefix(p, "$") && (Matches(p, path) || Matches(p, path+"/")) })
+	return slices.ContainsFunc(d.Ignore, func(p string) bool {
+		return !strings.HasPrefix(p, "$") && (Matches(p, path) || Matches(p, path+"/"))
+	})
 }
 
 // steps is what IgnoresFile may take of a path.
@@ -29,7 +31,8 @@ func (d Depends) steps(path string) int {
 	return sum
 }
 
-// steps is what Matches may take: at each letter of a path, every wildcard of the pattern may be the one that it is of.
+// steps is what Matches may take: at each letter of a path, every wildcard of the pattern may be
+// the one that it is of.
 func steps(pattern, path string) int {
 	return (1 + strings.Count(pattern, "*") + strings.Count(pattern, "?")) * len(path)
 }

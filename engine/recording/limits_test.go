@@ -34,16 +34,19 @@ func TestLimits(t *testing.T) {
 	}
 	const event = `{"action":"oom","key":1,"size":1}`
 	for _, c := range []struct{ name, text, want string }{
-		{"as many as may be", `{"schema":1,"events":[` + event + "," + event + `],"stacks":[[0,0],[0,0,0]],"frames":[{},{}]}`, "got where"},
+		{"as many as may be", `{"schema":1,"events":[` + event + "," + event + `],"stacks":[[0,0],[0,0,0]],"frames":[{},{}]}`,
+			"got where"},
 		{"events", `{"events":[` + event + "," + event + "," + event + `]}`, "got more than 2 events"},
 		{"stacks", `{"stacks":[[],[],[]]}`, "got more than 2 stacks"},
 		{"frames", `{"frames":[{},{},{}]}`, "got more than 2 frames"},
 		{"frames of stacks", `{"stacks":[[0,0,0],[0,0,0]]}`, "stack 1: got more than 5 frames in all stacks"},
 		{"a stack's number", `{"events":[{"action":"oom","key":1,"size":1,"stack":2}]}`, "event 0: got stack 2, want 0 to 1"},
-		{"the header", `{"case":"` + strings.Repeat("x", 40) + `","built":"` + strings.Repeat("x", 60) + `"}`, "built: got more than 100 bytes"},
+		{"the header", `{"case":"` + strings.Repeat("x", 40) + `","built":"` + strings.Repeat("x", 60) + `"}`,
+			"built: got more than 100 bytes"},
 		{"all of it", `{"case":"` + strings.Repeat("x", 1000), "got more than 1000 bytes of text"},
 
-		{"rec: as many as may be", rec(`"frames":2,"stacks":2,"sites":2,"events":2`, "[\"\",0,\"\"]\n[\"\",0,\"\"]\n[0,0]\n[0,0,0]\n[\"\",\"\",\"activation\",0]\n[\"\",\"\",\"activation\",0]\n[0,1,1]\n[0,1,1,2]\n"), "got where"},
+		{"rec: as many as may be", rec(`"frames":2,"stacks":2,"sites":2,"events":2`, "[\"\",0,\"\"]\n[\"\",0,\"\"]\n[0,0]\n"+
+			"[0,0,0]\n[\"\",\"\",\"activation\",0]\n[\"\",\"\",\"activation\",0]\n[0,1,1]\n[0,1,1,2]\n"), "got where"},
 		{"rec: events", rec(`"events":3`, ""), "got 3 events, want 0 to 2"},
 		{"rec: sites", rec(`"sites":3`, ""), "got 3 sites, want 0 to 2"},
 		{"rec: stacks", rec(`"stacks":3`, ""), "got 3 stacks, want 0 to 2"},
@@ -61,8 +64,10 @@ func TestLimits(t *testing.T) {
 	_, err := decode(strings.NewReader(rec(`"events":1`, strings.Repeat(" ", 2000))), most)
 	require.ErrorContains(t, err, "got more than 1000 bytes of text", "a bomb")
 
-	// The limits in force: some twentyfold of what a large model's training step has, a bound on memory all the same.
-	assert.Equal(t, limits{text: 268435456, header: 67108864, line: 1048576, events: 2097152, sites: 262144, stacks: 1048576, frames: 1048576, inStacks: 16777216}, defaultLimits())
+	// The limits in force: some twentyfold of what a large model's training step has, a bound on
+	// memory all the same.
+	assert.Equal(t, limits{text: 268435456, header: 67108864, line: 1048576, events: 2097152, sites: 262144,
+		stacks: 1048576, frames: 1048576, inStacks: 16777216}, defaultLimits())
 }
 
 // A file that is longer than the size at which it was looked at has no hash: it is being written.

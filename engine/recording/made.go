@@ -12,11 +12,14 @@ import (
 
 // Made is what a file was made from.
 type Made struct {
-	Files      []File            `json:"files"`                // Python files of the project, sorted by path
-	Read       []Data            `json:"read,omitempty"`       // other files of the project that the run read, sorted by path
-	Folders    []Listing         `json:"folders,omitempty"`    // folders of the project that the run listed, sorted by path
-	Elsewhere  []Elsewhere       `json:"elsewhere,omitempty"`  // for memshim check
-	Variables  map[string]string `json:"variables,omitempty"`  // of the environment, by name: HashVariable of the value, "" where it was not set
+	Files []File `json:"files"` // Python files of the project, sorted by path
+	// other files of the project that the run read, sorted by path
+	Read []Data `json:"read,omitempty"`
+	// folders of the project that the run listed, sorted by path
+	Folders   []Listing   `json:"folders,omitempty"`
+	Elsewhere []Elsewhere `json:"elsewhere,omitempty"` // for memshim check
+	// of the environment, by name: HashVariable of the value, "" where it was not set
+	Variables  map[string]string `json:"variables,omitempty"`
 	Packages   map[string]string `json:"packages,omitempty"`   // releases of the distributions that were imported, by name
 	Parameters []any             `json:"parameters,omitempty"` // for memshim export --check
 	Versions   map[string]string `json:"versions,omitempty"`
@@ -110,7 +113,8 @@ func (m *Made) checkRead() error {
 	for _, l := range []struct {
 		what  string
 		n, at int
-	}{{"files that were read", len(m.Read), maxFiles}, {"folders", len(m.Folders), maxEntries}, {"files elsewhere", len(m.Elsewhere), maxEntries},
+	}{{"files that were read", len(m.Read), maxFiles}, {"folders", len(m.Folders), maxEntries},
+		{"files elsewhere", len(m.Elsewhere), maxEntries},
 		{"variables", len(m.Variables), maxEntries}, {"packages", len(m.Packages), maxPackages}} {
 		if l.n > l.at {
 			return fmt.Errorf("got %d %s, want at most %d", l.n, l.what, l.at)
@@ -147,7 +151,8 @@ func (m *Made) checkRead() error {
 }
 
 func checkPath(p string) error {
-	if p == "" || path.IsAbs(p) || filepath.IsAbs(filepath.FromSlash(p)) || path.Clean(p) != p || strings.ContainsAny(p, "\\\x00") {
+	if p == "" || path.IsAbs(p) || filepath.IsAbs(filepath.FromSlash(p)) || path.Clean(p) != p ||
+		strings.ContainsAny(p, "\\\x00") {
 		return fmt.Errorf("got path %q, want one relative to the folder, with slashes", p)
 	}
 	return nil

@@ -33,9 +33,11 @@ func TestChanges(t *testing.T) {
 	}
 	nine := int64(9)
 	m := &recording.Made{
-		Files:     []recording.File{hashed("../models/parts.py", "c = 3\n"), hashed("../models/zoo.py", "a = 1\nb = 2\n")},
-		Read:      []recording.Data{data("../conf/a.json", "{}"), {Path: "../conf/weights.bin", Size: &nine}, {Path: "../local.ini", SHA256: hashed("", "x").SHA256, Ignored: true}},
-		Folders:   []recording.Listing{{Path: "../conf", Suffixes: []string{".json"}, SHA256: hashed("", "a.json").SHA256}, {Path: "../models", SHA256: hashed("", "parts.py\nzoo.py").SHA256}},
+		Files: []recording.File{hashed("../models/parts.py", "c = 3\n"), hashed("../models/zoo.py", "a = 1\nb = 2\n")},
+		Read: []recording.Data{data("../conf/a.json", "{}"), {Path: "../conf/weights.bin", Size: &nine},
+			{Path: "../local.ini", SHA256: hashed("", "x").SHA256, Ignored: true}},
+		Folders: []recording.Listing{{Path: "../conf", Suffixes: []string{".json"}, SHA256: hashed("", "a.json").SHA256},
+			{Path: "../models", SHA256: hashed("", "parts.py\nzoo.py").SHA256}},
 		Variables: map[string]string{"WIDTH": recording.HashVariable("WIDTH", "8"), "DEPTH": ""},
 	}
 	fresh := func() {
@@ -45,42 +47,65 @@ func TestChanges(t *testing.T) {
 		write("conf/a.json", "{}")
 		write("conf/weights.bin", "ninebytes")
 	}
-	place := recording.Place{Folder: at(".memspec"), Roots: []string{dir}, Dir: dir, Environ: []string{"WIDTH=8", "PATH=/bin"}}
+	place := recording.Place{Folder: at(".memspec"), Roots: []string{dir}, Dir: dir,
+		Environ: []string{"WIDTH=8", "PATH=/bin"}}
 	for _, tt := range []struct {
 		why  string
 		edit func(p *recording.Place)
 		want []string
 	}{
 		{"as it was", func(*recording.Place) {}, nil},
-		{"checked out with other ends of lines", func(*recording.Place) { write("models/zoo.py", "a = 1\r\nb = 2\r\n") }, nil},
-		{"a carriage return that ends no line", func(*recording.Place) { write("models/zoo.py", "a = 1\n\rb = 2\n") }, []string{at("models/zoo.py") + " has changed"}},
-		{"a line more", func(*recording.Place) { write("models/zoo.py", "a = 1\nb = 2\nc = 3\n") }, []string{at("models/zoo.py") + " has changed"}},
-		{"other text of the same length", func(*recording.Place) { write("models/zoo.py", "a = 1\nb = 3\n") }, []string{at("models/zoo.py") + " has changed"}},
+		{"checked out with other ends of lines", func(*recording.Place) { write("models/zoo.py", "a = 1\r\nb = 2\r\n") },
+			nil},
+		{"a carriage return that ends no line", func(*recording.Place) { write("models/zoo.py", "a = 1\n\rb = 2\n") },
+			[]string{at("models/zoo.py") + " has changed"}},
+		{"a line more", func(*recording.Place) { write("models/zoo.py", "a = 1\nb = 2\nc = 3\n") },
+			[]string{at("models/zoo.py") + " has changed"}},
+		{"other text of the same length", func(*recording.Place) { write("models/zoo.py", "a = 1\nb = 3\n") },
+			[]string{at("models/zoo.py") + " has changed"}},
 		{"a source is gone", func(*recording.Place) { require.NoError(t, os.Remove(at("models/parts.py"))) },
 			[]string{at("models/parts.py") + " is gone", at("models") + " has other files"}},
 		{"a folder where a file was", func(*recording.Place) {
 			require.NoError(t, os.Remove(at("models/parts.py")))
 			require.NoError(t, os.Mkdir(at("models/parts.py"), 0o755))
 		}, []string{at("models/parts.py") + " has changed"}},
-		{"a configuration", func(*recording.Place) { write("conf/a.json", "[]") }, []string{at("conf/a.json") + " has changed"}},
-		{"one that does not count", func(p *recording.Place) { write("conf/a.json", "[]"); p.Depends.Ignore = []string{"conf/**"} }, nil},
-		{"a large file of another size", func(*recording.Place) { write("conf/weights.bin", "ten bytes.") }, []string{at("conf/weights.bin") + " has changed"}},
+		{"a configuration", func(*recording.Place) {
+			write("conf/a.json", "[]")
+		}, []string{at("conf/a.json") + " has changed"}},
+		{"one that does not count", func(p *recording.Place) {
+			write("conf/a.json", "[]")
+			p.Depends.Ignore = []string{"conf/**"}
+		}, nil},
+		{"a large file of another size", func(*recording.Place) { write("conf/weights.bin", "ten bytes.") },
+			[]string{at("conf/weights.bin") + " has changed"}},
 		{"a large file of the same size", func(*recording.Place) { write("conf/weights.bin", "9 letters") }, nil},
-		{"a file that git ignores and that is another", func(*recording.Place) { write("local.ini", "y") }, []string{at("local.ini") + " has changed"}},
-		{"one more that the glob finds", func(*recording.Place) { write("conf/b.json", "{}") }, []string{at("conf") + " has other files"}},
+		{"a file that git ignores and that is another", func(*recording.Place) {
+			write("local.ini", "y")
+		}, []string{at("local.ini") + " has changed"}},
+		{"one more that the glob finds", func(*recording.Place) {
+			write("conf/b.json", "{}")
+		}, []string{at("conf") + " has other files"}},
 		{"one more that it does not find", func(*recording.Place) { write("conf/README.md", "") }, nil},
 		{"a hidden one", func(*recording.Place) { write("models/.cache", ""); write("models/__pycache__/a.pyc", "") }, nil},
 		{"a variable", func(p *recording.Place) { p.Environ = []string{"WIDTH=9"} }, []string{"variable WIDTH has changed"}},
-		{"a variable that is set now", func(p *recording.Place) { p.Environ = append(slices.Clip(p.Environ), "DEPTH=") }, []string{"variable DEPTH has changed"}},
-		{"a variable that is not set", func(p *recording.Place) { p.Environ = []string{} }, []string{"variable WIDTH has changed"}},
-		{"variables that do not count", func(p *recording.Place) { p.Environ = []string{}; p.Depends.Ignore = []string{"$W*"} }, nil},
+		{"a variable that is set now", func(p *recording.Place) { p.Environ = append(slices.Clip(p.Environ), "DEPTH=") },
+			[]string{"variable DEPTH has changed"}},
+		{"a variable that is not set", func(p *recording.Place) {
+			p.Environ = []string{}
+		}, []string{"variable WIDTH has changed"}},
+		{"variables that do not count", func(p *recording.Place) {
+			p.Environ = []string{}
+			p.Depends.Ignore = []string{"$W*"}
+		}, nil},
 		{"variables that are not known", func(p *recording.Place) { p.Environ = nil }, nil},
 		{"files that count as well", func(p *recording.Place) {
 			write("extra/deep/new.yaml", "")
 			p.Depends.Also = []string{"extra/**/*.yaml", "none/**"}
 		},
 			[]string{at("extra/deep/new.yaml") + " is new"}},
-		{"files that count and were known", func(p *recording.Place) { p.Depends.Also = []string{"models/**", "conf/a.json"} }, nil},
+		{"files that count and were known", func(p *recording.Place) {
+			p.Depends.Also = []string{"models/**", "conf/a.json"}
+		}, nil},
 		{"the repository is elsewhere", func(p *recording.Place) {
 			p.Roots = []string{at("models")}
 			p.Depends.Ignore = []string{"conf/**", "local.ini"}
@@ -90,7 +115,8 @@ func TestChanges(t *testing.T) {
 			p.Roots = []string{at("conf")}
 			p.Depends.Ignore = []string{"models/zoo.py", "conf", "local.ini"}
 		},
-			[]string{"../models/parts.py lies outside of the repository, and may have changed", "../models lies outside of the repository, and may have changed"}},
+			[]string{"../models/parts.py lies outside of the repository, and may have changed",
+				"../models lies outside of the repository, and may have changed"}},
 	} {
 		t.Run(tt.why, func(t *testing.T) {
 			fresh()
@@ -118,22 +144,27 @@ func TestChangesAreBounded(t *testing.T) {
 	}
 	got, err := m.Changes(recording.Place{Folder: dir, Roots: []string{dir}, Dir: dir})
 	require.NoError(t, err)
-	assert.Equal(t, []string{filepath.Join(dir, "a") + " has changed", filepath.Join(dir, "b") + " may have changed: more than 256 MiB are not compared"}, got)
+	assert.Equal(t, []string{filepath.Join(dir, "a") + " has changed", filepath.Join(dir, "b") + " may have changed: " +
+		"more than 256 MiB are not compared"}, got)
 }
 
-// A link that leads out of the repository is not followed: what is said of it does not depend on what is there.
+// A link that leads out of the repository is not followed: what is said of it does not depend on
+// what is there.
 func TestLinksOutOfTheRepositoryAreNotFollowed(t *testing.T) {
 	outside, dir := t.TempDir(), t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(outside, "secret"), []byte("x"), 0o600))
-	for link, to := range map[string]string{"file": filepath.Join(outside, "secret"), "folder": outside, "nothing": filepath.Join(outside, "none"), "inside": "real"} {
+	for link, to := range map[string]string{"file": filepath.Join(outside, "secret"), "folder": outside,
+		"nothing": filepath.Join(outside, "none"), "inside": "real"} {
 		require.NoError(t, os.Symlink(to, filepath.Join(dir, link)))
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "real"), []byte("x"), 0o600))
 	size := int64(1)
 	for path, want := range map[string][]string{
-		"file": {"file lies outside of the repository, and may have changed"}, "folder/secret": {"folder/secret lies outside of the repository, and may have changed"},
-		"folder/none": {"folder/none lies outside of the repository, and may have changed"}, "nothing": {"nothing lies outside of the repository, and may have changed"},
-		"inside": nil, "none": {filepath.Join(dir, "none") + " is gone"},
+		"file":          {"file lies outside of the repository, and may have changed"},
+		"folder/secret": {"folder/secret lies outside of the repository, and may have changed"},
+		"folder/none":   {"folder/none lies outside of the repository, and may have changed"},
+		"nothing":       {"nothing lies outside of the repository, and may have changed"},
+		"inside":        nil, "none": {filepath.Join(dir, "none") + " is gone"},
 	} {
 		m := &recording.Made{Read: []recording.Data{{Path: path, Size: &size}}}
 		got, err := m.Changes(recording.Place{Folder: dir, Roots: []string{dir}, Dir: dir})
@@ -146,23 +177,29 @@ func TestLinksOutOfTheRepositoryAreNotFollowed(t *testing.T) {
 	assert.Equal(t, []string{"folder lies outside of the repository, and may have changed"}, got)
 }
 
-// A memspec.yaml of 1 MiB may have a thousand patterns of many wildcards, and a recording may name ten thousand files.
+// A memspec.yaml of 1 MiB may have a thousand patterns of many wildcards, and a recording may name
+// ten thousand files.
 func TestPatternsTakeABoundedTime(t *testing.T) {
 	dir := t.TempDir()
 	m := &recording.Made{}
 	for i := range 10_000 {
-		m.Read = append(m.Read, recording.Data{Path: fmt.Sprintf("%s%05d", strings.Repeat("a", 190), i), SHA256: strings.Repeat("0a", 32)})
+		m.Read = append(m.Read, recording.Data{Path: fmt.Sprintf("%s%05d", strings.Repeat("a", 190), i),
+			SHA256: strings.Repeat("0a", 32)})
 	}
 	changes := func(patterns ...string) error {
-		_, err := m.Changes(recording.Place{Folder: dir, Roots: []string{dir}, Dir: dir, Depends: recording.Depends{Ignore: patterns}})
+		_,
+			err := m.Changes(recording.Place{Folder: dir, Roots: []string{dir}, Dir: dir,
+			Depends: recording.Depends{Ignore: patterns}})
 		return err
 	}
 	require.NoError(t, changes(slices.Repeat([]string{"data/**/*.json"}, 10)...))
-	assert.ErrorContains(t, changes(slices.Repeat([]string{strings.Repeat("**a", 300) + "b"}, 1000)...), "got too many files for the patterns of depends")
+	assert.ErrorContains(t, changes(slices.Repeat([]string{strings.Repeat("**a", 300) + "b"}, 1000)...),
+		"got too many files for the patterns of depends")
 	for i := range 100 {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%s%05d", strings.Repeat("a", 190), i)), nil, 0o600))
 	}
-	also := recording.Place{Folder: dir, Roots: []string{dir}, Dir: dir, Depends: recording.Depends{Also: slices.Repeat([]string{strings.Repeat("**a", 300) + "b"}, 100)}}
+	also := recording.Place{Folder: dir, Roots: []string{dir}, Dir: dir,
+		Depends: recording.Depends{Also: slices.Repeat([]string{strings.Repeat("**a", 300) + "b"}, 100)}}
 	_, err := (&recording.Made{}).Changes(also)
 	assert.ErrorContains(t, err, "got too many files for the patterns of depends")
 }
@@ -171,7 +208,8 @@ func TestPatternsTakeABoundedTime(t *testing.T) {
 func TestEndsOfLinesAcrossReads(t *testing.T) {
 	dir := t.TempDir()
 	for _, tt := range []struct{ text, like string }{
-		{strings.Repeat("a", 32<<10-1) + "\r\nb\r", strings.Repeat("a", 32<<10-1) + "\nb\r"}, {"\r\r\n\n\r", "\r\n\n\r"}, {"a\rb", "a\rb"},
+		{strings.Repeat("a", 32<<10-1) + "\r\nb\r", strings.Repeat("a", 32<<10-1) + "\nb\r"}, {"\r\r\n\n\r", "\r\n\n\r"},
+		{"a\rb", "a\rb"},
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "x"), []byte(tt.text), 0o600))
 		m := &recording.Made{Files: []recording.File{hashed("x", tt.like)}}
@@ -186,9 +224,12 @@ func TestMatches(t *testing.T) {
 		pattern, path string
 		want          bool
 	}{
-		{"data/**", "data/a/b.json", true}, {"data/**", "data", false}, {"data/**", "mydata/a", false}, {"data", "data/a/b", true}, {"data/", "data/a", true}, {"data", "data2", false},
-		{"*.json", "a.json", true}, {"*.json", "conf/a.json", false}, {"**/*.json", "a.json", true}, {"**/*.json", "x/y/a.json", true}, {"conf/?.yaml", "conf/a.yaml", true},
-		{"conf/?.yaml", "conf/ab.yaml", false}, {"../shared/**", "../shared/x", true}, {"a+b.(x)", "a+b.(x)", true}, {"a.b", "axb", false}, {"**", "any/thing", true},
+		{"data/**", "data/a/b.json", true}, {"data/**", "data", false}, {"data/**", "mydata/a", false},
+		{"data", "data/a/b", true}, {"data/", "data/a", true}, {"data", "data2", false},
+		{"*.json", "a.json", true}, {"*.json", "conf/a.json", false}, {"**/*.json", "a.json", true},
+		{"**/*.json", "x/y/a.json", true}, {"conf/?.yaml", "conf/a.yaml", true},
+		{"conf/?.yaml", "conf/ab.yaml", false}, {"../shared/**", "../shared/x", true}, {"a+b.(x)", "a+b.(x)", true},
+		{"a.b", "axb", false}, {"**", "any/thing", true},
 	} {
 		assert.Equal(t, tt.want, recording.Matches(tt.pattern, tt.path), "%s of %s", tt.pattern, tt.path)
 	}
@@ -228,10 +269,13 @@ func TestMadeIsChecked(t *testing.T) {
 		}
 		require.ErrorContains(t, err, c.want)
 	}
-	require.EqualError(t, (&recording.Made{Command: []string{"python", "\x1b[2J"}}).Check(), `got the word "\x1b[2J" in a command, want it printable: people read it`)
-	require.EqualError(t, (&recording.Made{Command: []string{"a b", "\n", "\x00"}}).Check(), `got the word "\n" in a command, want it printable: people read it`)
+	require.EqualError(t, (&recording.Made{Command: []string{"python", "\x1b[2J"}}).Check(),
+		`got the word "\x1b[2J" in a command, want it printable: people read it`)
+	require.EqualError(t, (&recording.Made{Command: []string{"a b", "\n", "\x00"}}).Check(),
+		`got the word "\n" in a command, want it printable: people read it`)
 	require.NoError(t, (&recording.Made{Command: make([]string, 1000)}).Check())
-	require.EqualError(t, (&recording.Made{Command: make([]string, 1001)}).Check(), "got a command of 1001 words, want at most 1000")
+	require.EqualError(t, (&recording.Made{Command: make([]string, 1001)}).Check(), "got a command of 1001 words, want "+
+		"at most 1000")
 	many := &recording.Made{}
 	for i := range 10_001 {
 		many.Files = append(many.Files, recording.File{Path: fmt.Sprintf("%05d.py", i), SHA256: sum})

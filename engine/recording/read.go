@@ -15,7 +15,8 @@ import (
 	"github.com/memspec/memspec/engine/regular"
 )
 
-// Schema numbers the form of a recording's keys: pyshim/src/memshim/schemas/measurement.schema.json.
+// Schema numbers the form of a recording's keys:
+// pyshim/src/memshim/schemas/measurement.schema.json.
 const Schema = 1
 
 // maxPasses is the most passes of a run, the baseline among them.
@@ -35,7 +36,8 @@ type limits struct {
 
 // defaultLimits: a recording of a training step of a large model has some 10^5 events.
 func defaultLimits() limits {
-	return limits{text: 256 << 20, header: 64 << 20, line: 1 << 20, events: 2 << 20, sites: 256 << 10, stacks: 1 << 20, frames: 1 << 20, inStacks: 16 << 20}
+	return limits{text: 256 << 20, header: 64 << 20, line: 1 << 20, events: 2 << 20, sites: 256 << 10, stacks: 1 << 20,
+		frames: 1 << 20, inStacks: 16 << 20}
 }
 
 // Read reads a recording's file, of either form.
@@ -89,7 +91,8 @@ func ReadFolder(dir string) ([]*Recording, error) {
 	var out []*Recording
 	for _, e := range entries {
 		name := e.Name()
-		if e.IsDir() || strings.HasPrefix(name, ".") || e.Type()&fs.ModeIrregular != 0 || !strings.HasSuffix(name, ".json") && !strings.HasSuffix(name, ".rec") {
+		if e.IsDir() || strings.HasPrefix(name, ".") || e.Type()&fs.ModeIrregular != 0 || !strings.HasSuffix(name, ".json") &&
+			!strings.HasSuffix(name, ".rec") {
 			continue
 		}
 		r, err := Read(filepath.Join(dir, name))

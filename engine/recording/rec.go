@@ -20,24 +20,30 @@ import (
 // RecVersion numbers the form of a .rec.
 const RecVersion = 1
 
-// recHead is the first line of a .rec. The lines that follow are as many as it says, in the order of its fields.
+// recHead is the first line of a .rec. The lines that follow are as many as it says, in the order
+// of its fields.
 type recHead struct {
 	Rec     int             `json:"rec"`     // RecVersion
 	Record  json.RawMessage `json:"record"`  // Header
 	Actions []string        `json:"actions"` // the words that events name by number
 	Frames  int             `json:"frames"`  // ["file", line, "function"]
 	Stacks  int             `json:"stacks"`  // [frame, …] of the frames above, counted from 0, innermost first
-	Sites   int             `json:"sites"`   // ["operator", "module", "category", stack] with the stack counted from 1, 0 for none
-	Events  int             `json:"events"`  // [action, key less the key before, size, site, stream] with the site counted from 1; zeros at the end left out; then those of the runs of Values, in their order
+	// ["operator", "module", "category", stack] with the stack counted from 1, 0 for none
+	Sites int `json:"sites"`
+	// [action, key less the key before, size, site, stream] with the site counted from 1; zeros at the
+	// end left out; then those of the runs of Values, in their order
+	Events int `json:"events"`
 }
 
-// Encode writes a recording as a .rec: compressed lines of JSON. The same recording gives the same bytes.
+// Encode writes a recording as a .rec: compressed lines of JSON. The same recording gives the same
+// bytes.
 func (r *Recording) Encode(w io.Writer) error {
 	header, err := json.Marshal(r.Header.listed())
 	if err != nil {
 		return err
 	}
-	head := recHead{Rec: RecVersion, Record: header, Frames: len(r.Frames), Stacks: len(r.Stacks), Sites: len(r.Sites), Events: len(r.Events)}
+	head := recHead{Rec: RecVersion, Record: header, Frames: len(r.Frames), Stacks: len(r.Stacks), Sites: len(r.Sites),
+		Events: len(r.Events)}
 	var number [trace.Mark + 1]int64
 	for a := trace.Alloc; a <= trace.Mark; a++ {
 		if recorded(a) {
@@ -128,7 +134,8 @@ func decodeRec(from io.Reader, most limits) (*Recording, error) {
 	if err != nil {
 		return nil, fmt.Errorf("got no recording: %w", err)
 	}
-	j := &recReader{lines: bufio.NewReaderSize(atMost(most.text, z), 64<<10), most: most, r: &Recording{}, texts: map[string]string{}}
+	j := &recReader{lines: bufio.NewReaderSize(atMost(most.text, z), 64<<10), most: most, r: &Recording{},
+		texts: map[string]string{}}
 	head, err := j.head()
 	if err != nil {
 		return nil, err
@@ -330,6 +337,7 @@ func (j *recReader) event(line []byte) error {
 		return fmt.Errorf("got site %d and stream %d", site, stream)
 	}
 	j.key += uint64(numbers[1])
-	j.r.Events = append(j.r.Events, Event{Action: j.actions[action], Key: j.key, Size: units.Bytes(numbers[2]), Stream: uint64(stream), Site: int(site)})
+	j.r.Events = append(j.r.Events, Event{Action: j.actions[action], Key: j.key, Size: units.Bytes(numbers[2]),
+		Stream: uint64(stream), Site: int(site)})
 	return nil
 }

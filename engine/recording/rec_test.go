@@ -40,7 +40,8 @@ func TestRecText(t *testing.T) {
 	head, rows, _ := strings.Cut(plain(t, encoded(t, training(t))), "\n")
 	var h map[string]any
 	require.NoError(t, json.Unmarshal([]byte(head), &h))
-	assert.Equal(t, []any{"alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map", "segment_unmap", "oom", "snapshot"}, h["actions"])
+	assert.Equal(t, []any{"alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map",
+		"segment_unmap", "oom", "snapshot"}, h["actions"])
 	assert.Equal(t, []any{1., 2., 2., 3., 8.}, []any{h["rec"], h["frames"], h["stacks"], h["sites"], h["events"]})
 	assert.Equal(t, `["CUDACachingAllocator.cpp",1,"malloc"]
 ["model.py",7,"forward"]
@@ -60,7 +61,8 @@ func TestRecText(t *testing.T) {
 `, rows)
 }
 
-// What autograd saved a storage for is a site, too: of the trace's sites it has the node and the line.
+// What autograd saved a storage for is a site, too: of the trace's sites it has the node and the
+// line.
 func TestRecSaver(t *testing.T) {
 	r := training(t)
 	r.Sites[1].Saver = 3
@@ -92,16 +94,19 @@ func TestRecsThatAreRefused(t *testing.T) {
 		{"too many frames", `"frames":2`, `"frames":9000000`, "got 9000000 frames, want 0 to 1048576"},
 		{"fewer than none", `"sites":3,"events":8`, `"sites":3,"events":-8`, "got -8 events, want 0 to 2097152"},
 		{"more events than it says", `"sites":3,"events":8`, `"sites":3,"events":7`, "got something after the last event"},
-		{"fewer events than it says", `"sites":3,"events":8`, `"sites":3,"events":9`, "event 8: got the end of the file, want a line"},
+		{"fewer events than it says", `"sites":3,"events":8`, `"sites":3,"events":9`, "event 8: got the end of the file, " +
+			"want a line"},
 		{"a cut line", "[2,0,3145728,3,5]\n", "[2,0,3145728,3,5]", "event 7: got a line without an end"},
 		{"a frame of two", `["model.py",7,"forward"]`, `["model.py",7]`, "frame 1: got 2 values, want 3"},
-		{"a frame that is none", `["model.py",7,"forward"]`, `["model.py","7","forward"]`, "frame 1: offset 12: got a string, want a number"},
+		{"a frame that is none", `["model.py",7,"forward"]`, `["model.py","7","forward"]`,
+			"frame 1: offset 12: got a string, want a number"},
 		{"a frame of nothing", `["model.py",7,"forward"]`, `7`, "frame 1: offset 0: got a number, want an array"},
 		{"a stack of words", "[0,1]", `["a"]`, "stack 1: json: cannot unmarshal"},
 		{"a category that is none", `"gradient"`, `"graident"`, `site 2: got category "graident"`},
 		{"a site of three", `"gradient",2]`, `"gradient"]`, "site 2: got 3 values, want 4"},
 		{"a site of six", `"gradient",2]`, `"gradient",2,1,1]`, "site 2: got 6 values, want 4"},
-		{"a saver that is no site", `"gradient",2]`, `"gradient",2,4]`, "site 3: got saver 4 of 3, want a site that nothing is saved for"},
+		{"a saver that is no site", `"gradient",2]`, `"gradient",2,4]`, "site 3: got saver 4 of 3, want a site that " +
+			"nothing is saved for"},
 		{"a saver that has one", `"activation",2]
 ["aten::mm","layers.0","gradient",2]`, `"activation",2,3]
 ["aten::mm","layers.0","gradient",2,1]`, "site 2: got saver 3 of 3, want a site that nothing is saved for"},
@@ -119,7 +124,8 @@ func TestRecsThatAreRefused(t *testing.T) {
 		{"a site that no list holds", "3145728,3,5]", "3145728,1048577,5]", "event 7: got site 1048577 and stream 5"},
 		{"a stream below 0", "3145728,3,5]", "3145728,3,-5]", "event 7: got site 3 and stream -5"},
 		{"a site that is not there", "3145728,3,5]", "3145728,4,5]", "event 7: got site 4 of 3"},
-		{"a line without an end in sight", `["model.py"`, `["` + strings.Repeat("x", 1<<20) + `"`, "frame 1: got a line of more than 1048576 bytes"},
+		{"a line without an end in sight", `["model.py"`, `["` + strings.Repeat("x", 1<<20) + `"`,
+			"frame 1: got a line of more than 1048576 bytes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			require.Contains(t, whole, c.from)
@@ -161,14 +167,16 @@ func long(n int) *recording.Recording {
 		}
 	}
 	for i := range 200 {
-		r.Sites = append(r.Sites, recording.Site{Op: "aten::mm", Module: "layers." + strings.Repeat("x", i%9), Stack: 1 + i%50})
+		r.Sites = append(r.Sites, recording.Site{Op: "aten::mm", Module: "layers." + strings.Repeat("x", i%9),
+			Stack: 1 + i%50})
 	}
 	for i := range 50 {
 		r.Stacks, r.Frames = append(r.Stacks, []int{i}), append(r.Frames, recording.Frame{File: "model.py", Line: i})
 	}
 	zero := units.Bytes(0)
 	for _, name := range []string{recording.Baseline, recording.First, recording.Steady} {
-		r.Passes = append(r.Passes, recording.Pass{Name: name, Allocated: &zero, Reserved: &zero, Active: &zero, InactiveSplit: &zero, Events: len(r.Events)})
+		r.Passes = append(r.Passes, recording.Pass{Name: name, Allocated: &zero, Reserved: &zero, Active: &zero,
+			InactiveSplit: &zero, Events: len(r.Events)})
 	}
 	return r
 }
@@ -192,7 +200,8 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// FuzzDecode: what is read is checked, makes a trace or says why not, and is itself again when it is written and read.
+// FuzzDecode: what is read is checked, makes a trace or says why not, and is itself again when it
+// is written and read.
 func FuzzDecode(f *testing.F) {
 	for _, name := range []string{"small", "oom", "cpu"} {
 		data, err := recording.Read(records + "/" + name + ".json")
@@ -200,8 +209,10 @@ func FuzzDecode(f *testing.F) {
 			f.Fatal(err)
 		}
 		if data.Where.Allocator() {
-			data.Mode, data.Training = "training", &recording.Training{Arguments: map[string]any{"lr": 0.1}, Accumulate: 1, Iterations: 2}
-			data.Made = &recording.Made{Files: []recording.File{{Path: "a.py", SHA256: strings.Repeat("0", 64)}}, Parameters: []any{"x"}, Versions: map[string]string{"torch": "2"}}
+			data.Mode, data.Training = "training", &recording.Training{Arguments: map[string]any{"lr": 0.1}, Accumulate: 1,
+				Iterations: 2}
+			data.Made = &recording.Made{Files: []recording.File{{Path: "a.py", SHA256: strings.Repeat("0", 64)}},
+				Parameters: []any{"x"}, Versions: map[string]string{"torch": "2"}}
 		}
 		text, _ := json.Marshal(data)
 		f.Add(text, false)

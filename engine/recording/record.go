@@ -36,7 +36,8 @@ type recordReader struct {
 
 // decodeRecord reads a measurement record: one object, and nothing after it.
 func decodeRecord(from io.Reader, most limits) (*Recording, error) {
-	j := &recordReader{d: json.NewDecoder(atMost(most.text, from)), most: most, r: &Recording{}, seen: map[string]bool{}, sites: map[Site]int{}, actions: actionWords()}
+	j := &recordReader{d: json.NewDecoder(atMost(most.text, from)), most: most, r: &Recording{}, seen: map[string]bool{},
+		sites: map[Site]int{}, actions: actionWords()}
 	j.d.DisallowUnknownFields()
 	if t, err := j.d.Token(); err != nil {
 		return nil, errNoRecord(err)
@@ -193,7 +194,8 @@ func (j *recordReader) frame() error {
 	return nil
 }
 
-// MarshalJSON writes a measurement record. Modules and categories have no place in one: Encode keeps them.
+// MarshalJSON writes a measurement record. Modules and categories have no place in one: Encode
+// keeps them.
 func (r *Recording) MarshalJSON() ([]byte, error) {
 	out := struct {
 		Header

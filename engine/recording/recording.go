@@ -75,18 +75,22 @@ type Header struct {
 	Lengths         map[string][]int64 `json:"lengths,omitempty"` // of dims, a size for each iteration
 	Artifact        string             `json:"artifact"`
 	Source          string             `json:"source"`
-	Weights         units.Bytes        `json:"weights"`               // of parameters' and buffers' storages
-	Passes          []Pass             `json:"phases"`                // baseline, first, steady, as far as the run came
-	Context         *units.Bytes       `json:"context"`               // of the process outside the allocator; nil where it is unknown
-	NCCL            *NCCL              `json:"nccl,omitempty"`        // of its communicators, not in Context; nil for none
-	HostPinned      *units.Bytes       `json:"host_pinned,omitempty"` // the most page-locked memory; nil where it is unknown
-	OOM             *OutOfMemory       `json:"oom"`
-	Work            *Work              `json:"work,omitempty"` // of a further iteration; nil where it was not counted
-	Notes           []Note             `json:"notes,omitempty"`
-	Compiled        bool               `json:"compiled,omitempty"` // by torch.compile: the first pass compiles and tunes
-	Training        *Training          `json:"training,omitempty"` // nil of an inference, and of a program that trains by itself
-	Made            *Made              `json:"made,omitempty"`     // from what; nil where it does not record
-	Values          *Values            `json:"values,omitempty"`   // runs with other values; nil where no value was read, or no other was tried
+	Weights         units.Bytes        `json:"weights"` // of parameters' and buffers' storages
+	Passes          []Pass             `json:"phases"`  // baseline, first, steady, as far as the run came
+	// of the process outside the allocator; nil where it is unknown
+	Context *units.Bytes `json:"context"`
+	NCCL    *NCCL        `json:"nccl,omitempty"` // of its communicators, not in Context; nil for none
+	// the most page-locked memory; nil where it is unknown
+	HostPinned *units.Bytes `json:"host_pinned,omitempty"`
+	OOM        *OutOfMemory `json:"oom"`
+	Work       *Work        `json:"work,omitempty"` // of a further iteration; nil where it was not counted
+	Notes      []Note       `json:"notes,omitempty"`
+	Compiled   bool         `json:"compiled,omitempty"` // by torch.compile: the first pass compiles and tunes
+	// nil of an inference, and of a program that trains by itself
+	Training *Training `json:"training,omitempty"`
+	Made     *Made     `json:"made,omitempty"` // from what; nil where it does not record
+	// runs with other values; nil where no value was read, or no other was tried
+	Values *Values `json:"values,omitempty"`
 }
 
 // Work is what an iteration costs beside memory, as far as it can be counted.
@@ -97,8 +101,8 @@ type Work struct {
 	Communicated units.Bytes `json:"communicated"` // the larger side of each collective
 }
 
-// NCCL is what NCCL takes of the device beside the allocator and the context, at the least and at the
-// most: the topology, which decides it, is not known on a pretend GPU.
+// NCCL is what NCCL takes of the device beside the allocator and the context, at the least and at
+// the most: the topology, which decides it, is not known on a pretend GPU.
 type NCCL struct {
 	Low           units.Bytes `json:"low"`
 	High          units.Bytes `json:"high"`
@@ -112,7 +116,8 @@ type Device struct {
 	ComputeCapability string       `json:"compute_capability"`
 	Driver            string       `json:"driver"`        // empty where it is unknown
 	SMs               int          `json:"sms,omitempty"` // multiprocessors; 0 where it does not record
-	// Asked is what the program itself queried of the device, sorted: such a run holds for a device of the same alone.
+	// Asked is what the program itself queried of the device, sorted: such a run holds for a device of
+	// the same alone.
 	Asked []string `json:"asked,omitempty"`
 }
 
@@ -165,7 +170,8 @@ const (
 // passName is what the i-th pass is called.
 func passName(i int) string { return [...]string{Baseline, First, Steady}[min(i, 2)] }
 
-// Pass is what was held before the first pass, or the peaks of a pass. On CPU tensors there is only Requested.
+// Pass is what was held before the first pass, or the peaks of a pass. On CPU tensors there is only
+// Requested.
 type Pass struct {
 	Name          string       `json:"name"`
 	Requested     units.Bytes  `json:"requested"`
@@ -177,7 +183,8 @@ type Pass struct {
 	Phases        []Phase      `json:"phases,omitempty"`
 }
 
-// Phase is a part of a pass: forward, backward, step. What comes before the first of them is forward.
+// Phase is a part of a pass: forward, backward, step. What comes before the first of them is
+// forward.
 type Phase struct {
 	Name   string `json:"name"`
 	Events int    `json:"events"` // how many there were when it began
@@ -211,7 +218,8 @@ type Note struct {
 	Line int    `json:"line,omitempty"`
 }
 
-// Event is one action of the allocator, or a storage's birth or death on CPU tensors. EmptyCache and Mark are none.
+// Event is one action of the allocator, or a storage's birth or death on CPU tensors. EmptyCache
+// and Mark are none.
 type Event struct {
 	Action trace.Action
 	Key    uint64 // an address (OOM: free device memory); on CPU tensors the storage's number

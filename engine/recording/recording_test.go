@@ -54,7 +54,8 @@ func TestRecordsKeepTheSchema(t *testing.T) {
 	empty := &recording.Recording{}
 	written, err := json.Marshal(empty)
 	require.NoError(t, err)
-	for _, none := range []string{`"schema":1,`, `"inputs":[]`, `"phases":[]`, `"events":[]`, `"stacks":[]`, `"frames":[]`} {
+	for _, none := range []string{`"schema":1,`, `"inputs":[]`, `"phases":[]`, `"events":[]`, `"stacks":[]`,
+		`"frames":[]`} {
 		assert.Contains(t, string(written), none, "no list is null")
 	}
 }
@@ -67,42 +68,60 @@ func TestRecordsThatAreRefused(t *testing.T) {
 		{"another schema", "small", `"schema": 1`, `"schema": 2`, "got no measurement record of schema 1"},
 		{"no schema", "small", `"schema": 1,`, ``, "got no measurement record of schema 1"},
 		{"an unknown key", "small", `"torch":`, `"torhc":`, `unknown field "torhc"`},
-		{"an unknown key of an event", "small", `"key":139637976727552,"size":20971520`, `"kye":1,"size":1`, `event 0: json: unknown field "kye"`},
+		{"an unknown key of an event", "small", `"key":139637976727552,"size":20971520`, `"kye":1,"size":1`,
+			`event 0: json: unknown field "kye"`},
 		{"a key twice", "small", `"torch":`, `"cuda": "13.0", "torch":`, `got "cuda" twice`},
 		{"events that are no list", "small", `"events": [`, `"events": 7, "more": [`, "got 7, want a list of events"},
 		{"something behind it", "small", "\n}\n", "\n}\n{}", "got something after the record"},
 		{"an unknown place", "small", `"where": "cuda"`, `"where": "tpu"`, `got where "tpu", want cuda, pretend or cpu`},
 		{"no case", "small", `"case": "small[B=2]"`, `"case": ""`, "got no case"},
-		{"no phase", "oom", `{"name":"baseline","requested":4194204,"allocated":4194304,"reserved":20971520,"active":4194304,"inactive_split":16777216,"events":0}`, "",
+		{"no phase", "oom",
+			`{"name":"baseline","requested":4194204,"allocated":4194304,"reserved":20971520,"active":4194304,"inactive_split":16777216,"events":0}`, "",
 			"got 0 phases, want 1 to 1000"},
 		{"an unknown phase", "small", `"name":"first"`, `"name":"second"`, `phase 1: got "second", want first`},
-		{"a run without its end", "oom", `"oom": {"phase": "first", "text": "CUDA out of memory."}`, `"oom": null`, "got 1 phases of a run that came to its end, want 3"},
-		{"memory that ended too late", "oom", `"oom": {"phase": "first"`, `"oom": {"phase": "steady"`, `got oom in phase "steady", want the last or the one that came next: first`},
-		{"more asked for than there is a number for", "oom", `"text": "CUDA out of memory."`, `"text": "", "requested": -1`, "got a size below 0"},
-		{"who held less than nothing", "oom", `"text": "CUDA out of memory."`, `"text": "", "held": [{"bytes": -5, "count": 1, "file": "", "line": 0, "function": ""}]`,
+		{"a run without its end", "oom", `"oom": {"phase": "first", "text": "CUDA out of memory."}`, `"oom": null`,
+			"got 1 phases of a run that came to its end, want 3"},
+		{"memory that ended too late", "oom", `"oom": {"phase": "first"`, `"oom": {"phase": "steady"`,
+			`got oom in phase "steady", want the last or the one that came next: first`},
+		{"more asked for than there is a number for", "oom", `"text": "CUDA out of memory."`, `"text": "", "requested": -1`,
+			"got a size below 0"},
+		{"who held less than nothing", "oom", `"text": "CUDA out of memory."`,
+			`"text": "", "held": [{"bytes": -5, "count": 1, "file": "", "line": 0, "function": ""}]`,
 			"got a size below 0"},
 		{"weights below 0", "small", `"weights": 3145728`, `"weights": -1`, "got a size below 0"},
 		{"a context below 0", "small", `"context": 314572800`, `"context": -1`, "got a size below 0"},
-		{"communicators below 0", "small", `"context": 314572800`, `"context": 1, "nccl": {"low": -1, "high": 1, "communicators": 1}`, "got nccl of -1 to 1 B of 1 communicators, want sizes in order"},
-		{"communicators that take less at most", "small", `"context": 314572800`, `"context": 1, "nccl": {"low": 2, "high": 1, "communicators": 1}`, "got nccl of 2 to 1 B"},
+		{"communicators below 0", "small", `"context": 314572800`,
+			`"context": 1, "nccl": {"low": -1, "high": 1, "communicators": 1}`, "got nccl of -1 to 1 B of 1 communicators, " +
+				"want sizes in order"},
+		{"communicators that take less at most", "small", `"context": 314572800`,
+			`"context": 1, "nccl": {"low": 2, "high": 1, "communicators": 1}`, "got nccl of 2 to 1 B"},
 		{"a size below 0", "small", `"allocated":8388608`, `"allocated":-1`, "phase 1: got a size below 0"},
 		{"a request below 0", "small", `"requested":8388508`, `"requested":-1`, "phase 1: got a size below 0"},
-		{"no number on CUDA", "small", `"allocated":8388608`, `"allocated":null`, "phase 1: got no number of the allocator in a record on CUDA"},
-		{"a number on CPU", "cpu", `"allocated":null`, `"allocated":1`, "phase 0: got an allocator's number in a record on CPU tensors"},
+		{"no number on CUDA", "small", `"allocated":8388608`, `"allocated":null`, "phase 1: got no number of the allocator " +
+			"in a record on CUDA"},
+		{"a number on CPU", "cpu", `"allocated":null`, `"allocated":1`, "phase 0: got an allocator's number in a record on " +
+			"CPU tensors"},
 		{"events that are not there", "small", `"events":5}`, `"events":50}`, "phase 1: got it ended by event 50 of 8"},
 		{"events that go back", "small", `"events":5}`, `"events":1}`, "phase 1: got it ended by event 1 of 8"},
 		{"events before the first", "small", `"events":2}`, `"events":-1}`, "phase 0: got it ended by event -1 of 8"},
-		{"an unknown action", "small", `"action":"segment_alloc"`, `"action":"malloc"`, `event 0: got action "malloc", want PyTorch's word for one`},
-		{"an action of ours", "small", `"action":"segment_alloc"`, `"action":"empty_cache"`, `event 0: got action "empty_cache", want PyTorch's word for one`},
+		{"an unknown action", "small", `"action":"segment_alloc"`, `"action":"malloc"`,
+			`event 0: got action "malloc", want PyTorch's word for one`},
+		{"an action of ours", "small", `"action":"segment_alloc"`, `"action":"empty_cache"`,
+			`event 0: got action "empty_cache", want PyTorch's word for one`},
 		{"an event's size below 0", "small", `"size":20971520`, `"size":-1`, "event 0: got a size below 0"},
 		{"a stack that is not there", "small", `"stack":0`, `"stack":9`, "site 1: got stack 10 of 2"},
 		{"a stack below 0", "small", `"stack":0`, `"stack":-1`, "event 1: got stack -1, want 0 to 1048575"},
 		{"a frame that is not there", "small", `[0,1]`, `[0,7]`, "stack 1: got frame 7 of 2"},
 		{"a frame below 0", "small", `[0,1]`, `[-1]`, "stack 1: got frame -1 of 2"},
-		{"a part without a name", "small", `"events":5}`, `"events":5,"phases":[{"name":"load","events":3}]}`, `phase 1: part 0: got "load", want forward, backward or step`},
-		{"a part before the pass", "small", `"events":5}`, `"events":5,"phases":[{"name":"forward","events":1}]}`, `phase 1: part 0: got it begun by event 1, want 2 to 5`},
-		{"parts that go back", "small", `"events":5}`, `"events":5,"phases":[{"name":"forward","events":4},{"name":"step","events":3}]}`, `phase 1: part 1: got it begun by event 3, want 4 to 5`},
-		{"a part after the pass", "small", `"events":5}`, `"events":5,"phases":[{"name":"forward","events":6}]}`, `phase 1: part 0: got it begun by event 6, want 2 to 5`},
+		{"a part without a name", "small", `"events":5}`, `"events":5,"phases":[{"name":"load","events":3}]}`,
+			`phase 1: part 0: got "load", want forward, backward or step`},
+		{"a part before the pass", "small", `"events":5}`, `"events":5,"phases":[{"name":"forward","events":1}]}`,
+			`phase 1: part 0: got it begun by event 1, want 2 to 5`},
+		{"parts that go back", "small", `"events":5}`,
+			`"events":5,"phases":[{"name":"forward","events":4},{"name":"step","events":3}]}`,
+			`phase 1: part 1: got it begun by event 3, want 4 to 5`},
+		{"a part after the pass", "small", `"events":5}`, `"events":5,"phases":[{"name":"forward","events":6}]}`,
+			`phase 1: part 0: got it begun by event 6, want 2 to 5`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			data := text(t, c.of)
@@ -135,13 +154,15 @@ func TestRowsThatAreRefused(t *testing.T) {
 		change func(*recording.Recording)
 		want   string
 	}{
-		{func(r *recording.Recording) { r.Events[2].Action = trace.EmptyCache }, "event 2: got action empty_cache, which no allocator records"},
+		{func(r *recording.Recording) { r.Events[2].Action = trace.EmptyCache }, "event 2: got action empty_cache, which " +
+			"no allocator records"},
 		{func(r *recording.Recording) { r.Events[2].Site = -1 }, "event 2: got site -1 of 2"},
 		{func(r *recording.Recording) { r.Events[2].Site = 3 }, "event 2: got site 3 of 2"},
 		{func(r *recording.Recording) { r.Sites[1].Stack = -1 }, "site 2: got stack -1 of 2"},
 		{func(r *recording.Recording) { r.Sites[1].Category = tensor.Untraced + 1 }, "site 2: got category 10"},
 		{func(r *recording.Recording) { r.Device.SMs = -1 }, "got fewer than 0 multiprocessors"},
-		{func(r *recording.Recording) { r.Training = &recording.Training{Accumulate: 1, Iterations: 2} }, `got a training step of a run of mode "inference"`},
+		{func(r *recording.Recording) { r.Training = &recording.Training{Accumulate: 1, Iterations: 2} },
+			`got a training step of a run of mode "inference"`},
 		{func(r *recording.Recording) {
 			r.Mode, r.Training = "training", &recording.Training{Accumulate: 0, Iterations: 1}
 		}, "training: got accumulate 0 and iterations 1, want at least 1 and 2"},
@@ -192,8 +213,10 @@ func TestEventsAreATrace(t *testing.T) {
 	assert.Equal(t, uint64(139637976727552), small.Events[1].Addr)
 	assert.Zero(t, cpu.Events[0].Addr, "the number of a storage is no address")
 	site := small.Site(small.Events[2].Site)
-	assert.Equal(t, trace.Site{Op: "forward", File: "model.py", Line: 7, Phase: trace.Forward, Category: tensor.Untraced}, site, "the innermost frame of Python, not the allocator's own")
-	assert.Equal(t, trace.Site{Op: "forward", File: "model.py", Line: 7, Phase: trace.Load, Category: tensor.Untraced}, small.Site(small.Events[1].Site))
+	assert.Equal(t, trace.Site{Op: "forward", File: "model.py", Line: 7, Phase: trace.Forward, Category: tensor.Untraced},
+		site, "the innermost frame of Python, not the allocator's own")
+	assert.Equal(t, trace.Site{Op: "forward", File: "model.py", Line: 7, Phase: trace.Load, Category: tensor.Untraced},
+		small.Site(small.Events[1].Site))
 
 	r := record(t, "small")
 	r.Events[5].Size = 2 * units.MiB
@@ -210,7 +233,9 @@ func TestEventsThatContradictEachOther(t *testing.T) {
 		change func(*recording.Recording)
 		want   string
 	}{
-		{"an address that is not free", func(r *recording.Recording) { r.Events[2].Key = r.Events[1].Key }, "event 2: got an alloc at 0x7f0000000000, which is not free"},
+		{"an address that is not free", func(r *recording.Recording) {
+			r.Events[2].Key = r.Events[1].Key
+		}, "event 2: got an alloc at 0x7f0000000000, which is not free"},
 		{"a free twice", func(r *recording.Recording) { r.Events[4].Action = trace.FreeRequested },
 			"event 4: got free_requested of 0x7f0000400000, want one free_requested and then one free_completed"},
 		{"completed before it is requested", func(r *recording.Recording) { r.Events[3].Action = trace.FreeCompleted },
@@ -229,7 +254,8 @@ func TestEventsThatContradictEachOther(t *testing.T) {
 // this recording, a replay cannot follow.
 func TestReplayable(t *testing.T) {
 	r := record(t, "small")
-	before := []recording.Event{{Action: trace.FreeRequested, Key: 512, Size: 1}, {Action: trace.FreeCompleted, Key: 512, Size: 1}, {Action: trace.OOM, Key: 7, Size: 1},
+	before := []recording.Event{{Action: trace.FreeRequested, Key: 512, Size: 1}, {Action: trace.FreeCompleted, Key: 512,
+		Size: 1}, {Action: trace.OOM, Key: 7, Size: 1},
 		{Action: trace.Snapshot, Size: 1}}
 	r.Events = append(before, r.Events...)
 	tr, skipped, err := r.Replayable()
@@ -271,7 +297,8 @@ func TestPassesOfEvents(t *testing.T) {
 	assert.Equal(t, []int{0, 1}, passes(tr))
 
 	r = record(t, "small")
-	r.Passes[2].Phases = []recording.Phase{{Name: "forward", Events: 5}, {Name: "backward", Events: 6}, {Name: "step", Events: 7}}
+	r.Passes[2].Phases = []recording.Phase{{Name: "forward", Events: 5}, {Name: "backward", Events: 6},
+		{Name: "step", Events: 7}}
 	require.NoError(t, r.Check())
 	tr, err = r.Trace()
 	require.NoError(t, err)
@@ -282,7 +309,8 @@ func TestPassesOfEvents(t *testing.T) {
 	assert.Equal(t, "load load forward forward forward forward backward step", strings.Join(phases, " "))
 }
 
-// The line is the user's: not PyTorch's, also where its files are distinguished from the folder of packages on.
+// The line is the user's: not PyTorch's, also where its files are distinguished from the folder of
+// packages on.
 func TestUserLines(t *testing.T) {
 	for _, c := range []struct {
 		files []string
@@ -318,7 +346,8 @@ func passes(tr *trace.Trace) []int {
 
 func TestFoldersAreReadByName(t *testing.T) {
 	dir := t.TempDir()
-	for name, data := range map[string][]byte{"b.json": text(t, "cpu"), "a.rec": encoded(t, record(t, "small")), ".hidden.json": {}, "notes.txt": {}, "sub/c.json": {}} {
+	for name, data := range map[string][]byte{"b.json": text(t, "cpu"), "a.rec": encoded(t, record(t, "small")),
+		".hidden.json": {}, "notes.txt": {}, "sub/c.json": {}} {
 		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), data, 0o644))
 	}
@@ -326,7 +355,8 @@ func TestFoldersAreReadByName(t *testing.T) {
 	got, err := recording.ReadFolder(dir)
 	require.NoError(t, err)
 	require.Len(t, got, 2)
-	assert.Equal(t, []string{filepath.Join(dir, "a.rec"), filepath.Join(dir, "b.json")}, []string{got[0].File, got[1].File})
+	assert.Equal(t, []string{filepath.Join(dir, "a.rec"), filepath.Join(dir, "b.json")},
+		[]string{got[0].File, got[1].File})
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.json"), []byte("{}"), 0o644))
 	_, err = recording.ReadFolder(dir)
 	require.EqualError(t, err, filepath.Join(dir, "a.json")+": got no measurement record of schema 1")
@@ -347,13 +377,16 @@ func encoded(t *testing.T, r *recording.Recording) []byte {
 func training(t *testing.T) *recording.Recording {
 	r := record(t, "small")
 	r.Where, r.Mode = recording.OnPretend, "training"
-	r.Passes[1].Phases = []recording.Phase{{Name: "forward", Events: 2}, {Name: "backward", Events: 4}, {Name: "step", Events: 5}}
+	r.Passes[1].Phases = []recording.Phase{{Name: "forward", Events: 2}, {Name: "backward", Events: 4},
+		{Name: "step", Events: 5}}
 	r.Notes = []recording.Note{{ID: "value-read", Text: "item", File: "model.py", Line: 9}}
 	r.Device.SMs = 40
-	r.Training = &recording.Training{Optimizer: "AdamW", Arguments: map[string]any{"fused": true}, Loss: "mean", Accumulate: 2, Clip: new(1.5),
+	r.Training = &recording.Training{Optimizer: "AdamW", Arguments: map[string]any{"fused": true}, Loss: "mean",
+		Accumulate: 2, Clip: new(1.5),
 		Checkpoint: &recording.Checkpoint{Modules: []string{"layers.*"}}, Iterations: 3}
-	r.Made = &recording.Made{Files: []recording.File{{Path: "../zoo.py", SHA256: strings.Repeat("ab", 32)}}, Versions: map[string]string{"torch": "2.15.0"},
-		Command: []string{"python", "-m", "memshim", "capture", "memspec.yaml"}}
+	r.Made = &recording.Made{Files: []recording.File{{Path: "../zoo.py", SHA256: strings.Repeat("ab", 32)}},
+		Versions: map[string]string{"torch": "2.15.0"},
+		Command:  []string{"python", "-m", "memshim", "capture", "memspec.yaml"}}
 	r.Sites = append(r.Sites, recording.Site{Op: "aten::mm", Module: "layers.0", Category: tensor.Gradient, Stack: 2})
 	r.Events[7].Site, r.Events[7].Stream = 3, 5
 	require.NoError(t, r.Check())
@@ -361,7 +394,8 @@ func training(t *testing.T) *recording.Recording {
 }
 
 func TestRec(t *testing.T) {
-	for name, want := range map[string]*recording.Recording{"small": record(t, "small"), "oom": record(t, "oom"), "cpu": record(t, "cpu"), "training": training(t)} {
+	for name, want := range map[string]*recording.Recording{"small": record(t, "small"), "oom": record(t, "oom"),
+		"cpu": record(t, "cpu"), "training": training(t)} {
 		data := encoded(t, want)
 		assert.True(t, recording.IsRec(data))
 		assert.Equal(t, data, encoded(t, want), "%s: the same bytes each time", name)
@@ -373,8 +407,8 @@ func TestRec(t *testing.T) {
 	assert.False(t, recording.IsRec(text(t, "small")))
 }
 
-// A request that ended the run is asked for again on another device, and one that a program survived
-// fails again; a replay of what was recorded leaves both out.
+// A request that ended the run is asked for again on another device, and one that a program
+// survived fails again; a replay of what was recorded leaves both out.
 func TestTheLastRequest(t *testing.T) {
 	r := record(t, "small")
 	n := len(r.Events)

@@ -162,7 +162,8 @@ const wantFigure = "0 to 2^53"
 func isFigure[T ~int64](n T) bool { return n >= 0 && n <= maxServedFigure }
 
 func (w *ServedWorker) check() error {
-	for _, b := range []*units.Bytes{&w.Total, &w.Requested, &w.Loaded, &w.Graphs, &w.OfDriver, &w.InBudget, w.Activation, w.Outside} {
+	for _, b := range []*units.Bytes{&w.Total, &w.Requested, &w.Loaded, &w.Graphs, &w.OfDriver, &w.InBudget, w.Activation,
+		w.Outside} {
 		if b != nil && !isFigure(*b) {
 			return fmt.Errorf("got a size of %d bytes, want %s", int64(*b), wantFigure)
 		}
@@ -178,7 +179,8 @@ func (w *ServedWorker) check() error {
 
 func (c *ServedCache) check() error {
 	for _, n := range []int64{
-		c.Blocks, c.BlockSize, c.Tokens, c.Replicas, c.TokensInAll, c.MaxModelLen, int64(c.Bytes), c.MaxNumSeqs, c.MaxBatchedTokens,
+		c.Blocks, c.BlockSize, c.Tokens, c.Replicas, c.TokensInAll, c.MaxModelLen, int64(c.Bytes), c.MaxNumSeqs,
+		c.MaxBatchedTokens,
 	} {
 		if !isFigure(n) {
 			return fmt.Errorf("kv: got the number %d, want %s", n, wantFigure)

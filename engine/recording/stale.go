@@ -26,7 +26,8 @@ type Place struct {
 	Environ []string // NAME=VALUE; nil where it is not known, and variables are not compared
 }
 
-// Changes are the files, listings and variables that are not as they were, in words: "config.json has changed".
+// Changes are the files, listings and variables that are not as they were, in words: "config.json
+// has changed".
 func (m *Made) Changes(p Place) ([]string, error) {
 	c := &comparison{Place: p, left: maxHashed, steps: maxMatching}
 	for _, root := range p.Roots {
@@ -131,7 +132,8 @@ func withoutLinks(path string) string {
 
 // below says whether a path is a folder or lies in it.
 func below(folder, path string) bool {
-	return path == folder || strings.HasPrefix(path, strings.TrimSuffix(folder, string(filepath.Separator))+string(filepath.Separator))
+	return path == folder || strings.HasPrefix(path, strings.TrimSuffix(folder, string(filepath.Separator))+
+		string(filepath.Separator))
 }
 
 func (c *comparison) file(f Data) error {
@@ -232,7 +234,8 @@ func (c *comparison) listing(l Listing) error {
 	var names []string
 	for _, e := range entries {
 		n := e.Name()
-		if !strings.HasPrefix(n, ".") && n != "__pycache__" && (len(l.Suffixes) == 0 || slices.Contains(l.Suffixes, suffix(n))) {
+		if !strings.HasPrefix(n, ".") && n != "__pycache__" &&
+			(len(l.Suffixes) == 0 || slices.Contains(l.Suffixes, suffix(n))) {
 			names = append(names, n)
 		}
 	}
@@ -308,7 +311,8 @@ func (c *comparison) added(m *Made) error {
 }
 
 // skippedFolders hold nothing that a program reads.
-var skippedFolders = []string{".git", ".hg", ".svn", ".memspec", "__pycache__", "site-packages", "dist-packages", "node_modules"}
+var skippedFolders = []string{".git", ".hg", ".svn", ".memspec", "__pycache__", "site-packages", "dist-packages",
+	"node_modules"}
 
 // literal is the folder that a pattern's files lie in, or the file: all before its first wildcard.
 func literal(pattern string) string {

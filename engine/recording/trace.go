@@ -12,7 +12,8 @@ import (
 // prediction and replayed through the simulated allocator. A storage that was there before the
 // recording began and is freed in it has the number NoStorage.
 func (r *Recording) Trace() (*trace.Trace, error) {
-	t := &tracer{r: r, t: &trace.Trace{Origin: "measurement of " + r.Case}, live: map[uint64]tensor.StorageID{}, sites: map[siteKey]trace.SiteID{}}
+	t := &tracer{r: r, t: &trace.Trace{Origin: "measurement of " + r.Case}, live: map[uint64]tensor.StorageID{},
+		sites: map[siteKey]trace.SiteID{}}
 	t.t.Events = make([]trace.Event, 0, len(r.Events))
 	for i := range r.Events {
 		if err := t.event(i); err != nil {
@@ -22,7 +23,8 @@ func (r *Recording) Trace() (*trace.Trace, error) {
 	for i := 1; i < max(len(r.Passes), t.pass+1); i++ { // Baseline is no pass of a trace
 		t.t.Passes = append(t.t.Passes, trace.Pass{Name: passName(i)})
 	}
-	if !slices.ContainsFunc(r.Sites, func(s Site) bool { return s.Category != tensor.Activation }) { // no site has a category
+	if !slices.ContainsFunc(r.Sites, func(s Site) bool { return s.Category != tensor.Activation }) {
+		// no site has a category
 		for i := range t.t.Sites {
 			t.t.Sites[i].Category = tensor.Untraced
 		}
@@ -53,7 +55,8 @@ func (t *tracer) event(i int) error {
 	if t.r.Where == OnCPU && action == trace.FreeCompleted { // a storage's death: there are no streams
 		action = trace.FreeRequested
 	}
-	out := trace.Event{Action: action, Storage: trace.NoStorage, Bytes: e.Size, Stream: int(e.Stream), Pass: t.pass, Site: t.site(e.Site)}
+	out := trace.Event{Action: action, Storage: trace.NoStorage, Bytes: e.Size, Stream: int(e.Stream), Pass: t.pass,
+		Site: t.site(e.Site)}
 	if t.r.Where.Allocator() && action != trace.OOM {
 		out.Addr = e.Key
 	}
@@ -91,7 +94,8 @@ func (t *tracer) lastPass() int {
 	return len(t.r.Passes)
 }
 
-// enter follows passes and their phases up to an event. What comes after the last pass belongs to it.
+// enter follows passes and their phases up to an event. What comes after the last pass belongs to
+// it.
 func (t *tracer) enter(event int) {
 	for last := t.lastPass(); t.pass < last && event >= t.r.Passes[t.pass].Events; {
 		t.pass++
@@ -171,9 +175,9 @@ func (t *tracer) line(s *trace.Site, stack []int) {
 // of what was there before the recording began, and everything but allocations, frees and segments.
 func (r *Recording) Replayable() (*trace.Trace, int, error) { return r.replayable(false) }
 
-// Asked is Replayable for a device that may be another: where memory ran out and ended the run, that
-// request is an allocation, which may fit there. Those that failed while the program went on stay: they
-// emptied the cache.
+// Asked is Replayable for a device that may be another: where memory ran out and ended the run,
+// that request is an allocation, which may fit there. Those that failed while the program went on
+// stay: they emptied the cache.
 func (r *Recording) Asked() (*trace.Trace, int, error) { return r.replayable(true) }
 
 func (r *Recording) replayable(asked bool) (*trace.Trace, int, error) {

@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// Values is what the same run takes with other values in the place of those that it read and no kernel computed.
+// Values is what the same run takes with other values in the place of those that it read and no
+// kernel computed.
 type Values struct {
 	// Lines are those that read values before the first event that differs: all or some of them
 	// decide. None where all runs take the same.
@@ -22,7 +23,8 @@ type ValueLine struct {
 	Open     string `json:"open,omitempty"` // why the runs have no upper end of what the line reads
 }
 
-// ValueRun is the run with other values. It has the events of another run, or failed, or has its own events.
+// ValueRun is the run with other values. It has the events of another run, or failed, or has its
+// own events.
 type ValueRun struct {
 	Values string       `json:"values"`           // least, most or skewed
 	As     string       `json:"as,omitempty"`     // the run whose events it has: balanced for the recording's own
@@ -101,7 +103,8 @@ func (v *Values) check(r *Recording) error {
 	return nil
 }
 
-// check says what a run may not say by itself. own are the runs before it with events that no other has.
+// check says what a run may not say by itself. own are the runs before it with events that no other
+// has.
 func (v *ValueRun) check(r *Recording, own []string) error {
 	switch {
 	case !slices.Contains(valueWords, v.Values):

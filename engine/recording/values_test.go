@@ -30,16 +30,25 @@ func TestRunsWithOtherValuesAreChecked(t *testing.T) {
 		{"more runs than words", []run{own, own, own, own}, "got 4 runs, want 1 to 3"},
 		{"another word", []run{{Values: "all", As: "balanced"}}, `run 0: got values "all", want one of [least most skewed]`},
 		{"a word twice", []run{own, own}, `run 1: got values "least" twice`},
-		{"those of a run that has none", []run{{Values: "least", As: "balanced"}, {Values: "most", As: "least"}}, `run 1: got the events of "least", want one of [balanced]`},
-		{"those of a run behind it", []run{{Values: "most", As: "least"}, own}, `run 0: got the events of "least", want one of [balanced]`},
-		{"failed with the events of another", []run{{Values: "least", As: "balanced", Failed: "killed"}}, "run 0: got a run that failed with events of another, want one of both"},
-		{"more than the recording has", []run{{Values: "least", Shared: events + 1, Passes: whole.Passes}}, "run 0: got 9 events shared of 8"},
+		{"those of a run that has none", []run{{Values: "least", As: "balanced"}, {Values: "most", As: "least"}},
+			`run 1: got the events of "least", want one of [balanced]`},
+		{"those of a run behind it", []run{{Values: "most", As: "least"}, own},
+			`run 0: got the events of "least", want one of [balanced]`},
+		{"failed with the events of another", []run{{Values: "least", As: "balanced", Failed: "killed"}},
+			"run 0: got a run that failed with events of another, want one of both"},
+		{"more than the recording has", []run{{Values: "least", Shared: events + 1, Passes: whole.Passes}},
+			"run 0: got 9 events shared of 8"},
 		{"fewer than none", []run{{Values: "least", Shared: -1, Passes: whole.Passes}}, "run 0: got -1 events shared of 8"},
-		{"events that do not follow", []run{{Values: "least", Shared: events, Count: 1, Passes: whole.Passes}}, "run 0: got 0 events, want 1"},
-		{"shared ones of a run that failed", []run{{Values: "least", Failed: "killed", Shared: 1}}, "run 0: got events of a run that has none"},
-		{"own ones of a run that failed", []run{{Values: "least", Failed: "killed", Count: 1, Events: whole.Events[:1]}}, "run 0: got events of a run that has none"},
-		{"phases of a run that failed", []run{{Values: "least", Failed: "killed", Passes: whole.Passes}}, "run 0: got events of a run that has none"},
-		{"a size of a run with another's events", []run{{Values: "least", As: "balanced", OOM: &recording.OutOfMemory{}}}, "run 0: got events of a run that has none"},
+		{"events that do not follow", []run{{Values: "least", Shared: events, Count: 1, Passes: whole.Passes}},
+			"run 0: got 0 events, want 1"},
+		{"shared ones of a run that failed", []run{{Values: "least", Failed: "killed", Shared: 1}},
+			"run 0: got events of a run that has none"},
+		{"own ones of a run that failed", []run{{Values: "least", Failed: "killed", Count: 1, Events: whole.Events[:1]}},
+			"run 0: got events of a run that has none"},
+		{"phases of a run that failed", []run{{Values: "least", Failed: "killed", Passes: whole.Passes}},
+			"run 0: got events of a run that has none"},
+		{"a size of a run with another's events", []run{{Values: "least", As: "balanced", OOM: &recording.OutOfMemory{}}},
+			"run 0: got events of a run that has none"},
 		{"no phases", []run{{Values: "least", Shared: events}}, "run 0: got 0 phases, want 1 to 1000"},
 	} {
 		r := *whole
@@ -54,7 +63,8 @@ func TestRunsWithOtherValuesAreChecked(t *testing.T) {
 	elsewhere := *record(t, "small")
 	elsewhere.Values = &recording.Values{Runs: []run{own}}
 	assert.ErrorContains(t, elsewhere.Check(), "got them of a run on cuda, want one on a pretend GPU")
-	whole.Values = &recording.Values{Runs: []run{own}, Lines: []recording.ValueLine{{File: "a.py"}, {File: "a.py", Line: -1}}}
+	whole.Values = &recording.Values{Runs: []run{own}, Lines: []recording.ValueLine{{File: "a.py"},
+		{File: "a.py", Line: -1}}}
 	assert.ErrorContains(t, whole.Check(), "line 1: got line -1")
 }
 

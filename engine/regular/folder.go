@@ -44,7 +44,8 @@ func (f *Folder) Open(name string) (fs.File, error) {
 		err = f.allowed(name, info)
 	}
 	if err == nil && !info.IsDir() && f.opened.Add(info.Size()) > folderShare*f.most {
-		err = &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("got more than %d bytes in the folder's files, want at most that", folderShare*f.most)}
+		err = &fs.PathError{Op: "open", Path: name,
+			Err: fmt.Errorf("got more than %d bytes in the folder's files, want at most that", folderShare*f.most)}
 	}
 	if err != nil {
 		file.Close()

@@ -21,7 +21,8 @@ func tooLarge(path string, most int64) error {
 	return &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("got more than %d bytes, %w", most, ErrTooLarge)}
 }
 
-// Open opens a regular file for reading and returns its size in bytes. Errors are of type *fs.PathError.
+// Open opens a regular file for reading and returns its size in bytes. Errors are of type
+// *fs.PathError.
 func Open(path string) (*os.File, int64, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -57,7 +58,8 @@ func Read(path string, most int64) ([]byte, error) {
 	return All(f, path, most)
 }
 
-// All reads an open file to its end, which may hold at most so many bytes. A file may be longer than it said.
+// All reads an open file to its end, which may hold at most so many bytes. A file may be longer
+// than it said.
 func All(r io.Reader, path string, most int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err != nil {

@@ -91,7 +91,8 @@ func TestFolder(t *testing.T) {
 		require.NoError(t, err, name)
 		assert.Equal(t, "0123456789", string(data), name)
 	}
-	for _, name := range []string{"absolute", "relative", "zero", "pipe", "gone", "../" + filepath.Base(outside) + "/secret", "/dev/zero"} {
+	for _, name := range []string{"absolute", "relative", "zero", "pipe", "gone", "../" + filepath.Base(outside) +
+		"/secret", "/dev/zero"} {
 		within(t, func() {
 			_, err := fs.ReadFile(f, name)
 			assert.Error(t, err, name)

@@ -32,7 +32,8 @@ func WriteAssumed(w io.Writer, r *Report) error {
 	return p.Err
 }
 
-// Assumed are notes in words: those of one text in a line, with the first place and how many there are.
+// Assumed are notes in words: those of one text in a line, with the first place and how many there
+// are.
 func Assumed(notes []Note) []string {
 	var lines []string
 	for _, g := range gatherNotes(notes) {

@@ -77,7 +77,8 @@ func sortHolders(hs []Holder) {
 	}
 }
 
-// compareHolders compares no further than it must: many holders are of one size, few of one module too.
+// compareHolders compares no further than it must: many holders are of one size, few of one module
+// too.
 func compareHolders(a, b *Holder) int {
 	if c := cmp.Compare(b.Flat, a.Flat); c != 0 {
 		return c
@@ -174,7 +175,8 @@ func DefaultBy(hs []Holder) By {
 	return ByModule
 }
 
-// foldLines is Fold of a program without modules, by line. Of what is untraced the line is all that is known.
+// foldLines is Fold of a program without modules, by line. Of what is untraced the line is all that
+// is known.
 func foldLines(hs []Holder) []Row {
 	g := newGatherer()
 	for i := range hs {
@@ -193,7 +195,8 @@ func stateCategory(c string) bool {
 	return c == "parameter" || c == "buffer" || c == "constant" || c == "input" || c == Untraced
 }
 
-// foldDepth is one more than the number of leading path parts that every module of the run's own storages shares.
+// foldDepth is one more than the number of leading path parts that every module of the run's own
+// storages shares.
 func foldDepth(hs []Holder) int {
 	var common []string
 	first := true
@@ -267,7 +270,8 @@ func (g *gatherer) add(key string, h *Holder) {
 	g.count[i] = append(g.count[i], categoryCount{h.Category, h.Count})
 }
 
-// addParents gives every module above one that holds something a row too, and every row what lies beneath it.
+// addParents gives every module above one that holds something a row too, and every row what lies
+// beneath it.
 func (g *gatherer) addParents() {
 	for i := range len(g.keys) {
 		for m := g.keys[i]; ; m = parentModule(m) {

@@ -12,7 +12,8 @@ import (
 )
 
 func holder(module, category string, flat units.Bytes, count int) Holder {
-	return Holder{Site: Site{Op: "aten::conv2d", Module: module, File: "/x/resnet.py", Line: 7}, Category: category, Flat: flat, Count: count}
+	return Holder{Site: Site{Op: "aten::conv2d", Module: module, File: "/x/resnet.py", Line: 7}, Category: category,
+		Flat: flat, Count: count}
 }
 
 func TestSortHoldersFillsCum(t *testing.T) {
@@ -29,7 +30,8 @@ func TestSortHoldersFillsCum(t *testing.T) {
 	for _, h := range hs {
 		cum[h.Module] = h.Cum
 	}
-	assert.Equal(t, map[string]units.Bytes{"": 39, "layer1": 22, "layer1.0.conv1": 20, "layer10": 8, "layer2": 8}, cum, "layer10 is not beneath layer1")
+	assert.Equal(t, map[string]units.Bytes{"": 39, "layer1": 22, "layer1.0.conv1": 20, "layer10": 8, "layer2": 8}, cum,
+		"layer10 is not beneath layer1")
 	assert.Equal(t, "layer1.0.conv1", hs[0].Module, "largest first")
 	assert.Equal(t, "layer10", hs[1].Module)
 }
@@ -45,7 +47,8 @@ func TestSiteIndex(t *testing.T) {
 		id     trace.SiteID
 		number int
 		first  bool
-	}{{1, 0, true}, {1, 0, false}, {0, 1, true}, {2, 1, false}, {0, 1, false}, {3, 1, false}, {2, 1, false}, {1, 0, false}} {
+	}{{1, 0, true}, {1, 0, false}, {0, 1, true}, {2, 1, false}, {0, 1, false}, {3, 1, false}, {2, 1, false},
+		{1, 0, false}} {
 		number, first := x.of(tt.id)
 		assert.Equal(t, []any{tt.number, tt.first}, []any{number, first}, tt.id)
 	}
@@ -60,20 +63,24 @@ func TestFold(t *testing.T) {
 	}{
 		{
 			"state is one row a kind",
-			[]Holder{holder("conv1", "parameter", 4, 1), holder("fc", "parameter", 8, 2), holder("bn1", "buffer", 1, 3), holder("", "input", 2, 1)},
+			[]Holder{holder("conv1", "parameter", 4, 1), holder("fc", "parameter", 8, 2), holder("bn1", "buffer", 1, 3),
+				holder("", "input", 2, 1)},
 			[]Row{{"", "parameters ×3", 12, 12, 3}, {"", "inputs ×1", 2, 2, 1}, {"", "buffers ×3", 1, 1, 3}},
 			"161 modules with a weight each say nothing",
 		},
 		{
 			"modules by their first part",
-			[]Holder{holder("layer1.0.conv1", "activation", 4, 1), holder("layer1.1.conv2", "activation", 8, 1), holder("fc", "activation", 1, 1)},
+			[]Holder{holder("layer1.0.conv1", "activation", 4, 1), holder("layer1.1.conv2", "activation", 8, 1),
+				holder("fc", "activation", 1, 1)},
 			[]Row{{"layer1.*", "activations ×2", 12, 12, 2}, {"fc", "activations ×1", 1, 1, 1}},
 			"",
 		},
 		{
 			"beneath what all share",
-			[]Holder{holder("model.encoder.0.a", "activation", 4, 1), holder("model.encoder.1.a", "activation", 8, 1), holder("model.encoder.1.b", "workspace", 16, 1)},
-			[]Row{{"model.encoder.1.*", "workspaces ×1", 16, 16, 1}, {"model.encoder.1.*", "activations ×1", 8, 8, 1}, {"model.encoder.0.*", "activations ×1", 4, 4, 1}},
+			[]Holder{holder("model.encoder.0.a", "activation", 4, 1), holder("model.encoder.1.a", "activation", 8, 1),
+				holder("model.encoder.1.b", "workspace", 16, 1)},
+			[]Row{{"model.encoder.1.*", "workspaces ×1", 16, 16, 1}, {"model.encoder.1.*", "activations ×1", 8, 8, 1},
+				{"model.encoder.0.*", "activations ×1", 4, 4, 1}},
 			"one row `model.*` would say nothing",
 		},
 		{
@@ -94,17 +101,21 @@ func TestFold(t *testing.T) {
 }
 
 func TestGather(t *testing.T) {
-	hs := []Holder{holder("a.b", "activation", 4, 1), holder("a.b", "workspace", 2, 1), holder("a.c", "activation", 1, 1), holder("", "parameter", 8, 5)}
+	hs := []Holder{holder("a.b", "activation", 4, 1), holder("a.b", "workspace", 2, 1), holder("a.c", "activation", 1, 1),
+		holder("", "parameter", 8, 5)}
 	assert.Equal(t, []Row{
 		{"", "parameters ×5", 8, 15, 5},
 		{"a.b", "activations ×1, workspaces ×1", 6, 6, 2},
 		{"a.c", "activations ×1", 1, 1, 1},
 		{"a", "", 0, 7, 0},
 	}, Gather(hs, ByModule), "a holds nothing itself; its row says what lies beneath it")
-	assert.Equal(t, []Row{{"(parameter)", "parameters ×5", 8, 8, 5}, {"aten::conv2d", "activations ×2, workspaces ×1", 7, 7, 3}}, Gather(hs, ByOp),
+	assert.Equal(t, []Row{{"(parameter)", "parameters ×5", 8, 8, 5}, {"aten::conv2d", "activations ×2, workspaces ×1", 7,
+		7, 3}}, Gather(hs, ByOp),
 		"no operator made a parameter")
-	assert.Equal(t, []Row{{"/x/resnet.py:7", "activations ×2, workspaces ×1, parameters ×5", 15, 15, 8}}, Gather(hs, ByLine))
-	assert.Equal(t, []Row{{"parameter", "parameters ×5", 8, 8, 5}, {"activation", "activations ×2", 5, 5, 2}, {"workspace", "workspaces ×1", 2, 2, 1}},
+	assert.Equal(t, []Row{{"/x/resnet.py:7", "activations ×2, workspaces ×1, parameters ×5", 15, 15, 8}},
+		Gather(hs, ByLine))
+	assert.Equal(t, []Row{{"parameter", "parameters ×5", 8, 8, 5}, {"activation", "activations ×2", 5, 5, 2},
+		{"workspace", "workspaces ×1", 2, 2, 1}},
 		Gather(hs, ByCategory))
 	hs[0].SavedBy = &Site{Op: "MulBackward0", File: "net.py", Line: 3}
 	assert.Equal(t, []Row{{"(parameter)", "parameters ×5", 8, 8, 5}, {"MulBackward0 net.py:3", "activations ×1", 4, 4, 1},
@@ -116,7 +127,9 @@ func TestOrderOfHolders(t *testing.T) {
 	at := func(op, module, file string, line int, category string, flat units.Bytes) Holder {
 		return Holder{Site: Site{Op: op, Module: module, File: file, Line: line}, Category: category, Flat: flat}
 	}
-	want := []Holder{at("z", "z", "z", 9, "z", 2), at("a", "a", "a", 1, "a", 1), at("a", "b", "a", 1, "a", 1), at("b", "b", "a", 1, "a", 1), at("b", "c", "a", 1, "a", 1), at("a", "d", "a", 1, "a", 1), at("a", "d", "a", 2, "a", 1)}
+	want := []Holder{at("z", "z", "z", 9, "z", 2), at("a", "a", "a", 1, "a", 1), at("a", "b", "a", 1, "a", 1),
+		at("b", "b", "a", 1, "a", 1), at("b", "c", "a", 1, "a", 1), at("a", "d", "a", 1, "a", 1),
+		at("a", "d", "a", 2, "a", 1)}
 	got := slices.Clone(want)
 	slices.Reverse(got)
 	sortHolders(got)
@@ -134,8 +147,11 @@ func TestFoldDepth(t *testing.T) {
 		modules string
 		want    int
 	}{
-		{"none", "", 1}, {"one", "a", 1}, {"one of two parts", "a.b", 2}, {"one of three", "a.b.c", 3}, {"two that part at once", "a b", 1}, {"two of one parent", "a.b a.c", 2}, {"the parent too", "a a.b", 1}, {"behind", "a.b a", 1},
-		{"deep", "a.b.c.d a.b.c.e", 4}, {"that part higher", "a.b.c.d a.b.e.f", 3}, {"of unequal depth", "a.b.c.d a.b.c", 3}, {"three", "a.b.c a.b.d a.e", 2}, {"twice the same", "a.b.c a.b.c", 3}, {"weights do not count", "a.b.c w:z", 3},
+		{"none", "", 1}, {"one", "a", 1}, {"one of two parts", "a.b", 2}, {"one of three", "a.b.c", 3},
+		{"two that part at once", "a b", 1}, {"two of one parent", "a.b a.c", 2}, {"the parent too", "a a.b", 1},
+		{"behind", "a.b a", 1},
+		{"deep", "a.b.c.d a.b.c.e", 4}, {"that part higher", "a.b.c.d a.b.e.f", 3}, {"of unequal depth", "a.b.c.d a.b.c", 3},
+		{"three", "a.b.c a.b.d a.e", 2}, {"twice the same", "a.b.c a.b.c", 3}, {"weights do not count", "a.b.c w:z", 3},
 	} {
 		var hs []Holder
 		for _, m := range strings.Fields(tt.modules) {

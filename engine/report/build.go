@@ -31,7 +31,8 @@ type Source struct {
 	Origin  string       // OriginUnknown, or "" where something records what the artifact was made from
 	Weights *units.Bytes // where the trace does not say which storages are weights; else nil
 	Unknown []Metric     // what nothing records of
-	// CheckValues is the command that runs a recorded program with other values; "" where there is none.
+	// CheckValues is the command that runs a recorded program with other values; "" where there is
+	// none.
 	CheckValues string
 	Compiled    bool // the model: its peak is that of the calls after the first
 
@@ -93,8 +94,8 @@ func Build(s Source) *Report {
 		r.Weights = weightsHeld(r.Holders)
 	}
 	if s.Upper != nil {
-		// Other sizes split and fit other blocks, so that more workspace may end in less memory, and sizes
-		// between the two in more. So the upper bound of reserved is not below the upper bound of
+		// Other sizes split and fit other blocks, so that more workspace may end in less memory, and
+		// sizes between the two in more. So the upper bound of reserved is not below the upper bound of
 		// allocated with what the prediction reserves beyond it.
 		allocated := max(s.Upper.Allocated.Bytes, r.Peak.Allocated)
 		r.Upper = &Upper{Allocated: allocated,
@@ -243,7 +244,8 @@ func savedBy(s trace.Saver) *Site {
 	return &Site{Op: s.Op, Module: s.Module, File: s.File, Line: s.Line}
 }
 
-// Untraced is the category of what was there before a recording began, and of what it says nothing of.
+// Untraced is the category of what was there before a recording began, and of what it says nothing
+// of.
 var Untraced = tensor.Untraced.String()
 
 // holders are the storages held after an event, gathered by where they were made.
@@ -288,7 +290,8 @@ func holders(tl *allocator.Timeline, event int) []Holder {
 	return out
 }
 
-// siteIndex numbers sites, equal ones alike whatever their phase: a place holds what it holds, whenever that was made.
+// siteIndex numbers sites, equal ones alike whatever their phase: a place holds what it holds,
+// whenever that was made.
 type siteIndex struct {
 	tr     *trace.Trace
 	byID   []int32          // number and one more; 0 where a site was not asked for

@@ -17,7 +17,8 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// twoPasses: 3 MiB of weights, an input, and per pass an activation; the first pass also takes a workspace that stays.
+// twoPasses: 3 MiB of weights, an input, and per pass an activation; the first pass also takes a
+// workspace that stays.
 const twoPasses = `origin exec
 passes first steady
 a = alloc 2MiB parameter conv.weight conv
@@ -48,25 +49,31 @@ func TestBuild(t *testing.T) {
 	r := build(t, twoPasses, 0, 100*units.MiB)
 	const mib = units.MiB
 	assert.Equal(t, 3*mib, r.Weights, "inputs are no weights")
-	assert.Equal(t, report.Sizes{Requested: 4 * mib, Allocated: 4 * mib, Reserved: 22 * mib}, r.Baseline, "a segment of 2 MiB and one of 20 MiB")
+	assert.Equal(t, report.Sizes{Requested: 4 * mib, Allocated: 4 * mib, Reserved: 22 * mib}, r.Baseline,
+		"a segment of 2 MiB and one of 20 MiB")
 	require.Len(t, r.Passes, 2)
-	assert.Equal(t, report.Pass{Name: "first", Peak: report.Sizes{Requested: 16 * mib, Allocated: 16 * mib, Reserved: 22 * mib}}, r.Passes[0])
-	assert.Equal(t, report.Pass{Name: "steady", Peak: report.Sizes{Requested: 16 * mib, Allocated: 16 * mib, Reserved: 22 * mib}}, r.Passes[1])
+	assert.Equal(t, report.Pass{Name: "first", Peak: report.Sizes{Requested: 16 * mib, Allocated: 16 * mib,
+		Reserved: 22 * mib}}, r.Passes[0])
+	assert.Equal(t, report.Pass{Name: "steady", Peak: report.Sizes{Requested: 16 * mib, Allocated: 16 * mib,
+		Reserved: 22 * mib}}, r.Passes[1])
 	assert.Equal(t, 12*mib, r.Delta)
 	assert.Equal(t, 122*mib, *r.Peak.Total)
-	assert.Equal(t, &report.Moment{Site: report.Site{Op: "aten::linear", Module: "fc", File: "m.py", Line: 8}, Phase: "forward", Pass: "first", Event: 4}, r.PeakAt)
+	assert.Equal(t, &report.Moment{Site: report.Site{Op: "aten::linear", Module: "fc", File: "m.py", Line: 8},
+		Phase: "forward", Pass: "first", Event: 4}, r.PeakAt)
 	assert.Equal(t, 6*mib, r.Cached)
 	assert.Equal(t, report.Exact, r.Quality)
 	assert.Nil(t, r.Upper)
 	require.Len(t, r.Holders, 5)
-	assert.Equal(t, report.Holder{Site: report.Site{Op: "aten::linear", Module: "fc", File: "m.py", Line: 8}, Category: "workspace", Flat: 8 * mib, Cum: 8 * mib, Count: 1}, r.Holders[0])
+	assert.Equal(t, report.Holder{Site: report.Site{Op: "aten::linear", Module: "fc", File: "m.py", Line: 8},
+		Category: "workspace", Flat: 8 * mib, Cum: 8 * mib, Count: 1}, r.Holders[0])
 	var held units.Bytes
 	for _, h := range r.Holders {
 		held += h.Flat
 	}
 	assert.Equal(t, r.Peak.Allocated, held, "the holders are all of the peak")
 
-	for m, want := range map[report.Metric]units.Bytes{report.Weights: 3 * mib, report.Delta: 12 * mib, report.Allocated: 16 * mib, report.Reserved: 22 * mib, report.Total: 122 * mib} {
+	for m, want := range map[report.Metric]units.Bytes{report.Weights: 3 * mib, report.Delta: 12 * mib,
+		report.Allocated: 16 * mib, report.Reserved: 22 * mib, report.Total: 122 * mib} {
 		got, ok := r.Value(m)
 		assert.True(t, ok)
 		assert.Equal(t, want, got, m)
@@ -105,7 +112,8 @@ d = alloc 64MiB activation aten::mm m m.py:8
 	assert.Equal(t, r.Holders, held)
 }
 
-// Of a compiled model the first call is a separate figure; what the cache keeps of it is not taken off.
+// Of a compiled model the first call is a separate figure; what the cache keeps of it is not taken
+// off.
 func TestBuildOfACompiledModel(t *testing.T) {
 	const mib = units.MiB
 	tr, err := tracetext.Parse(strings.NewReader(`origin exec
@@ -132,11 +140,13 @@ free e
 	r := report.Build(report.Source{Platform: &p, Timeline: tl, Compiled: true})
 	require.NotNil(t, r.FirstCall)
 	assert.Equal(t, report.Sizes{Requested: 66 * mib, Allocated: 66 * mib, Reserved: 84 * mib}, *r.FirstCall)
-	assert.Equal(t, []units.Bytes{10 * mib, 10 * mib, 10 * mib, 84 * mib, 8 * mib}, []units.Bytes{r.Peak.Requested, r.Peak.Allocated, r.Peak.Active, r.Peak.Reserved, r.Delta})
+	assert.Equal(t, []units.Bytes{10 * mib, 10 * mib, 10 * mib, 84 * mib, 8 * mib},
+		[]units.Bytes{r.Peak.Requested, r.Peak.Allocated, r.Peak.Active, r.Peak.Reserved, r.Delta})
 	assert.Equal(t, 184*mib, *r.Peak.Total, "with what the first call made the allocator reserve")
 	assert.Equal(t, "m.py:8", r.PeakAt.Source())
 	assert.Equal(t, "aten::mm", r.Holders[0].Op)
-	for m, want := range map[report.Metric]units.Bytes{report.Allocated: 10 * mib, report.FirstCall: 66 * mib, report.Reserved: 84 * mib} {
+	for m, want := range map[report.Metric]units.Bytes{report.Allocated: 10 * mib, report.FirstCall: 66 * mib,
+		report.Reserved: 84 * mib} {
 		got, ok := r.Value(m)
 		assert.True(t, ok)
 		assert.Equal(t, want, got, m)
@@ -214,7 +224,8 @@ g = alloc 16KiB constant aten::zeros m
 	assert.Equal(t, units.Bytes(512+1024+2048), r.Weights, "what a pass makes is no weight, whatever it is called")
 }
 
-// The most is never below the prediction, though more workspace may end in less memory: it fits other blocks.
+// The most is never below the prediction, though more workspace may end in less memory: it fits
+// other blocks.
 func TestUpper(t *testing.T) {
 	upper := func(allocated, reserved units.Bytes, oom *allocator.OOMError) *allocator.Upper {
 		return &allocator.Upper{OOM: oom, Peaks: allocator.Peaks{
@@ -228,8 +239,9 @@ func TestUpper(t *testing.T) {
 		{upper(17, 23, nil), &report.Upper{Allocated: 17 * units.MiB, Reserved: 23 * units.MiB}},
 		{upper(15, 21, nil), &report.Upper{Allocated: 16 * units.MiB, Reserved: 22 * units.MiB}},
 		{upper(19, 22, nil), &report.Upper{Allocated: 19 * units.MiB, Reserved: 25 * units.MiB}},
-		{upper(17, 23, &allocator.OOMError{Requested: 5, Limit: 24}), &report.Upper{Allocated: 17 * units.MiB, Reserved: 23 * units.MiB,
-			OOM: &report.NoRoom{Requested: 5, Limit: 24}}},
+		{upper(17, 23, &allocator.OOMError{Requested: 5, Limit: 24}), &report.Upper{Allocated: 17 * units.MiB,
+			Reserved: 23 * units.MiB,
+			OOM:      &report.NoRoom{Requested: 5, Limit: 24}}},
 	} {
 		tr, err := tracetext.Parse(strings.NewReader(twoPasses))
 		require.NoError(t, err)
@@ -275,7 +287,8 @@ func TestBuildWithNCCL(t *testing.T) {
 		{"none", nil, nil, nil, 122 * mib},
 		{"known", nil, &report.NCCL{Low: 5 * mib, High: 5 * mib}, &report.NCCL{Low: 5 * mib, High: 5 * mib}, 127 * mib},
 		{"a range", nil, &report.NCCL{Low: 5 * mib, High: 6 * mib}, &report.NCCL{Low: 5 * mib, High: 6 * mib}, 0},
-		{"what the case states stands for a range", &stated, &report.NCCL{Low: 5 * mib, High: 6 * mib, Communicators: 2}, &report.NCCL{Low: 3 * mib, High: 3 * mib, Communicators: 2}, 125 * mib},
+		{"what the case states stands for a range", &stated, &report.NCCL{Low: 5 * mib, High: 6 * mib, Communicators: 2},
+			&report.NCCL{Low: 3 * mib, High: 3 * mib, Communicators: 2}, 125 * mib},
 		{"what the case states alone", &stated, nil, &report.NCCL{Low: 3 * mib, High: 3 * mib}, 125 * mib},
 	} {
 		p := platform.Platform{Device: device.Device{Name: "x", Context: 100 * mib, ContextKnown: true}, NCCL: tt.stated}
@@ -309,7 +322,8 @@ func TestBuildOutOfMemory(t *testing.T) {
 
 // A pass without an event holds what was held before it; a trace without any still has its passes.
 func TestBuildPassesWithoutEvents(t *testing.T) {
-	r := build(t, "origin exec\npasses first steady\na = alloc 1MiB parameter w m\npass 1 forward\nb = alloc 512 activation aten::relu\n", 0, 0)
+	r := build(t, "origin exec\npasses first steady\na = alloc 1MiB parameter w m\npass 1 forward\nb = alloc 512 "+
+		"activation aten::relu\n", 0, 0)
 	require.Len(t, r.Passes, 2)
 	assert.Equal(t, units.MiB+512, r.Passes[1].Peak.Allocated)
 	r = build(t, "origin exec\npasses first steady\n", 0, 0)
@@ -330,7 +344,8 @@ func TestQuality(t *testing.T) {
 		{"note locals-unknown \"x\"\n", report.Estimated},
 		{"note workspace-estimate \"x\"\nnote shape-bound \"x\"\n", report.Bound},
 		{"note branch-both \"x\"\n", report.Bound},
-		{"note branch-both \"x\"\ncoverage 3 2 1 1\nunsupported no-rule aten::foo 2 activation aten::foo\n", report.Incomplete},
+		{"note branch-both \"x\"\ncoverage 3 2 1 1\nunsupported no-rule aten::foo 2 activation aten::foo\n",
+			report.Incomplete},
 	} {
 		r := build(t, twoPasses+tt.rest, 0, 0)
 		assert.Equal(t, tt.want, r.Quality, "%q", tt.rest)
@@ -365,7 +380,8 @@ f = alloc 512 activation aten::relu
 	for _, p := range r.Passes[0].Phases {
 		got = append(got, p.Name+" "+p.Peak.Allocated.String())
 	}
-	assert.Equal(t, []string{"forward 13.0 MiB", "backward 8.0 MiB", "step 5.0 MiB"}, got, "in the order they began; a phase that comes again counts once, with its most")
+	assert.Equal(t, []string{"forward 13.0 MiB", "backward 8.0 MiB", "step 5.0 MiB"}, got,
+		"in the order they began; a phase that comes again counts once, with its most")
 	assert.Nil(t, r.Passes[1].Phases)
 	assert.Equal(t, "aten::relu (forward, iteration 1 pass)", r.PeakAt.String())
 }
@@ -384,7 +400,8 @@ func TestBuildOfARecording(t *testing.T) {
 	tl, err := allocator.Replay(tr, a)
 	require.NoError(t, err)
 	want := 7 * units.MiB
-	r := report.Build(report.Source{Platform: &platform.Platform{Device: device.Device{Name: "x"}}, Timeline: tl, Weights: &want, Unknown: []report.Metric{report.Delta}})
+	r := report.Build(report.Source{Platform: &platform.Platform{Device: device.Device{Name: "x"}}, Timeline: tl,
+		Weights: &want, Unknown: []report.Metric{report.Delta}})
 	assert.Equal(t, want, r.Weights)
 	assert.Equal(t, []report.Metric{report.Delta}, r.Unknown)
 	for _, h := range r.Holders {
@@ -400,19 +417,22 @@ func TestDiffOrder(t *testing.T) {
 		for _, name := range []string{"b", "a", "d", "c"} {
 			for _, category := range []string{"buffer", "activation"} {
 				for _, op := range []string{"aten::mul", "aten::add"} {
-					r.Holders = append(r.Holders, report.Holder{Site: report.Site{Op: op, Module: name}, Category: category, Flat: sizes[name], Count: 1})
+					r.Holders = append(r.Holders, report.Holder{Site: report.Site{Op: op, Module: name}, Category: category,
+						Flat: sizes[name], Count: 1})
 				}
 			}
 		}
 		return r
 	}
-	d := report.Diff(with(map[string]units.Bytes{"a": 100, "b": 100, "c": 100, "d": 100}), with(map[string]units.Bytes{"a": 101, "b": 50, "c": 101, "d": 150}))
+	d := report.Diff(with(map[string]units.Bytes{"a": 100, "b": 100, "c": 100, "d": 100}),
+		with(map[string]units.Bytes{"a": 101, "b": 50, "c": 101, "d": 150}))
 	var got []string
 	for _, h := range d.Holders {
 		got = append(got, h.Module+" "+h.Category+" "+h.Op)
 	}
 	want := func(module string) []string {
-		return []string{module + " activation aten::add", module + " activation aten::mul", module + " buffer aten::add", module + " buffer aten::mul"}
+		return []string{module + " activation aten::add", module + " activation aten::mul", module + " buffer aten::add",
+			module + " buffer aten::mul"}
 	}
 	assert.Equal(t, append(append(append(want("b"), want("d")...), want("a")...), want("c")...), got)
 }

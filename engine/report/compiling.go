@@ -21,7 +21,8 @@ type KindChange struct {
 	Most string `json:"most,omitempty"`
 }
 
-// The kinds beside categories: what compiling adds, and weights, which a package holds outside of the allocator.
+// The kinds beside categories: what compiling adds, and weights, which a package holds outside of
+// the allocator.
 const (
 	layoutCopies = "layout copies"
 	allWeights   = "weights"

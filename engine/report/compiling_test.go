@@ -18,9 +18,11 @@ func TestCompilingTakes(t *testing.T) {
 		return report.Holder{Site: report.Site{Op: op}, Category: category, Flat: bytes, Count: 1}
 	}
 	eager := &report.Report{Run: report.Run{Runtime: "eager"}, Holders: []report.Holder{
-		held("parameter", "fc.weight", 300), held("buffer", "bn.mean", 50), held("activation", "aten::relu", 400), held("workspace", "aten::conv2d", 70)}}
+		held("parameter", "fc.weight", 300), held("buffer", "bn.mean", 50), held("activation", "aten::relu", 400),
+		held("workspace", "aten::conv2d", 70)}}
 	compiled := &report.Report{Run: report.Run{Runtime: "compiled"}, Outside: 384, Holders: []report.Holder{
-		held("activation", "aten::relu, aten::mul", 150), held("activation", "layout copy for aten::convolution", 80), held("activation", "layout copy for aten::mm", 20),
+		held("activation", "aten::relu, aten::mul", 150), held("activation", "layout copy for aten::convolution", 80),
+		held("activation", "layout copy for aten::mm", 20),
 		held("temporary", "aten::gelu", 60), held("workspace", "aten::convolution", 70)}}
 	want := []report.KindChange{
 		{Kind: "layout copies", New: 100, Most: "layout copy for aten::convolution"},
@@ -44,9 +46,11 @@ func TestCompilingTakes(t *testing.T) {
        150 B  400 B  -250 B  activations
 `)
 	same := &report.Report{Run: report.Run{Runtime: "compiled"}, Holders: []report.Holder{
-		held("temporary", "b", 30), held("temporary", "a", 30), held("temporary", "c", 10), held("activation", "aten::relu", 470), held("layout copy", "layout copy for b", 70)}}
+		held("temporary", "b", 30), held("temporary", "a", 30), held("temporary", "c", 10),
+		held("activation", "aten::relu", 470), held("layout copy", "layout copy for b", 70)}}
 	assert.Equal(t, []report.KindChange{
-		{Kind: "activations", Old: 400, New: 470, Most: "aten::relu"}, {Kind: "layout copies", New: 70, Most: "layout copy for b"}, {Kind: "temporaries", New: 70, Most: "a"},
+		{Kind: "activations", Old: 400, New: 470, Most: "aten::relu"},
+		{Kind: "layout copies", New: 70, Most: "layout copy for b"}, {Kind: "temporaries", New: 70, Most: "a"},
 		{Kind: "workspaces", Old: 70}, {Kind: "weights", Old: 350},
 	}, report.Diff(eager, same).Kinds, "of changes alike the first by name, and so of what has most of one")
 	compiled.Holders, compiled.Outside = nil, 0

@@ -6,7 +6,8 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// NCCL is what NCCL's communicators take, from the least to the most: both are the same where it is stated.
+// NCCL is what NCCL's communicators take, from the least to the most: both are the same where it is
+// stated.
 type NCCL struct {
 	Low           units.Bytes `json:"low"`
 	High          units.Bytes `json:"high"`

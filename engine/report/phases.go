@@ -27,8 +27,10 @@ type Share struct {
 // Categories are what storages are for, in the order they are reported, with the words for people.
 func Categories() [][2]string {
 	return [][2]string{
-		{tensor.Parameter.String(), "parameters"}, {tensor.Buffer.String(), "buffers"}, {tensor.Constant.String(), "constants"}, {tensor.Input.String(), "inputs"},
-		{tensor.Gradient.String(), "gradients"}, {tensor.OptimizerState.String(), "optimizer state"}, {tensor.Activation.String(), "activations"},
+		{tensor.Parameter.String(), "parameters"}, {tensor.Buffer.String(), "buffers"},
+		{tensor.Constant.String(), "constants"}, {tensor.Input.String(), "inputs"},
+		{tensor.Gradient.String(), "gradients"}, {tensor.OptimizerState.String(), "optimizer state"},
+		{tensor.Activation.String(), "activations"},
 		{tensor.Temporary.String(), "temporaries"}, {tensor.Workspace.String(), "workspace"}, {Untraced, "unattributed"},
 	}
 }
@@ -43,7 +45,8 @@ func CategoryText(category string) string {
 	return category
 }
 
-// phases are the peaks of a pass's parts in the order they began; none where the pass is all of one kind.
+// phases are the peaks of a pass's parts in the order they began; none where the pass is all of one
+// kind.
 func phases(tl *allocator.Timeline, pass int) []PhasePeak {
 	var out []PhasePeak
 	for i := range tl.Phases {

@@ -19,5 +19,6 @@ func TestPassesOfOneName(t *testing.T) {
 	} {
 		all = addPass(all, p)
 	}
-	assert.Equal(t, []Pass{{Name: "steady", Peak: Sizes{2, 5, 10}}, {Name: "other", Peak: Sizes{7, 7, 7}}, {Name: "steady", Peak: Sizes{3, 3, 3}}}, all)
+	assert.Equal(t, []Pass{{Name: "steady", Peak: Sizes{2, 5, 10}}, {Name: "other", Peak: Sizes{7, 7, 7}},
+		{Name: "steady", Peak: Sizes{3, 3, 3}}}, all)
 }

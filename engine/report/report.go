@@ -16,7 +16,8 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// Schema numbers the JSON form of a Report. It grows when a key changes its meaning, not when one is added.
+// Schema numbers the JSON form of a Report. It grows when a key changes its meaning, not when one
+// is added.
 const Schema = 1
 
 // Metric is a number a budget can be put on, named as in memspec.yaml.
@@ -44,7 +45,8 @@ func BudgetMetrics() []Metric {
 	return []Metric{Weights, Delta, Allocated, FirstCall, Reserved, Total, HostPinned}
 }
 
-// OfDevice says whether the metric is of the device's memory, so that its limit may be a share of it.
+// OfDevice says whether the metric is of the device's memory, so that its limit may be a share of
+// it.
 func (m Metric) OfDevice() bool { return m != HostPinned }
 
 // Quality says what a number is worth (best first).
@@ -179,7 +181,8 @@ type Pass struct {
 	Phases []PhasePeak `json:"phases,omitempty"` // where it has several, in the order they began
 }
 
-// Context is what a CUDA context takes, from the least to the most: both are the same where it was measured or given.
+// Context is what a CUDA context takes, from the least to the most: both are the same where it was
+// measured or given.
 type Context struct {
 	Low    units.Bytes `json:"low"`
 	High   units.Bytes `json:"high"`
@@ -347,8 +350,8 @@ func (r *Report) Value(m Metric) (units.Bytes, bool) {
 	return 0, false
 }
 
-// TotalRange is what the process takes at least and at most, where only a range of what the context or
-// NCCL take is known.
+// TotalRange is what the process takes at least and at most, where only a range of what the context
+// or NCCL take is known.
 func (r *Report) TotalRange() (low, high units.Bytes, ok bool) {
 	if r.Peak.Total != nil || r.Context == nil || slices.Contains(r.Unknown, Total) {
 		return 0, 0, false

@@ -10,7 +10,8 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// The metrics of an engine that serves a model. The last two are numbers, and more of them is better.
+// The metrics of an engine that serves a model. The last two are numbers, and more of them is
+// better.
 const (
 	Loaded      Metric = "loaded"      // what loading leaves in PyTorch's allocator, of the GPU that has the most
 	Activation  Metric = "activation"  // the peak of the engine's profile run over that, of the GPU that has the most

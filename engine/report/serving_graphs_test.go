@@ -10,8 +10,8 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// TestGraphs: what CUDA graphs take is beside the budget, unless the engine takes it off its KV cache.
-// A recording from before the driver was charged for them has PyTorch's part alone.
+// TestGraphs: what CUDA graphs take is beside the budget, unless the engine takes it off its KV
+// cache. A recording from before the driver was charged for them has PyTorch's part alone.
 func TestGraphs(t *testing.T) {
 	for _, c := range []struct {
 		why  string

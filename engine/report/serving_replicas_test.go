@@ -18,6 +18,7 @@ func TestReplicas(t *testing.T) {
 	for s, want := range map[*Serving]bool{one: false, two: true} {
 		var text strings.Builder
 		WriteServed(layout.To(&text), s)
-		assert.Equal(t, want, strings.Contains(text.String(), "  replicas   2: 2,016 tokens in all; the other figures are of one\n"))
+		assert.Equal(t, want, strings.Contains(text.String(), "  replicas   2: 2,016 tokens in all; the other figures are "+
+			"of one\n"))
 	}
 }

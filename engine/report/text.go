@@ -104,7 +104,8 @@ func (r *Run) howText() string {
 // Both is a size in binary units and in exact bytes: "2.31 GiB (2480930816 B)".
 func Both(b units.Bytes) string { return fmt.Sprintf("%s (%s)", b, b.Exact()) }
 
-// Headline is a report in few words: its peak, or that the run does not fit, which a peak up to there must not hide.
+// Headline is a report in few words: its peak, or that the run does not fit, which a peak up to
+// there must not hide.
 func Headline(r *Report) string {
 	if r.Serving != nil {
 		return r.Serving.headline()
@@ -135,7 +136,8 @@ func orNothing(prefix, s string) string {
 	return prefix + s
 }
 
-// QualityWords say what figures of a quality are worth, where several runs are shown together; "" for exact ones.
+// QualityWords say what figures of a quality are worth, where several runs are shown together; ""
+// for exact ones.
 func QualityWords(q Quality) string {
 	switch q {
 	case Estimated:
@@ -169,7 +171,8 @@ func qualityText(r *Report) string {
 			why = "the live model may run other operators than the program"
 		}
 		if oom := r.Upper.OOM; oom != nil {
-			return fmt.Sprintf("estimate: %s; the upper figure does not fit the device: %s requested with a limit of %s", why, oom.Requested, oom.Limit)
+			return fmt.Sprintf("estimate: %s; the upper figure does not fit the device: %s requested with a limit of %s", why,
+				oom.Requested, oom.Limit)
 		}
 		return fmt.Sprintf("estimate: %s; at most %s allocated, %s reserved", why, r.Upper.Allocated, r.Upper.Reserved)
 	case Bound:
@@ -265,7 +268,8 @@ func (u *Unsupported) Text() string {
 	return strings.TrimSpace(u.Op + " " + u.Detail)
 }
 
-// String is "aten::conv2d  layer3.5.conv2  resnet.py:146 (forward, first pass)", without what is not known.
+// String is "aten::conv2d layer3.5.conv2 resnet.py:146 (forward, first pass)", without what is not
+// known.
 func (m *Moment) String() string {
 	s := m.Site.String()
 	var when []string
@@ -307,7 +311,8 @@ func (p Site) Source() string {
 	return f + ":" + strconv.Itoa(p.Line)
 }
 
-// Installed is a file of an installed package, named from the package on: torchvision/models/resnet.py.
+// Installed is a file of an installed package, named from the package on:
+// torchvision/models/resnet.py.
 func Installed(file string) (below string, ok bool) {
 	file = strings.ReplaceAll(file, `\`, "/")
 	for _, packages := range []string{"/site-packages/", "/dist-packages/"} {
@@ -318,8 +323,8 @@ func Installed(file string) (below string, ok bool) {
 	return file, false
 }
 
-// WriteAccount writes where the peak is, who holds it and what is cached but free: the middle of every failing check.
-// At most rows rows of holders are written; 0 means all.
+// WriteAccount writes where the peak is, who holds it and what is cached but free: the middle of
+// every failing check. At most rows rows of holders are written; 0 means all.
 func WriteAccount(w io.Writer, r *Report, rows int) error {
 	p := layout.To(w)
 	if r.Serving != nil {
@@ -419,7 +424,8 @@ func sizes(r *Report) *layout.Table {
 	return t
 }
 
-// held writes folded holders, by module or line; there cum is what the rows down to this one hold together.
+// held writes folded holders, by module or line; there cum is what the rows down to this one hold
+// together.
 func held(p *layout.Printer, by By, rows []Row, most int) {
 	t := layout.NewTable("rrll")
 	t.Add("flat", "cum", string(by), "what")

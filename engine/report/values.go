@@ -7,7 +7,8 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// OtherValues is the same run with other values in the place of those that it read and no kernel computed.
+// OtherValues is the same run with other values in the place of those that it read and no kernel
+// computed.
 type OtherValues struct {
 	Values    string      `json:"values"` // least, most or skewed
 	Weights   units.Bytes `json:"weights"`
@@ -41,8 +42,8 @@ func (o *OtherValues) value(m Metric) units.Bytes {
 }
 
 // Ends are the least and the most that a metric comes to, with the run's own values and with other
-// ones. A total is that of the reserved memory, with the least and the most that the context and NCCL may
-// take. It is false where the metric is not known.
+// ones. A total is that of the reserved memory, with the least and the most that the context and
+// NCCL may take. It is false where the metric is not known.
 func (r *Report) Ends(m Metric) (low, high units.Bytes, known bool) {
 	if m == HostPinned {
 		return 0, 0, false // the runs with other values do not record it
@@ -90,7 +91,8 @@ func (r *Report) Cut() bool {
 	return slices.ContainsFunc(r.OtherValues, func(o OtherValues) bool { return o.Cut })
 }
 
-// valuesText says what the runs with other values take: "most 6.50 GiB allocated, 6.52 GiB reserved".
+// valuesText says what the runs with other values take: "most 6.50 GiB allocated, 6.52 GiB
+// reserved".
 func valuesText(r *Report) string {
 	low, high, _ := r.Ends(Allocated)
 	least, most, _ := r.Ends(Reserved)

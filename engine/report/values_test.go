@@ -8,7 +8,8 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// withOthers is a report of a run that takes 5 bytes of each kind, beside runs with less and with more.
+// withOthers is a report of a run that takes 5 bytes of each kind, beside runs with less and with
+// more.
 func withOthers() *Report {
 	r := &Report{Weights: 1, Delta: 5, Passes: []Pass{{}}, OtherValues: []OtherValues{
 		{Values: "least", Weights: 1, Delta: 3, Allocated: 4, FirstCall: 2, Reserved: 10, Fits: true},
@@ -19,8 +20,8 @@ func withOthers() *Report {
 	return r
 }
 
-// TestEnds: the least and the most of all runs, of each metric; of a total with what lies outside of
-// the allocator.
+// TestEnds: the least and the most of all runs, of each metric; of a total with what lies outside
+// of the allocator.
 func TestEnds(t *testing.T) {
 	total := units.Bytes(25)
 	type ends struct {
@@ -46,7 +47,8 @@ func TestEnds(t *testing.T) {
 		{"a total without a context", nil, Total, ends{}},
 		{"a total that is known", func(r *Report) { r.Peak.Total = &total }, Total, ends{15, 35, true}},
 		{"a total that is not", func(r *Report) { r.Peak.Total, r.Unknown = &total, []Metric{Total} }, Total, ends{}},
-		{"a total of a context within a range", func(r *Report) { r.Context, r.Outside = &Context{Low: 100, High: 200}, 3 }, Total, ends{113, 233, true}},
+		{"a total of a context within a range", func(r *Report) { r.Context, r.Outside = &Context{Low: 100, High: 200}, 3 },
+			Total, ends{113, 233, true}},
 	} {
 		r := withOthers()
 		if c.edit != nil {
@@ -57,7 +59,8 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestFitting: how many of all runs fit the device, the run's own among them, and what a report says of them.
+// TestFitting: how many of all runs fit the device, the run's own among them, and what a report
+// says of them.
 func TestFitting(t *testing.T) {
 	r := withOthers()
 	fit, runs := r.Fitting()
@@ -77,7 +80,8 @@ func TestFitting(t *testing.T) {
 // recording that ends before its end, neither.
 func TestWithValues(t *testing.T) {
 	r := withOthers()
-	assert.Equal(t, OtherValues{Values: "own", Weights: 1, Delta: 5, Allocated: 6, FirstCall: 5, Reserved: 20, Fits: true}, r.WithValues("own"))
+	assert.Equal(t, OtherValues{Values: "own", Weights: 1, Delta: 5, Allocated: 6, FirstCall: 5, Reserved: 20, Fits: true},
+		r.WithValues("own"))
 	r.Quality = Incomplete
 	assert.True(t, r.WithValues("").Cut)
 	r.OOM = &OutOfMemory{}

@@ -61,7 +61,8 @@ func typeText(t *Type) string {
 		for i, e := range t.Elems {
 			parts[i] = typeText(e)
 		}
-		text = fmt.Sprintf("%s<%s>", [...]string{List: "list", Optional: "optional", Tuple: "tuple", Dict: "dict", Future: "future"}[t.Kind], strings.Join(parts, ", "))
+		text = fmt.Sprintf("%s<%s>", [...]string{List: "list", Optional: "optional", Tuple: "tuple", Dict: "dict",
+			Future: "future"}[t.Kind], strings.Join(parts, ", "))
 	}
 	if t.Kind == Var || t.Kind == Class {
 		text = map[Kind]string{Var: "var ", Class: "class "}[t.Kind] + text
@@ -109,7 +110,8 @@ func TestBounds(t *testing.T) {
 	_, err := Parse(text(1 << 14))
 	require.NoError(t, err)
 	_, err = Parse(text(1<<14 + 1))
-	require.EqualError(t, err, `schema:1:16384: got a longer text, want at most 16384 bytes in "aten::f(str a=\"xxxxxxxxxxxxxxxxxxxxxxxxx…"`)
+	require.EqualError(t, err,
+		`schema:1:16384: got a longer text, want at most 16384 bytes in "aten::f(str a=\"xxxxxxxxxxxxxxxxxxxxxxxxx…"`)
 	nested := func(n int) string {
 		return "aten::f(" + strings.Repeat("(", n) + "int" + strings.Repeat(")", n) + " a) -> ()"
 	}
@@ -132,7 +134,8 @@ func TestNames(t *testing.T) {
 	s, err := Parse("aten::add.Tensor(Tensor self, Tensor other) -> Tensor")
 	require.NoError(t, err)
 	require.Equal(t, []int{0, 1, -1}, []int{s.ArgIndex("self"), s.ArgIndex("other"), s.ArgIndex("out")})
-	for _, c := range [][3]string{{"aten::add.Tensor(Tensor self)", "aten::add.Tensor", "aten::add"}, {"aten::mm(", "aten::mm", "aten::mm"}, {"aten::mm", "aten::mm", "aten::mm"},
+	for _, c := range [][3]string{{"aten::add.Tensor(Tensor self)", "aten::add.Tensor", "aten::add"},
+		{"aten::mm(", "aten::mm", "aten::mm"}, {"aten::mm", "aten::mm", "aten::mm"},
 		{"(x)", "", ""}, {".a(x)", ".a", ""}} {
 		require.Equal(t, c[1], KeyOf(c[0]))
 		require.Equal(t, c[2], NameOf(c[0]))
@@ -149,7 +152,8 @@ func TestAliases(t *testing.T) {
 	}{
 		{"aten::view(Tensor(a) self, SymInt[] size) -> Tensor(a)", Alias{Set: "a"}, "a", false, "a view"},
 		{"aten::relu_(Tensor(a!) self) -> Tensor(a!)", Alias{Set: "a", Write: true}, "a", true, "in place"},
-		{"aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]", Alias{Set: "a"}, "a", false, "a list of views"},
+		{"aten::split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]", Alias{Set: "a"}, "a", false,
+			"a list of views"},
 		{"aten::append.t(t[](a!) self, t(c -> *) el) -> t[](a!)", Alias{Set: "a", Write: true}, "a", true, "a list written"},
 	}
 	for _, tt := range tests {
@@ -166,7 +170,9 @@ func TestAliases(t *testing.T) {
 }
 
 func TestDefaults(t *testing.T) {
-	s, err := Parse(`aten::f(int[2] a=[1, 2], float b=1e-05, bool c=True, str d="mean", Tensor? e=None, *, int? f=contiguous_format) -> (Tensor values, Tensor)`)
+	s,
+		err := Parse(
+		`aten::f(int[2] a=[1, 2], float b=1e-05, bool c=True, str d="mean", Tensor? e=None, *, int? f=contiguous_format) -> (Tensor values, Tensor)`)
 	require.NoError(t, err)
 	require.Equal(t, []any{int64(1), int64(2)}, s.Args[0].Default)
 	require.Equal(t, 2, s.Args[0].Type.Size)

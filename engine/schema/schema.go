@@ -11,7 +11,8 @@ import "strings"
 // Kind is the head of a type.
 type Kind uint8
 
-// The kinds. Int also stands for SymInt; Number for Scalar; ScalarType, Layout and MemoryFormat are ints at run time.
+// The kinds. Int also stands for SymInt; Number for Scalar; ScalarType, Layout and MemoryFormat are
+// ints at run time.
 const (
 	Any Kind = iota
 	Tensor
@@ -109,12 +110,16 @@ func NameOf(text string) string {
 }
 
 var kindByName = map[string]Kind{
-	"Tensor": Tensor, "int": Int, "SymInt": Int, "float": Float, "complex": Complex, "bool": Bool, "SymBool": Bool, "str": Str,
-	"Scalar": Number, "number": Number, "ScalarType": ScalarType, "Layout": Layout, "MemoryFormat": MemoryFormat, "QScheme": QScheme,
-	"Device": Device, "Generator": Generator, "Stream": Stream, "Storage": Storage, "NoneType": None, "Any": Any, "DeviceIndex": Int,
+	"Tensor": Tensor, "int": Int, "SymInt": Int, "float": Float, "complex": Complex, "bool": Bool, "SymBool": Bool,
+	"str":    Str,
+	"Scalar": Number, "number": Number, "ScalarType": ScalarType, "Layout": Layout, "MemoryFormat": MemoryFormat,
+	"QScheme": QScheme,
+	"Device":  Device, "Generator": Generator, "Stream": Stream, "Storage": Storage, "NoneType": None, "Any": Any,
+	"DeviceIndex": Int,
 }
 
-var kindNames = [...]string{"Any", "Tensor", "int", "float", "complex", "bool", "str", "Scalar", "ScalarType", "Layout", "MemoryFormat", "QScheme",
+var kindNames = [...]string{"Any", "Tensor", "int", "float", "complex", "bool", "str", "Scalar", "ScalarType", "Layout",
+	"MemoryFormat", "QScheme",
 	"Device", "Generator", "Stream", "Storage", "NoneType", "[]", "?", "()", "Dict", "Future", "", ""}
 
 // String prints a type as PyTorch does, alias left out.

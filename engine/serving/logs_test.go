@@ -14,8 +14,9 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// logged is a row of testdata/serving/logs.csv: what vLLM logged on an H100 of 80 GB, with 95 % of its
-// memory, 8,192 tokens in one pass and 1,024 requests, where its own arguments say nothing else.
+// logged is a row of testdata/serving/logs.csv: what vLLM logged on an H100 of 80 GB, with 95 % of
+// its memory, 8,192 tokens in one pass and 1,024 requests, where its own arguments say nothing
+// else.
 type logged map[string]string
 
 func (l logged) number(t *testing.T, column string) float64 {
@@ -66,8 +67,8 @@ func publishedLogs(t *testing.T) ([]logged, map[string]json.RawMessage) {
 	return found, configs
 }
 
-// TestPublishedLogs: weights to the two decimals of a log; tokens times bytes of a token to a block of 16
-// of what the log calls KV memory; tokens in the range.
+// TestPublishedLogs: weights to the two decimals of a log; tokens times bytes of a token to a block
+// of 16 of what the log calls KV memory; tokens in the range.
 func TestPublishedLogs(t *testing.T) {
 	const gib, half = float64(units.GiB), 0.0051 // of the second decimal
 	rows, configs := publishedLogs(t)
@@ -93,8 +94,8 @@ func TestPublishedLogs(t *testing.T) {
 	assert.Equal(t, []int{22, 19}, []int{seen, perToken})
 }
 
-// TestWeightsOfTheEngine: to the byte what vLLM 0.19.0 with torch 2.10 loads on a pretend H100, as its
-// worker's model_memory_usage has it.
+// TestWeightsOfTheEngine: to the byte what vLLM 0.19.0 with torch 2.10 loads on a pretend H100, as
+// its worker's model_memory_usage has it.
 func TestWeightsOfTheEngine(t *testing.T) {
 	_, configs := publishedLogs(t)
 	for name, loaded := range map[string]units.Bytes{
@@ -115,8 +116,8 @@ func TestWeightsOfTheEngine(t *testing.T) {
 
 func (e *Estimate) laterWeights() units.Bytes { return *e.Weights - *e.Rounding + *e.RoundingLater }
 
-// TestRotaryTablesWithoutACompiler: latent attention's tables scaled by YaRN are in float32 where nothing
-// is compiled, with 16 bits of weights: seen with vLLM 0.19.0.
+// TestRotaryTablesWithoutACompiler: latent attention's tables scaled by YaRN are in float32 where
+// nothing is compiled, with 16 bits of weights: seen with vLLM 0.19.0.
 func TestRotaryTablesWithoutACompiler(t *testing.T) {
 	_, configs := publishedLogs(t)
 	const note = "an engine that is started with --enforce-eager keeps the rotary tables in float32: 20.0 MiB more"
@@ -129,8 +130,8 @@ func TestRotaryTablesWithoutACompiler(t *testing.T) {
 	assert.NotContains(t, strings.Join(New("DeepSeek-V2-Lite", plain, options(t, "h100-sxm-80gb")).Notes, " "), "eager")
 }
 
-// TestLaterLogs: what later releases of vLLM logged on other cards, with the batches that they chose there:
-// weights, tokens in the range, and the bytes of a token.
+// TestLaterLogs: what later releases of vLLM logged on other cards, with the batches that they
+// chose there: weights, tokens in the range, and the bytes of a token.
 func TestLaterLogs(t *testing.T) {
 	const gib = float64(units.GiB)
 	_, configs := publishedLogs(t)
@@ -152,8 +153,8 @@ func TestLaterLogs(t *testing.T) {
 	}
 }
 
-// options returns what a row was started with, and whether it is of one GPU, without weights that the
-// engine quantises.
+// options returns what a row was started with, and whether it is of one GPU, without weights that
+// the engine quantises.
 func (l logged) options(t *testing.T) (Options, bool) {
 	t.Helper()
 	o := options(t, "h100-sxm-80gb")
@@ -177,8 +178,8 @@ func (l logged) options(t *testing.T) (Options, bool) {
 	return o, l["gpus"] == "1" && l["stages"] == "1"
 }
 
-// TestPublishedLogOfTwoGPUs: half of the parameters lies on each GPU, the rotary table on both. Norms
-// and biases that both have are 0.001 GiB. A token has half its heads on each.
+// TestPublishedLogOfTwoGPUs: half of the parameters lies on each GPU, the rotary table on both.
+// Norms and biases that both have are 0.001 GiB. A token has half its heads on each.
 func TestPublishedLogOfTwoGPUs(t *testing.T) {
 	_, configs := publishedLogs(t)
 	e := New("Qwen2.5-7B", model(t, string(configs["Qwen2.5-7B-Instruct"])), options(t, "h100-sxm-80gb"))

@@ -12,8 +12,8 @@ const (
 	mostOutside  = 288 * units.MiB
 )
 
-// CUDA graphs of a dense model of 36 layers take 8 MiB for the 37 pieces of one batch size and 4 MiB
-// for its full graph on an H100, by the same logs. An engine captures batch sizes up to 512, in
+// CUDA graphs of a dense model of 36 layers take 8 MiB for the 37 pieces of one batch size and 4
+// MiB for its full graph on an H100, by the same logs. An engine captures batch sizes up to 512, in
 // steps of 8, and leaves them out with enforce_eager.
 const (
 	graphBytes    = 12 * units.MiB

@@ -6,26 +6,28 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// latentWorkspace is what vLLM takes once it looks for a kernel of latent attention, on every card and
-// whichever kernel it then chooses: g_sm100_workspace in vllm/v1/attention/backends/mla/cutlass_mla.py,
-// of releases 0.19 to 0.33.
+// latentWorkspace is what vLLM takes once it looks for a kernel of latent attention, on every card
+// and whichever kernel it then chooses: g_sm100_workspace in
+// vllm/v1/attention/backends/mla/cutlass_mla.py, of releases 0.19 to 0.33.
 const latentWorkspace = 128 * units.MiB
 
-// scales are numbers in float32 that vLLM keeps of each layer's attention, of queries, keys, values and
-// probabilities: set_default_quant_scales in vllm/model_executor/layers/attention/attention.py.
+// scales are numbers in float32 that vLLM keeps of each layer's attention, of queries, keys, values
+// and probabilities: set_default_quant_scales in vllm/model_executor/layers/attention/attention.py.
 const scales = 4
 
 // mostLayers is how many layers a model may have: more are not allocated one by one.
 const mostLayers = 4096
 
-// laterSplit is max_split_size_mb while vLLM loads a model, from 0.22 on: _scoped_allocator_max_split in
-// vllm/v1/worker/gpu_worker.py. A larger block has its whole segment.
+// laterSplit is max_split_size_mb while vLLM loads a model, from 0.22 on:
+// _scoped_allocator_max_split in vllm/v1/worker/gpu_worker.py. A larger block has its whole
+// segment.
 const laterSplit = 20 * units.MiB
 
-// rounding returns what the tensors that an engine makes of a model take of PyTorch's allocator beyond
-// the bytes of its weights, embeddings' padding and scales of attention among it: blocks are multiples
-// of 512 bytes, and a block that leaves no more than 1 MiB of a segment has all of it, as has one of more
-// than maxSplit bytes where that is not 0. nil where no rule says which tensors there are.
+// rounding returns what the tensors that an engine makes of a model take of PyTorch's allocator
+// beyond the bytes of its weights, embeddings' padding and scales of attention among it: blocks are
+// multiples of 512 bytes, and a block that leaves no more than 1 MiB of a segment has all of it, as
+// has one of more than maxSplit bytes where that is not 0. nil where no rule says which tensors
+// there are.
 func rounding(m *modelfolder.Model, dtype string, maxSplit units.Bytes) *units.Bytes {
 	w := &m.Weights
 	if w.Engine == nil {

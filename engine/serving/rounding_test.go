@@ -10,8 +10,8 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// TestRounding: a tensor of more than 10 MiB takes a segment of whole 2 MiB, all of it where no more
-// than 1 MiB would be left; a small one a multiple of 512 bytes.
+// TestRounding: a tensor of more than 10 MiB takes a segment of whole 2 MiB, all of it where no
+// more than 1 MiB would be left; a small one a multiple of 512 bytes.
 func TestRounding(t *testing.T) {
 	const mib = int64(units.MiB)
 	for _, c := range []struct {

@@ -2,8 +2,8 @@
 // under an engine such as vLLM, and how many tokens of KV cache are left.
 //
 // Weights and cache come from package modelfolder. What an engine takes beside them is a range:
-// activations of its profile run, modules, and CUDA graphs. Every figure is an estimate, and what is
-// not known is listed.
+// activations of its profile run, modules, and CUDA graphs. Every figure is an estimate, and what
+// is not known is listed.
 package serving
 
 import (
@@ -123,7 +123,8 @@ func New(name string, m *modelfolder.Model, o Options) *Estimate {
 					laterSplit, *e.RoundingLater-*e.Rounding)
 			}
 		} else {
-			e.notef("what PyTorch's allocator rounds the weights up by is not counted: no rule says which tensors an engine makes")
+			e.notef("what PyTorch's allocator rounds the weights up by is not counted: no rule says which tensors an engine " +
+				"makes")
 		}
 		parameters := m.Weights.Parameters()
 		e.Weights, e.Parameters = &weights, &parameters

@@ -29,7 +29,8 @@ func options(t *testing.T, name string) Options {
 	return Options{Device: d, Batch: 1, BatchedTokens: 8192, Share: 0.9, DType: "auto", CacheDType: "auto"}
 }
 
-// The configs of two models, as their publisher has them; fields that decide nothing here are left out.
+// The configs of two models, as their publisher has them; fields that decide nothing here are left
+// out.
 const (
 	qwen3 = `{"model_type": "qwen3", "head_dim": 128, "hidden_size": 4096, "intermediate_size": 12288, "max_position_embeddings": 40960,
 		"num_attention_heads": 32, "num_hidden_layers": 36, "num_key_value_heads": 8, "rope_theta": 1000000, "torch_dtype": "bfloat16",

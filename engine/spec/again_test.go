@@ -11,7 +11,8 @@ import (
 	"github.com/memspec/memspec/engine/workspace/profile"
 )
 
-// TestOtherDims: a case at other dims is read again, and what does not come out is an error with its place.
+// TestOtherDims: a case at other dims is read again, and what does not come out is an error with
+// its place.
 func TestOtherDims(t *testing.T) {
 	cases, err := spec.Parse("memspec.yaml", []byte(`version: 1
 ops:
@@ -45,7 +46,10 @@ models:
 	assert.Equal(t, "a10g", other.Platform.Device.Name)
 	assert.Equal(t, "t4", cases[0].Platform.Device.Name)
 
-	plain, err := spec.Parse("memspec.yaml", []byte("version: 1\nmodels: {m: {artifact: m.pt, device: t4, inputs: {x: \"float32[1]\"}, budget: {reserved: 1GiB}}}\n"))
+	plain,
+		err := spec.Parse("memspec.yaml",
+		[]byte("version: 1\nmodels: {m: {artifact: m.pt, device: t4, inputs: {x: \"float32[1]\"}, budget: {reserved: "+
+			"1GiB}}}\n"))
 	require.NoError(t, err)
 	assert.Empty(t, plain[0].Operators)
 }

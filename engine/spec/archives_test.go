@@ -99,9 +99,11 @@ func describe(b *strings.Builder, c *spec.Case) {
 	line("source", "%s", c.Source)
 	line("recording", "%s", filepath.ToSlash(c.Captured()))
 	line("workspace", "%s", c.Workspace)
-	line("device", "%s %s cc %s sms %d context %v,%v", p.Device.Name, p.Device.Memory, p.Device.ComputeCapability, p.Device.SMs, p.Device.Context, p.Device.ContextKnown)
+	line("device", "%s %s cc %s sms %d context %v,%v", p.Device.Name, p.Device.Memory, p.Device.ComputeCapability,
+		p.Device.SMs, p.Device.Context, p.Device.ContextKnown)
 	line("torch", "%s cudnn %s", p.Torch, p.CuDNN)
-	line("flags", "tf32 matmul %v cudnn %v benchmark %v deterministic %v", p.TF32Matmul, p.TF32CuDNN, p.Benchmark, p.Deterministic)
+	line("flags", "tf32 matmul %v cudnn %v benchmark %v deterministic %v", p.TF32Matmul, p.TF32CuDNN, p.Benchmark,
+		p.Deterministic)
 	line("alloc_conf", "%s", p.AllocConf)
 	line("cublas_workspace", "%s", p.CublasWorkspace)
 	if p.MemoryFraction != 0 {

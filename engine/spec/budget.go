@@ -128,7 +128,8 @@ func (b *budgetDecl) isRegression() bool {
 	return strings.HasSuffix(b.path, ".regression."+string(b.metric))
 }
 
-// limit reads the value of a limit. That of a number has no unit, and no percentage but of a regression.
+// limit reads the value of a limit. That of a number has no unit, and no percentage but of a
+// regression.
 func (r *reader) limit(n *yaml.Node, b *budgetDecl) bool {
 	s, ok := r.text(n, b.want())
 	if !ok {
@@ -194,7 +195,8 @@ func (r *reader) bindBudgets(c *Case, decls []budgetDecl, level verdict.Level) {
 				continue
 			}
 			if c.Platform.Device.Memory == 0 {
-				r.errorf(b.node, "got %s of the memory of the device %q, which has no limit: want a size", b.text, c.Platform.Device.Name)
+				r.errorf(b.node, "got %s of the memory of the device %q, which has no limit: want a size", b.text,
+					c.Platform.Device.Name)
 				continue
 			}
 			v.Limit = percentOf(c.Platform.Device.Memory, b.percent)
@@ -247,8 +249,8 @@ func percentOf(size units.Bytes, percent *big.Rat) units.Bytes {
 	return units.Bytes(new(big.Int).Quo(share.Num(), share.Denom()).Int64())
 }
 
-// measures says whether a run of the case has the metric of a limit, and refuses a limit of the model
-// or the case where it has not. One of defaults: is of other models.
+// measures says whether a run of the case has the metric of a limit, and refuses a limit of the
+// model or the case where it has not. One of defaults: is of other models.
 func (r *reader) measures(c *Case, b *budgetDecl, what string) bool {
 	serves := c.Program.Serves()
 	if slices.Contains(report.ServingMetrics(), b.metric) == serves {

@@ -14,16 +14,17 @@ import (
 // have no artifact.
 const CaptureFolder = ".memspec"
 
-// RanksSuffix names the file beside the recordings of ranks that lists them (engine/recording/FORMAT.md).
+// RanksSuffix names the file beside the recordings of ranks that lists them
+// (engine/recording/FORMAT.md).
 const RanksSuffix = ".ranks.json"
 
 // captureVersion is in every key: a change of what the key is made of finds no older file.
 const captureVersion = 1
 
 // Captured is the path of the recording that a case with a program, or with a source and without an
-// artifact, is predicted from, whether it is there or not; "" of others. Of a case of several ranks it is the
-// file that lists their recordings. Its name holds a key of what the run
-// depends on and the recording does not record itself (engine/recording/FORMAT.md).
+// artifact, is predicted from, whether it is there or not; "" of others. Of a case of several ranks
+// it is the file that lists their recordings. Its name holds a key of what the run depends on and
+// the recording does not record itself (engine/recording/FORMAT.md).
 func (c *Case) Captured() string {
 	if c.Artifact != "" || c.Source == "" && c.Program == nil {
 		return ""

@@ -52,7 +52,8 @@ func (r *reader) dims(e entry) []dimDecl {
 	var out []dimDecl
 	for _, dim := range r.mapping(e.val, "a mapping of names to numbers") {
 		if !expr.IsName(dim.name) || slices.Contains(reservedNames, dim.name) {
-			r.errorf(dim.key, "got %q, want the name of a dim: letters, digits and _, and none of %s", shorten(dim.name), strings.Join(reservedNames, ", "))
+			r.errorf(dim.key, "got %q, want the name of a dim: letters, digits and _, and none of %s", shorten(dim.name),
+				strings.Join(reservedNames, ", "))
 			continue
 		}
 		decl := dimDecl{name: dim.name, key: dim.key}
@@ -67,7 +68,8 @@ func (r *reader) dims(e entry) []dimDecl {
 				r.errorf(dim.val, "got an empty list for the dim %s, want numbers", dim.name)
 			}
 		} else if dim.val.Kind == yaml.ScalarNode && strings.Contains(dim.val.Value, "..") {
-			r.errorf(dim.val, "got the range %s, want a whole number or a list of them, such as [1, 2, 4]; memspec sweep takes ranges", shorten(dim.val.Value))
+			r.errorf(dim.val, "got the range %s, want a whole number or a list of them, such as [1, 2, 4]; memspec sweep "+
+				"takes ranges", shorten(dim.val.Value))
 		} else if v, ok := r.whole(dim.val, 0); ok {
 			decl.values = []int64{v}
 		}
@@ -141,7 +143,8 @@ func (d *document) cases(m modelDecl, s settings) []Case {
 	}
 	d.count += total
 	if s.devices == nil && !s.deviceSaid {
-		d.errorAt(m.pos, "got no device for %s, want device: in the case, its model or defaults: (all: memspec devices)", m.name)
+		d.errorAt(m.pos, "got no device for %s, want device: in the case, its model or defaults: (all: memspec devices)",
+			m.name)
 	}
 	key, program := m.settings.isProgram()
 	if len(s.budgets)+len(s.atLeast) == 0 && !s.budgetSaid && len(s.fits) == 0 && len(s.regression) == 0 {
@@ -164,7 +167,8 @@ func (d *document) cases(m modelDecl, s settings) []Case {
 			device: on.list && (s.name == nil || len(on.of) > 1)}
 		c.Name = called.of(c.Dims, s.device)
 		if first, twice := d.names[c.Name]; twice {
-			d.errorAt(m.pos, "got a second case of the name %q, first at line %d: name: gives another", shorten(c.Name), first.Line)
+			d.errorAt(m.pos, "got a second case of the name %q, first at line %d: name: gives another", shorten(c.Name),
+				first.Line)
 			continue
 		}
 		d.names[c.Name] = m.pos
@@ -185,7 +189,8 @@ func (d *document) unusedDims(s settings, key string) {
 	used := usedDims(s)
 	for _, dim := range s.dims {
 		if !slices.Contains(used, dim.name) {
-			d.errorf(dim.key, "got the dim %s, which no %s of the case names%s", dim.name, namers(key), didYouMean(dim.name, used))
+			d.errorf(dim.key, "got the dim %s, which no %s of the case names%s", dim.name, namers(key),
+				didYouMean(dim.name, used))
 		}
 	}
 }
@@ -237,7 +242,8 @@ func (d *document) unusedModelDims(dims []dimDecl, cases []settings, key string)
 	}
 	for _, dim := range dims {
 		if !slices.Contains(used, dim.name) {
-			d.errorf(dim.key, "got the dim %s, which no %s of the model's cases names%s", dim.name, namers(key), didYouMean(dim.name, used))
+			d.errorf(dim.key, "got the dim %s, which no %s of the model's cases names%s", dim.name, namers(key),
+				didYouMean(dim.name, used))
 		}
 	}
 }
@@ -280,8 +286,8 @@ type naming struct {
 	device bool   // so does the device: device: is a list
 }
 
-// of is resnet50[B=8,device=t4], of an engine chat[--quantization fp8]. A given name stands for all of
-// it, and of several cases each adds what distinguishes them.
+// of is resnet50[B=8,device=t4], of an engine chat[--quantization fp8]. A given name stands for all
+// of it, and of several cases each adds what distinguishes them.
 func (n *naming) of(dims []Dim, on *device.Device) string {
 	name, parts := n.model, slices.Clone(n.label)
 	if n.given != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/memspec/memspec/engine/spec"
 )
 
-// TestDamaged holds what is said to a file with one word damaged, and to which cases it leads: testdata/damaged.txtar.
+// TestDamaged holds what is said to a file with one word damaged, and to which cases it leads:
+// testdata/damaged.txtar.
 func TestDamaged(t *testing.T) {
 	golden.Run(t, "testdata/damaged.txtar", func(a *golden.Archive) {
 		a.Want("said", []byte(golden.Damage(a.T(), string(a.Input("memspec.yaml")), func(text string) (string, error) {

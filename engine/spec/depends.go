@@ -58,5 +58,6 @@ func isPattern(s string, variables bool) bool {
 	if name, ok := strings.CutPrefix(s, "$"); ok {
 		return variables && name != "" && !strings.ContainsAny(name, `/\`) && !strings.ContainsFunc(s, unprintable)
 	}
-	return s != "" && len(s) <= maxPattern && !path.IsAbs(s) && !strings.Contains(s, `\`) && !strings.ContainsFunc(s, unprintable)
+	return s != "" && len(s) <= maxPattern && !path.IsAbs(s) && !strings.Contains(s, `\`) &&
+		!strings.ContainsFunc(s, unprintable)
 }

@@ -33,7 +33,8 @@ func Load(path string) ([]Case, error) {
 	return LoadAs(path, data)
 }
 
-// LoadAs is Load of a file that says something else: its text as it was, among the files that lie beside it now.
+// LoadAs is Load of a file that says something else: its text as it was, among the files that lie
+// beside it now.
 func LoadAs(path string, data []byte) ([]Case, error) {
 	cases, err := Parse(path, data)
 	if err != nil {
@@ -107,7 +108,8 @@ func (d *document) top(root *yaml.Node) []Case {
 		case d.rules[e.name].in&inDefaults != 0:
 			d.errorf(e.key, "got the key %q at the top, want it under defaults: or a model", e.name)
 		default:
-			d.errorf(e.key, "got the key %q, want one of %s%s", shorten(e.name), strings.Join(topKeys, ", "), didYouMean(e.name, topKeys))
+			d.errorf(e.key, "got the key %q, want one of %s%s", shorten(e.name), strings.Join(topKeys, ", "),
+				didYouMean(e.name, topKeys))
 		}
 	}
 	if len(d.errs) > 0 && root.Kind != yaml.MappingNode {
@@ -213,7 +215,8 @@ func (d *document) model(e entry, defaults settings) []Case {
 	return out
 }
 
-// hasKeyIn says whether a key was written, even if what it holds is wrong: then that was said already.
+// hasKeyIn says whether a key was written, even if what it holds is wrong: then that was said
+// already.
 func hasKeyIn(n *yaml.Node, keys ...string) bool {
 	for i := 0; n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
 		if slices.Contains(keys, n.Content[i].Value) {
@@ -261,7 +264,8 @@ func (d *document) ownDevice(e entry) (device.Device, bool) {
 		case "context":
 			row.Context, row.ContextKnown, row.ContextRange = d.size(k.val, 0), true, nil
 		default:
-			d.errorf(k.key, "got the key %q, want one of a device: %s%s", shorten(k.name), strings.Join(deviceKeys, ", "), didYouMean(k.name, deviceKeys))
+			d.errorf(k.key, "got the key %q, want one of a device: %s%s", shorten(k.name), strings.Join(deviceKeys, ", "),
+				didYouMean(k.name, deviceKeys))
 		}
 	}
 	for _, need := range deviceKeys[:3] {
@@ -276,7 +280,8 @@ func (d *document) capability(n *yaml.Node) device.Capability {
 	var c device.Capability
 	var rest string
 	if n.Kind == yaml.ScalarNode && len(n.Value) <= 5 {
-		if k, _ := fmt.Sscanf(n.Value+" ", "%d.%d%1s", &c.Major, &c.Minor, &rest); k == 2 && c.String() == n.Value && c.Major > 0 {
+		if k, _ := fmt.Sscanf(n.Value+" ", "%d.%d%1s", &c.Major, &c.Minor, &rest); k == 2 && c.String() == n.Value &&
+			c.Major > 0 {
 			return c
 		}
 	}

@@ -20,7 +20,8 @@ import (
 // TestFileName: of a model's name that a file's keeps: letters, digits, - and _, as many as forty.
 func TestFileName(t *testing.T) {
 	for name, want := range map[string]string{
-		"": "", "azAZ09-_": "azAZ09-_", "`{@[/:": "______", "a.b c": "a_b_c", "é": "_", "a\x00": "a_", strings.Repeat("a", 40): strings.Repeat("a", 40), strings.Repeat("a", 41): strings.Repeat("a", 40),
+		"": "", "azAZ09-_": "azAZ09-_", "`{@[/:": "______", "a.b c": "a_b_c", "é": "_", "a\x00": "a_",
+		strings.Repeat("a", 40): strings.Repeat("a", 40), strings.Repeat("a", 41): strings.Repeat("a", 40),
 		strings.Repeat("é", 41): strings.Repeat("_", 40),
 	} {
 		assert.Equal(t, want, fileName(name), name)
@@ -45,8 +46,10 @@ func TestShorten(t *testing.T) {
 // TestScalars: what a word of an input is a number; others are none.
 func TestScalars(t *testing.T) {
 	for word, want := range map[string]Value{
-		"1": Int(1), "-1": Int(-1), "+1": Int(1), "1.5": Float(1.5), ".5": Float(.5), "1.": Float(1), "1e3": Float(1e3), "1E3": Float(1e3), "-1e-3": Float(-1e-3), "true": Bool(true), "False": Bool(false), "~": None{}, "None": None{},
-		"9223372036854775807": Int(math.MaxInt64), "9223372036854775808": nil, "1e999": nil, "0x1.8p1": nil, "0X1.8P1": nil, "0x1e3": nil, "1_0.5": nil, "e3": nil, "E3": nil, "inf": nil, ".inf": nil, "nan": nil, "10": Int(10), "0b1": nil,
+		"1": Int(1), "-1": Int(-1), "+1": Int(1), "1.5": Float(1.5), ".5": Float(.5), "1.": Float(1), "1e3": Float(1e3),
+		"1E3": Float(1e3), "-1e-3": Float(-1e-3), "true": Bool(true), "False": Bool(false), "~": None{}, "None": None{},
+		"9223372036854775807": Int(math.MaxInt64), "9223372036854775808": nil, "1e999": nil, "0x1.8p1": nil, "0X1.8P1": nil,
+		"0x1e3": nil, "1_0.5": nil, "e3": nil, "E3": nil, "inf": nil, ".inf": nil, "nan": nil, "10": Int(10), "0b1": nil,
 	} {
 		got, ok := scalar(word)
 		assert.Equal(t, want, got, word)
@@ -67,7 +70,8 @@ func TestVisits(t *testing.T) {
 	assert.Nil(t, r.deref(n))
 	assert.Nil(t, r.deref(n))
 	require.Len(t, r.errs, 1)
-	assert.EqualError(t, r.errs[0], fmt.Sprintf("f:1:1: got more than %d values, aliases counted, want fewer", maxNodeVisits))
+	assert.EqualError(t, r.errs[0], fmt.Sprintf("f:1:1: got more than %d values, aliases counted, want fewer",
+		maxNodeVisits))
 	r = newReader("f", []byte("x"))
 	at := n
 	for range 9 {
@@ -83,7 +87,8 @@ func TestBareShape(t *testing.T) {
 		text      string
 		line, col int
 	}{
-		{"inputs: {x: float32[1,3]}\n", 1, 13}, {"a: 1\n\ninputs: {x: float32[1,3]}\n", 3, 13}, {"é: {x: float32[1,3]}", 1, 8}, {"a: 1\n", 0, 0}, {"", 0, 0},
+		{"inputs: {x: float32[1,3]}\n", 1, 13}, {"a: 1\n\ninputs: {x: float32[1,3]}\n", 3, 13},
+		{"é: {x: float32[1,3]}", 1, 8}, {"a: 1\n", 0, 0}, {"", 0, 0},
 	} {
 		at, ok := bareShape([]byte(tt.text))
 		assert.Equal(t, tt.line > 0, ok, tt.text)
@@ -91,7 +96,8 @@ func TestBareShape(t *testing.T) {
 	}
 }
 
-// TestEntriesAreFound: by a search in short lists and by an index in long ones, also of what is added.
+// TestEntriesAreFound: by a search in short lists and by an index in long ones, also of what is
+// added.
 func TestEntriesAreFound(t *testing.T) {
 	for _, begin := range []int{0, 15, 16, 17, 30} {
 		var list []entry
@@ -112,7 +118,8 @@ func TestEntriesAreFound(t *testing.T) {
 	}
 }
 
-// TestMergedDims: a model's dims without those that a separate case has, then these, each in its order.
+// TestMergedDims: a model's dims without those that a separate case has, then these, each in its
+// order.
 func TestMergedDims(t *testing.T) {
 	decl := func(names string) (out []dimDecl) {
 		for _, n := range strings.Fields(names) {
@@ -134,7 +141,10 @@ func TestMergedDims(t *testing.T) {
 
 // TestLayersOf names where a key may stand, the widest first.
 func TestLayersOf(t *testing.T) {
-	for in, want := range map[layers]string{inDefaults: layerNames[inDefaults], inDefaults | inCase: layerNames[inDefaults] + " or " + layerNames[inCase], inDefaults | inModel | inCase: layerNames[inDefaults] + " or " + layerNames[inModel] + " or " + layerNames[inCase], 0: ""} {
+	for in, want := range map[layers]string{inDefaults: layerNames[inDefaults],
+		inDefaults | inCase:           layerNames[inDefaults] + " or " + layerNames[inCase],
+		inDefaults | inModel | inCase: layerNames[inDefaults] + " or " + layerNames[inModel] + " or " + layerNames[inCase],
+		0:                             ""} {
 		assert.Equal(t, want, layersOf(in))
 	}
 }
@@ -147,7 +157,8 @@ models:
     artifact: b.pt
 `
 
-// TestBeside: what lies beside a memspec.yaml is of all its cases, except a separate workspace profile.
+// TestBeside: what lies beside a memspec.yaml is of all its cases, except a separate workspace
+// profile.
 func TestBeside(t *testing.T) {
 	text := strings.Replace(twoCases, ", workspace: own.json", "", 1)
 	for _, tt := range []struct{ beside, workspace, baseline string }{
@@ -175,7 +186,8 @@ func TestBeside(t *testing.T) {
 	}
 }
 
-// TestAgain: a case of a memspec.yaml can be made again with other values of its dims or on another device; one that was written in Go on another device alone.
+// TestAgain: a case of a memspec.yaml can be made again with other values of its dims or on another
+// device; one that was written in Go on another device alone.
 func TestAgain(t *testing.T) {
 	cases, err := Parse("memspec.yaml", []byte(strings.Replace(twoCases, ", workspace: own.json", "", 1)))
 	require.NoError(t, err)
@@ -184,7 +196,8 @@ func TestAgain(t *testing.T) {
 		dims []Dim
 		want string
 	}{
-		{[]Dim{{Name: "B", Value: 5}}, "float32[5] int64[3]"}, {[]Dim{{Name: "H", Value: 5}, {Name: "B", Value: 6}}, "float32[6] int64[5]"}, {nil, "float32[2] int64[3]"},
+		{[]Dim{{Name: "B", Value: 5}}, "float32[5] int64[3]"}, {[]Dim{{Name: "H", Value: 5}, {Name: "B", Value: 6}},
+			"float32[6] int64[5]"}, {nil, "float32[2] int64[3]"},
 	} {
 		other, err := c.With(tt.dims...)
 		require.NoError(t, err)
@@ -222,8 +235,10 @@ func TestWriteValue(t *testing.T) {
 	}
 	by := map[string]int{}
 	for i, v := range []pair{
-		{}, {A: 1}, {B: 1}, {A: "1"}, {A: true}, {A: 1.5}, {A: uint8(1)}, {A: []any{1, 2}}, {A: []any{1}, B: 2}, {A: []any{}, B: []any{1, 2}}, {M: map[string]int{"a": 1, "b": 2}}, {M: map[string]int{"a": 2, "b": 1}},
-		{M: map[string]int{"a": 1, "c": 2}}, {L: [][]int{{1}, {2}}}, {L: [][]int{{1, 2}}}, {L: [][]int{{}, {1, 2}}}, {L: [][]int{{1, 2}, {}}}, {L: [][]int{{2, 1}}}, {A: "a,b"}, {A: []string{"a", "b"}}, {A: []string{"a,b"}},
+		{}, {A: 1}, {B: 1}, {A: "1"}, {A: true}, {A: 1.5}, {A: uint8(1)}, {A: []any{1, 2}}, {A: []any{1}, B: 2},
+		{A: []any{}, B: []any{1, 2}}, {M: map[string]int{"a": 1, "b": 2}}, {M: map[string]int{"a": 2, "b": 1}},
+		{M: map[string]int{"a": 1, "c": 2}}, {L: [][]int{{1}, {2}}}, {L: [][]int{{1, 2}}}, {L: [][]int{{}, {1, 2}}},
+		{L: [][]int{{1, 2}, {}}}, {L: [][]int{{2, 1}}}, {A: "a,b"}, {A: []string{"a", "b"}}, {A: []string{"a,b"}},
 	} {
 		var b strings.Builder
 		writeValue(&b, reflect.ValueOf(v))
@@ -243,7 +258,8 @@ func TestWriteValue(t *testing.T) {
 // TestErrorsOfInputs: the first of several words that are wrong, and what stands between words.
 func TestErrorsOfInputs(t *testing.T) {
 	for text, want := range map[string]string{
-		"  [ 1 , 2 ]": "[1, 2]", "float32[ 1 , 2 ]": "float32[1,2]", "{ a : 1 }": "{a: 1}", "( 1 , )": "(1,)", " float32[]": "float32[]", "[ float32[ 2 ] ]": "[float32[2]]",
+		"  [ 1 , 2 ]": "[1, 2]", "float32[ 1 , 2 ]": "float32[1,2]", "{ a : 1 }": "{a: 1}", "( 1 , )": "(1,)",
+		" float32[]": "float32[]", "[ float32[ 2 ] ]": "[float32[2]]",
 	} {
 		v, err := ParseValue(text)
 		require.NoError(t, err, text)
@@ -255,28 +271,36 @@ func TestErrorsOfInputs(t *testing.T) {
 	assert.NoError(t, err)
 }
 
-// TestWhereItIsSaid: a file that is too large is reported at its beginning, a separate device has the line of its name.
+// TestWhereItIsSaid: a file that is too large is reported at its beginning, a separate device has
+// the line of its name.
 func TestWhereItIsSaid(t *testing.T) {
 	_, err := Parse("memspec.yaml", []byte("version: 1\n#"+strings.Repeat("x", 1<<20)))
 	assert.EqualError(t, err, "memspec.yaml:1:1: got a file of 1048588 bytes, want at most 1048576")
 	_, err = Parse("memspec.yaml", []byte("# nothing\n"))
 	assert.EqualError(t, err, "memspec.yaml:1:1: got an empty file, want version: 1 and models:")
 	for text, want := range map[string]string{ // of a text on a separate line the place within it, else where it begins
-		"1GiB + 1GB": "6:26", "'1GiB + 1GB'": "6:27", "\"1GiB + 1GB\"": "6:27", "1GiB +": "6:24", "'é'": "6:19", "'é 1'": "6:19",
+		"1GiB + 1GB": "6:26", "'1GiB + 1GB'": "6:27", "\"1GiB + 1GB\"": "6:27", "1GiB +": "6:24", "'é'": "6:19",
+		"'é 1'":                 "6:19",
 		"|\n        1GiB + 1GB": "6:18", ">\n        1GiB + 1GB": "6:18",
 	} {
-		_, err := Parse("memspec.yaml", []byte("version: 1\nmodels:\n  a:\n    artifact: a.pt\n    budget:\n      reserved:  "+text+"\n    device: rtx-3090\n"))
+		_,
+			err := Parse("memspec.yaml", []byte("version: 1\nmodels:\n  a:\n    artifact: a.pt\n    budget:\n      reserved:  "+
+			text+"\n    device: rtx-3090\n"))
 		assert.ErrorContains(t, err, "memspec.yaml:"+want+": got ", "%q", text)
 	}
-	cases, err := Parse("memspec.yaml", []byte("version: 1\ndevices:\n  big: {memory: 1GiB, compute_capability: 8.6, sms: 2}\nmodels:\n  a: {artifact: a.pt, device: big, budget: {reserved: 1GiB}}\n"))
+	cases,
+		err := Parse("memspec.yaml", []byte("version: 1\ndevices:\n  big: {memory: 1GiB, compute_capability: 8.6, sms: 2}\n"+
+		"models:\n  a: {artifact: a.pt, device: big, budget: {reserved: 1GiB}}\n"))
 	require.NoError(t, err)
 	d := cases[0].Platform.Device
 	assert.Equal(t, []any{"big", "memspec.yaml:3:3", 2}, []any{d.Name, d.Source, d.SMs})
 }
 
-// TestDimsThatNothingNames: a dim of a case that neither an input nor a budget nor an assumption names is refused; of names as near the first is meant.
+// TestDimsThatNothingNames: a dim of a case that neither an input nor a budget nor an assumption
+// names is refused; of names as near the first is meant.
 func TestDimsThatNothingNames(t *testing.T) {
-	const doc = "version: 1\nmodels:\n  a:\n    artifact: a.pt\n    device: rtx-3090\n    dims: {batch: 1, blocka: 2}\n    inputs: {x: 'float32[batch]'}\n" +
+	const doc = "version: 1\nmodels:\n  a:\n    artifact: a.pt\n    device: rtx-3090\n    dims: {batch: 1, blocka: 2}\n " +
+		"   inputs: {x: 'float32[batch]'}\n" +
 		"    budget: {reserved: 1GiB * blocka}\n    assume: {'a.py:3': blockc, 'a.py:4': blockd}\n    cases:\n"
 	for dims, want := range map[string]string{
 		"batch: 2": "", "blocka: 2": "",
@@ -293,6 +317,8 @@ func TestDimsThatNothingNames(t *testing.T) {
 		}
 		require.ErrorContains(t, err, want, dims)
 	}
-	_, err := Parse("memspec.yaml", []byte(strings.Replace(doc, " * blocka", "", 1)+"      - {dims: {blockc: 1, blockd: 1, blockf: 1}}\n"))
+	_,
+		err := Parse("memspec.yaml", []byte(strings.Replace(doc, " * blocka", "", 1)+"      - {dims: {blockc: 1, blockd: "+
+		"1, blockf: 1}}\n"))
 	require.ErrorContains(t, err, `did you mean "blockc"?`, "the first assumption's")
 }

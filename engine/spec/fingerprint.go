@@ -14,7 +14,8 @@ import (
 // that write the same are judged alike. What the files hold that it names is not in it, nor which
 // baseline lies beside it.
 //
-// It goes through every field there is, so that a new one counts until somebody says that it does not.
+// It goes through every field there is, so that a new one counts until somebody says that it does
+// not.
 func (c *Case) WriteSaid(w io.Writer) {
 	v := reflect.ValueOf(c).Elem()
 	for i := range v.NumField() {

@@ -49,7 +49,8 @@ models:
 	c.Operators = []custom.Operator{{Schema: "my::op(Tensor x) -> Tensor", Results: []string{"x"}, Workspace: "1024"}}
 	c.Fits = []spec.Fit{{Dim: spec.Dim{Name: "B", Value: 4}}}
 	c.Regression = []spec.Regression{{Metric: report.Reserved, Percent: big.NewRat(2, 1), Text: "2%"}}
-	c.Program = &spec.Program{File: "train.py", Module: "train", Args: []string{"--batch"}, Env: []spec.Variable{{Name: "WIDTH", Value: "2"}}, Cwd: "d",
+	c.Program = &spec.Program{File: "train.py", Module: "train", Args: []string{"--batch"},
+		Env: []spec.Variable{{Name: "WIDTH", Value: "2"}}, Cwd: "d",
 		Steps: 2, Ranks: &spec.Ranks{WorldSize: 8, NProcPerNode: 4, Run: []string{"0"}}}
 	c.Baseline, c.Workspace = "memspec.baseline.json", "memspec.workspace.json"
 	c.Platform.Workspace = &profile.Profile{}
@@ -76,8 +77,9 @@ func TestWriteSaidSeesEveryField(t *testing.T) {
 // case's settings but what a replay can choose, what judges it, and what is known of a device
 // besides its name, capability and multiprocessors (those of a program: TestCapturedOfAProgram).
 func TestCapturedSeesWhatTheRecordingLacks(t *testing.T) {
-	capturedSees(t, false, `^(Model|Source|Rank|Dir|Mode|Runtime|Grad|DType|Inputs|Lengths|IterationInputs|Program\..*|Assume|Assume\.(Line|Size|Values)|Training.*|Artifact`+
-		`|Platform\.(Autocast|TF32Matmul|TF32CuDNN|Benchmark|Deterministic|CuDNNv7|Attention|CublasWorkspace.*|Torch\..*|Device\.(Name|ComputeCapability.*|SMs)))$`)
+	capturedSees(t, false,
+		`^(Model|Source|Rank|Dir|Mode|Runtime|Grad|DType|Inputs|Lengths|IterationInputs|Program\..*|Assume|Assume\.(Line|Size|Values)|Training.*|Artifact`+
+			`|Platform\.(Autocast|TF32Matmul|TF32CuDNN|Benchmark|Deterministic|CuDNNv7|Attention|CublasWorkspace.*|Torch\..*|Device\.(Name|ComputeCapability.*|SMs)))$`)
 }
 
 // A program itself decides how it runs. It may catch that memory runs out, so that of its device
@@ -180,8 +182,10 @@ func eachChange(t *testing.T, apart []string, check func(path string, c *spec.Ca
 }
 
 func TestWriteSaidSeesEveryInput(t *testing.T) {
-	texts := []string{"float32[2,3]", "float32[3,2]", "float16[2,3]", "x=float32[2,3]", "float32[2,3] cpu", "float32[2,3,4,5]", "float32[2,3,4,5] channels_last", "[float32[2,3]]", "(float32[2,3],)",
-		"{'a': float32[2,3]}", "{'b': float32[2,3]}", "1", "2", "1.0", "true", "'1'", "null", "[1, 2]", "[[1], 2]", "[1, [2]]"}
+	texts := []string{"float32[2,3]", "float32[3,2]", "float16[2,3]", "x=float32[2,3]", "float32[2,3] cpu",
+		"float32[2,3,4,5]", "float32[2,3,4,5] channels_last", "[float32[2,3]]", "(float32[2,3],)",
+		"{'a': float32[2,3]}", "{'b': float32[2,3]}", "1", "2", "1.0", "true", "'1'", "null", "[1, 2]", "[[1], 2]",
+		"[1, [2]]"}
 	by := map[string]string{}
 	for _, text := range texts {
 		in, err := spec.ParseInput(text)

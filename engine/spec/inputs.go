@@ -19,7 +19,8 @@ import (
 //	tensor = dtype "[" sizes "]" [ format ] [ "cpu" ]
 //	format = "contiguous" | "channels_last" | "channels_last_3d"
 //
-// A size is an expression over dims. True, False and None are read as in Python. (x) is x, (x,) a tuple of one.
+// A size is an expression over dims. True, False and None are read as in Python. (x) is x, (x,) a
+// tuple of one.
 
 // Limits on the text of an input.
 const (
@@ -110,7 +111,8 @@ func (p *inputParser) word() string {
 	end := p.pos
 	for end < len(p.text) {
 		c := p.text[end]
-		sign := (c == '+' || c == '-') && (end == p.pos || p.text[end-1] == 'e' || p.text[end-1] == 'E') && !isLetter(p.text[p.pos])
+		sign := (c == '+' || c == '-') && (end == p.pos || p.text[end-1] == 'e' || p.text[end-1] == 'E') &&
+			!isLetter(p.text[p.pos])
 		if !isLetter(c) && !isDigit(c) && c != '.' && !sign {
 			break
 		}
@@ -404,7 +406,8 @@ func checkFormat(f tensor.MemoryFormat, dims int) string {
 	return ""
 }
 
-var dtypeNames = []string{"float32", "float16", "bfloat16", "float64", "int64", "int32", "int16", "int8", "uint8", "bool", "complex64",
+var dtypeNames = []string{"float32", "float16", "bfloat16", "float64", "int64", "int32", "int16", "int8", "uint8",
+	"bool", "complex64",
 	"complex128", "half", "float", "double", "long", "int", "short"}
 
 func isDigit(c byte) bool  { return c >= '0' && c <= '9' }

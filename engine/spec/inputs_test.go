@@ -31,7 +31,8 @@ func TestParseInput(t *testing.T) {
 		{"(float32[1],)", "(float32[1],)", "a tuple of one"}, {"(float32[1])", "float32[1]", "parentheses alone"},
 		{"(1, (2, [3, {a: 4}]))", "(1, (2, [3, {a: 4}]))", ""},
 		{"{ids: int64[B], 'a b': 1, \"c\": null,}", "{ids: int64[2], 'a b': 1, c: null}", ""},
-		{"n=3", "n=3", ""}, {"-3", "-3", ""}, {"1.5", "1.5", ""}, {"1e3", "1000.0", "a float stays one"}, {"-1e-5", "-1e-05", ""}, {"1E-5", "1e-05", "either letter"}, {"2E+1", "20.0", ""}, {"+2", "2", ""},
+		{"n=3", "n=3", ""}, {"-3", "-3", ""}, {"1.5", "1.5", ""}, {"1e3", "1000.0", "a float stays one"},
+		{"-1e-5", "-1e-05", ""}, {"1E-5", "1e-05", "either letter"}, {"2E+1", "20.0", ""}, {"+2", "2", ""},
 		{"true", "true", ""}, {"False", "false", ""}, {"None", "null", ""}, {"null", "null", ""},
 		{`'it\'s\n\\'`, `'it\'s\n\\'`, ""}, {`"a=b"`, `'a=b'`, "an = in a text is no name"},
 		{"mode='bilinear'", "mode='bilinear'", ""},
@@ -88,7 +89,8 @@ func TestParseInputErrors(t *testing.T) {
 		{"99999999999999999999", 0, `got "99999999999999999999", want a value such as float32[8,3,224,224]`},
 		{"1e999", 0, `got "1e999", want a value such as float32[8,3,224,224]`},
 		{"x y=3", 0, `got "x", want a value such as float32[8,3,224,224]; a text stands in quotes`},
-		{"x:float32[1]", 0, `got "x", want a value such as float32[8,3,224,224]: a name stands before =, as in x=float32[1,3,224,224]`},
+		{"x:float32[1]", 0,
+			`got "x", want a value such as float32[8,3,224,224]: a name stands before =, as in x=float32[1,3,224,224]`},
 		{"9x:float32[1]", 0, `got "9x", want a value such as float32[8,3,224,224]`},
 		{"1, 3,224", 1, `got ",", want the end: a tensor is dtype[sizes], such as float32[1,3,224]`},
 		{"é", 0, `got "é", want a value such as float32[8,3,224,224]`},
@@ -141,7 +143,8 @@ func TestTensorLayout(t *testing.T) {
 }
 
 func FuzzParseInput(f *testing.F) {
-	for _, s := range []string{"x=float32[B,3,224,224]", "[1,(2,),{a:'b'}]", "int64[] cpu", "float32[1,2,3,4] channels_last", `"\"`, "1e3", "((((", "{a: {b: [null]}}"} {
+	for _, s := range []string{"x=float32[B,3,224,224]", "[1,(2,),{a:'b'}]", "int64[] cpu",
+		"float32[1,2,3,4] channels_last", `"\"`, "1e3", "((((", "{a: {b: [null]}}"} {
 		f.Add(s)
 	}
 	dims := map[string]int64{"B": 3}

@@ -82,13 +82,17 @@ type BudgetJSON struct {
 func (c *Case) JSON() CaseJSON {
 	p := &c.Platform
 	j := CaseJSON{
-		Name: c.Name, Model: c.Model, Spec: line(c.Pos), Dir: c.Dir, Artifact: c.Artifact, Source: c.Source, Program: c.programJSON(), Recording: c.Captured(),
+		Name: c.Name, Model: c.Model, Spec: line(c.Pos), Dir: c.Dir, Artifact: c.Artifact, Source: c.Source,
+		Program: c.programJSON(), Recording: c.Captured(),
 		Device:  DeviceJSON{Name: p.Device.Name, ComputeCapability: p.Device.ComputeCapability.String(), SMs: p.Device.SMs},
 		Runtime: c.Runtime, Mode: c.Mode, Grad: c.Grad, DType: c.DType, Autocast: p.Autocast,
-		Flags: FlagsJSON{TF32Matmul: p.TF32Matmul, TF32CuDNN: p.TF32CuDNN, Benchmark: p.Benchmark, Deterministic: p.Deterministic, CuDNNv7: p.CuDNNv7, Attention: p.Attention.Names()},
+		Flags: FlagsJSON{TF32Matmul: p.TF32Matmul, TF32CuDNN: p.TF32CuDNN, Benchmark: p.Benchmark,
+			Deterministic: p.Deterministic, CuDNNv7: p.CuDNNv7, Attention: p.Attention.Names()},
 		Torch: p.Torch.String(), CuDNN: p.CuDNN.String(), AllocConf: p.AllocConf, CublasWorkspace: p.CublasWorkspace,
-		MemoryFraction: p.MemoryFraction, Tolerance: c.Tolerance, Dims: map[string]int64{}, Inputs: []string{}, Assume: []AssumeJSON{}, Budgets: []BudgetJSON{},
-		Training: trainingJSON(c.Training), Depends: recording.Depends{Ignore: orEmpty(c.Depends.Ignore), Also: orEmpty(c.Depends.Also)},
+		MemoryFraction: p.MemoryFraction, Tolerance: c.Tolerance, Dims: map[string]int64{}, Inputs: []string{},
+		Assume: []AssumeJSON{}, Budgets: []BudgetJSON{},
+		Training: trainingJSON(c.Training), Depends: recording.Depends{Ignore: orEmpty(c.Depends.Ignore),
+			Also: orEmpty(c.Depends.Also)},
 	}
 	if p.Device.ContextKnown {
 		j.Device.Context = &p.Device.Context
@@ -133,7 +137,8 @@ func trainingJSON(t *recording.Training) *recording.Training {
 }
 
 func budgetAsJSON(b *verdict.Budget) BudgetJSON {
-	return BudgetJSON{Metric: b.Metric, Limit: b.Limit, Level: b.Level.String(), Text: b.Text, Path: b.Path, Spec: line(b.Pos)}
+	return BudgetJSON{Metric: b.Metric, Limit: b.Limit, Level: b.Level.String(), Text: b.Text, Path: b.Path,
+		Spec: line(b.Pos)}
 }
 
 // line is file:line, as JSON promises.

@@ -52,7 +52,8 @@ func withLengths(dims []dimDecl, named []bool, lengths *[]lengthsDecl) ([]dimDec
 	}
 	for _, l := range *lengths {
 		if len(l.values) > 0 && !slices.ContainsFunc(dims, func(d dimDecl) bool { return d.name == l.name }) {
-			dims, named = append(dims, dimDecl{name: l.name, key: l.key, values: []int64{slices.Max(l.values)}}), append(named, false)
+			dims, named = append(dims, dimDecl{name: l.name, key: l.key, values: []int64{slices.Max(l.values)}}),
+				append(named, false)
 		}
 	}
 	return dims, named
@@ -80,7 +81,8 @@ func (d *document) bindLengths(c *Case, s settings) {
 	for _, l := range all {
 		lengths[l.name] = l.values
 		if len(l.values) != len(first.values) {
-			d.errorf(l.key, "got %d sizes of %s, want %d, as %s has: one for each iteration", len(l.values), l.name, len(first.values), first.name)
+			d.errorf(l.key, "got %d sizes of %s, want %d, as %s has: one for each iteration", len(l.values), l.name,
+				len(first.values), first.name)
 			return
 		}
 		if !slices.ContainsFunc(*s.inputs, func(in inputDecl) bool {
@@ -92,7 +94,8 @@ func (d *document) bindLengths(c *Case, s settings) {
 	}
 	if t := c.Training; t != nil {
 		if _, written := s.sets["iterations"]; written && t.Iterations != len(first.values) {
-			d.errorf(first.key, "got %d sizes of %s beside iterations: %d, want as many", len(first.values), first.name, t.Iterations)
+			d.errorf(first.key, "got %d sizes of %s beside iterations: %d, want as many", len(first.values), first.name,
+				t.Iterations)
 			return
 		}
 		t.Iterations = len(first.values)

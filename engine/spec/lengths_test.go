@@ -11,16 +11,20 @@ import (
 )
 
 func lengthsOf(own string) ([]spec.Case, error) {
-	return spec.Parse("memspec.yaml", []byte("version: 1\ndefaults: {device: t4, budget: {reserved: 1MiB*T}}\nmodels:\n  m:\n"+
+	return spec.Parse("memspec.yaml", []byte("version: 1\ndefaults: {device: t4, budget: {reserved: 1MiB*T}}\nmodels:\n "+
+		" m:\n"+
 		"    mode: training\n    inputs: {x: 'float32[B,T]'}\n    dims: {B: 8}\n"+own))
 }
 
-// TestLengths: each iteration has its inputs; a dim that lengths: alone names is the largest of them.
+// TestLengths: each iteration has its inputs; a dim that lengths: alone names is the largest of
+// them.
 func TestLengths(t *testing.T) {
-	cases, err := lengthsOf("    source: m.py:net\n    optimizer: SGD\n    varies: [T]\n    lengths: {T: [12, 14, 10, 13]}\n    cases: [{}, {lengths: {T: [1, 2]}, dims: {T: 3}, name: b}]\n")
+	cases, err := lengthsOf("    source: m.py:net\n    optimizer: SGD\n    varies: [T]\n    lengths: {T: [12, 14, 10, " +
+		"13]}\n    cases: [{}, {lengths: {T: [1, 2]}, dims: {T: 3}, name: b}]\n")
 	require.NoError(t, err)
 	j := cases[0].JSON()
-	assert.Equal(t, [][]string{{"x=float32[8,12]"}, {"x=float32[8,14]"}, {"x=float32[8,10]"}, {"x=float32[8,13]"}}, j.IterationInputs)
+	assert.Equal(t, [][]string{{"x=float32[8,12]"}, {"x=float32[8,14]"}, {"x=float32[8,10]"}, {"x=float32[8,13]"}},
+		j.IterationInputs)
 	assert.Equal(t, map[string][]int64{"T": {12, 14, 10, 13}}, j.Lengths)
 	assert.Equal(t, []string{"x=float32[8,14]"}, j.Inputs)
 	assert.Equal(t, int64(14<<20), int64(j.Budgets[0].Limit))
@@ -41,21 +45,32 @@ func TestLengths(t *testing.T) {
 func TestLengthsThatNoCaseCanHave(t *testing.T) {
 	const source = "    source: m.py:net\n    optimizer: SGD\n"
 	for own, want := range map[string]string{
-		source + "    lengths: {T: [1]}\n":                                    "got 1 sizes, want one for each of 2 to 999 iterations",
-		source + "    lengths: {T: 128}\n":                                    "want a size for each iteration, such as [128, 120, 128]",
-		source + "    lengths: {T: [1, -2]}\n":                                "got -2, want 0 or more",
-		source + "    lengths: {T: [1, 2], B: [1, 2, 3]}\n":                   "got 3 sizes of B, want 2, as T has: one for each iteration",
-		source + "    lengths: {T: [1, 2], B: [1, 2, 3], S: [1, 2]}\n":        "got 3 sizes of B, want 2, as T has: one for each iteration",
-		source + "    lengths: {T: [1, 2], S: [1, 2]}\n    iterations: 3\n":   "got sizes of S, which no input of the case names",
-		source + "    lengths: {T: [1, 2], S: [1, 2]}\n":                      "got sizes of S, which no input of the case names",
-		source + "    lengths: {T: [1, 2]}\n    iterations: 3\n":              "got 2 sizes of T beside iterations: 3, want as many",
-		"    artifact: m.pt\n    mode: inference\n    lengths: {T: [1, 2]}\n": "got lengths: beside artifact:, want a source: alone, which is run",
+		source + "    lengths: {T: [1]}\n": "got 1 sizes, want one for each of 2 to 999 " +
+			"iterations",
+		source + "    lengths: {T: 128}\n": "want a size for each iteration, such as " +
+			"[128, 120, 128]",
+		source + "    lengths: {T: [1, -2]}\n": "got -2, want 0 or more",
+		source + "    lengths: {T: [1, 2], B: [1, 2, 3]}\n": "got 3 sizes of B, want 2, as T has: one " +
+			"for each iteration",
+		source + "    lengths: {T: [1, 2], B: [1, 2, 3], S: [1, 2]}\n": "got 3 sizes of B, want 2, as T has: one " +
+			"for each iteration",
+		source + "    lengths: {T: [1, 2], S: [1, 2]}\n    iterations: 3\n": "got sizes of S, which no input of the case " +
+			"names",
+		source + "    lengths: {T: [1, 2], S: [1, 2]}\n": "got sizes of S, which no input of the case " +
+			"names",
+		source + "    lengths: {T: [1, 2]}\n    iterations: 3\n": "got 2 sizes of T beside iterations: 3, " +
+			"want as many",
+		"    artifact: m.pt\n    mode: inference\n    lengths: {T: [1, 2]}\n": "got lengths: beside artifact:, want a " +
+			"source: alone, which is run",
 	} {
 		_, err := lengthsOf(own)
 		assert.ErrorContains(t, err, want, own)
 		assert.LessOrEqual(t, strings.Count(err.Error(), "sizes of "), 1, "the first is enough: %s", own)
 	}
-	_, err := spec.Parse("memspec.yaml", []byte("version: 1\nmodels:\n  m: {source: 'm.py:net', mode: training, optimizer: SGD, device: t4, budget: {}, lengths: {T: [1, 2]}}\n"))
+	_,
+		err := spec.Parse("memspec.yaml",
+		[]byte("version: 1\nmodels:\n  m: {source: 'm.py:net', mode: training, optimizer: SGD, device: t4, budget: {}, "+
+			"lengths: {T: [1, 2]}}\n"))
 	assert.ErrorContains(t, err, "got lengths: without inputs:, want inputs that name T")
 }
 

@@ -11,8 +11,11 @@ import (
 
 func one(t *testing.T, own string) spec.Case {
 	t.Helper()
-	cases, err := spec.Parse("memspec.yaml", []byte("version: 1\ndefaults: {device: t4, budget: {reserved: 1GiB}, iterations: 4}\nmodels:\n  m:\n"+
-		"    source: m.py:net\n    mode: training\n    optimizer: {name: AdamW, lr: 0.1}\n    inputs: {x: 'float32[B,3]'}\n    dims: {B: 8}\n"+own))
+	cases,
+		err := spec.Parse("memspec.yaml", []byte("version: 1\ndefaults: {device: t4, budget: {reserved: 1GiB}, iterations: "+
+		"4}\nmodels:\n  m:\n"+
+		"    source: m.py:net\n    mode: training\n    optimizer: {name: AdamW, lr: 0.1}\n    inputs: {x: 'float32[B,3]'}\n"+
+		"    dims: {B: 8}\n"+own))
 	require.NoError(t, err)
 	require.Len(t, cases, 1)
 	return cases[0]
@@ -70,7 +73,8 @@ func TestLinesThatNoCaseCanHave(t *testing.T) {
 		"dims: {C: 1}":             `m: got the dim "C", want one of the case's: B`,
 		"grad: no_grad":            "--set:1:1: got grad: in a case of mode: training, want mode: inference",
 		"{accumulate: 2, clip: 1}": "",
-		"{accumulate: 2, optimizer_in_backward: true}":      "got optimizer_in_backward: beside accumulate:, want one of them",
+		"{accumulate: 2, optimizer_in_backward: true}": "got optimizer_in_backward: beside accumulate:, want one of " +
+			"them",
 		"{clip: 1, optimizer_in_backward: true}":            "got optimizer_in_backward: beside clip:, want one of them",
 		"{autocast: float16, optimizer_in_backward: true}":  "got optimizer_in_backward: beside autocast:, want one of them",
 		"{autocast: bfloat16, optimizer_in_backward: true}": "",

@@ -140,15 +140,19 @@ var (
 	// The library counts its parser's lines from 0 (and reports none for the first), its scanner's
 	// from 1: these are the parser's.
 	parserMessage = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(did not find expected (',' or '[]}]'|'-' indicator|<.*>|key|node content)|found (duplicate|incompatible|undefined) .*)$`)
+		return regexp.MustCompile(
+			`^(did not find expected (',' or '[]}]'|'-' indicator|<.*>|key|node content)|found (duplicate|incompatible|undefined) .*)$`)
 	})
-	unknownAnchor = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^unknown anchor '(.*)' referenced$`) })
+	unknownAnchor = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)
+	})
 )
 
 // syntaxError turns the library's message, which names a line at best, into ours.
 func (r *reader) syntaxError(data []byte, err error) {
 	if bytes.HasPrefix(data, []byte("PK\x03\x04")) {
-		r.errorAt(r.pos(1, 1), "got an archive, want a file of cases: memspec estimate takes an archive, memspec init writes a file of cases for it")
+		r.errorAt(r.pos(1, 1), "got an archive, want a file of cases: memspec estimate takes an archive, memspec init "+
+			"writes a file of cases for it")
 		return
 	}
 	line, col, msg := 1, 1, err.Error()
@@ -185,7 +189,8 @@ func (r *reader) syntaxError(data []byte, err error) {
 
 // notUTF8 is the first byte of a text that is no UTF-8: the library names no place.
 func notUTF8(data []byte) (at struct{ Line, Col, offset int }, found bool) {
-	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) { // UTF-16, which YAML allows
+	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
+		// UTF-16, which YAML allows
 		return at, false
 	}
 	for i := 0; i < len(data); {
@@ -200,7 +205,9 @@ func notUTF8(data []byte) (at struct{ Line, Col, offset int }, found bool) {
 	return at, false
 }
 
-var shapeInBraces = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{[^{}"']*?:\s*([a-z]+[0-9]*\[)`) })
+var shapeInBraces = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\{[^{}"']*?:\s*([a-z]+[0-9]*\[)`)
+})
 
 // bareShape is the first shape within braces that does not stand in quotes: YAML takes its brackets
 // and commas for its own.
@@ -217,7 +224,8 @@ func bareShape(data []byte) (Pos, bool) {
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
 
-// deref follows aliases and counts the visit. It returns nil once the budget is spent or an alias leads to itself.
+// deref follows aliases and counts the visit. It returns nil once the budget is spent or an alias
+// leads to itself.
 func (r *reader) deref(n *yaml.Node) *yaml.Node {
 	for hops := 0; n != nil && n.Kind == yaml.AliasNode; hops++ {
 		if hops > 8 {

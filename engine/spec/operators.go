@@ -21,7 +21,8 @@ func (d *document) operators(e entry) (out []custom.Operator) {
 			case "workspace":
 				o.Workspace, _ = d.text(k.val, "a size in bytes")
 			default:
-				d.errorf(k.key, "got the key %q, want one of an operator: results, workspace%s", shorten(k.name), didYouMean(k.name, []string{"results", "workspace"}))
+				d.errorf(k.key, "got the key %q, want one of an operator: results, workspace%s", shorten(k.name),
+					didYouMean(k.name, []string{"results", "workspace"}))
 			}
 		}
 		if len(d.errs) > before {

@@ -23,7 +23,9 @@ func TestLoad(t *testing.T) {
 	path := filepath.Join(dir, "memspec.yaml")
 	_, err := spec.Load(path)
 	require.ErrorIs(t, err, os.ErrNotExist)
-	require.NoError(t, os.WriteFile(path, []byte("version: 1\nmodels:\n  a: {artifact: sub/../a.pt, workspace: s.json, device: t4, budget: {reserved: 1}}\n"), 0o600))
+	require.NoError(t,
+		os.WriteFile(path, []byte("version: 1\nmodels:\n  a: {artifact: sub/../a.pt, workspace: s.json, device: t4, "+
+			"budget: {reserved: 1}}\n"), 0o600))
 	cases, err := spec.Load(path)
 	require.NoError(t, err)
 	require.Len(t, cases, 1)
@@ -35,13 +37,17 @@ func TestLoad(t *testing.T) {
 }
 
 func TestTrainingIsACase(t *testing.T) {
-	cases, err := spec.Parse("m.yaml", []byte("version: 1\ndefaults: {mode: training}\nmodels:\n  a: {artifact: a.pt, device: t4, budget: {reserved: 1}}\n"))
+	cases,
+		err := spec.Parse("m.yaml", []byte("version: 1\ndefaults: {mode: training}\nmodels:\n  a: {artifact: a.pt, device: "+
+		"t4, budget: {reserved: 1}}\n"))
 	require.NoError(t, err)
 	assert.Equal(t, spec.Training, cases[0].Mode, "whether its artifact can answer that is asked when it is opened")
 }
 
 func TestCaseAnswers(t *testing.T) {
-	cases, err := spec.Parse("m.yaml", []byte("version: 1\nmodels:\n  a: {artifact: a.pt, device: t4, dims: {B: 2, H: 3}, allow: [shape-bound], budget: {reserved: B}}\n"))
+	cases,
+		err := spec.Parse("m.yaml", []byte("version: 1\nmodels:\n  a: {artifact: a.pt, device: t4, dims: {B: 2, H: 3}, "+
+		"allow: [shape-bound], budget: {reserved: B}}\n"))
 	require.NoError(t, err)
 	assert.Equal(t, map[string]int64{"B": 2, "H": 3}, cases[0].Symbols())
 	assert.True(t, cases[0].Allows("shape-bound"))
@@ -63,17 +69,22 @@ func TestHostileYAML(t *testing.T) {
 	inputs := strings.Replace(bomb.String(), "version: 1\n", "", 1)
 	const model = "version: 1\nmodels:\n  a: {artifact: a.pt, device: t4, budget: {reserved: 1}, "
 	for _, c := range []struct{ name, data, want string }{
-		{"alias bomb in inputs", inputs + model + "inputs: [*x29]}\n", "got values nested deeper than 32|got more than 200000 values"},
+		{"alias bomb in inputs", inputs + model + "inputs: [*x29]}\n", "got values nested deeper than 32|got more than " +
+			"200000 values"},
 		{"merge bomb", merges.String(), "got more than 200000 values, aliases counted, want fewer"},
 		{"alias to itself", model + "inputs: &i [*i]}\n", "got values nested deeper than 32"},
-		{"merge of itself", "version: 1\nmodels: &m\n  <<: *m\n  a: {artifact: a.pt, device: t4, budget: {reserved: 1}}\n", "got merge keys nested deeper than 64"},
-		{"deep lists", model + "inputs: " + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + "}\n", "nested deeper than 32"},
+		{"merge of itself", "version: 1\nmodels: &m\n  <<: *m\n  a: {artifact: a.pt, device: t4, budget: {reserved: 1}}\n",
+			"got merge keys nested deeper than 64"},
+		{"deep lists", model + "inputs: " + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + "}\n",
+			"nested deeper than 32"},
 		{"deeper than the reader of YAML goes", model + "inputs: " + strings.Repeat("[", 200_000) + "}\n", "not YAML: "},
-		{"cross product", model + "dims: {A: [1,2,3,4,5,6,7,8,9,10], B: [1,2,3,4,5,6,7,8,9,10], C: [1,2,3,4,5,6,7,8,9,10], D: [1,2,3,4,5,6,7,8,9,10], E: [1, 2]}}\n",
+		{"cross product", model + "dims: {A: [1,2,3,4,5,6,7,8,9,10], B: [1,2,3,4,5,6,7,8,9,10], C: [1,2,3,4,5,6,7,8,9,10], " +
+			"D: [1,2,3,4,5,6,7,8,9,10], E: [1, 2]}}\n",
 			"got more than 10000 cases, want fewer"},
 		{"too large", "version: 1\n#" + strings.Repeat("x", 1<<20), "got a file of 1048588 bytes, want at most 1048576"},
 		{"binary", "\x00\x01\x02\x03", "not YAML: control characters are not allowed"},
-		{"an archive", "PK\x03\x04\x00", "1:1: got an archive, want a file of cases: memspec estimate takes an archive, memspec init writes a file of cases for it"},
+		{"an archive", "PK\x03\x04\x00", "1:1: got an archive, want a file of cases: memspec estimate takes an archive, " +
+			"memspec init writes a file of cases for it"},
 		{"not UTF-8", "version: \xff\xfe\n", "not YAML: "},
 		{"many errors", "version: 1\n" + manyKeys(3000), "… and 950 more"},
 		{"carriage returns", "version: 2\r\nmodels: {}\r\n", "m.yaml:1:10: got version 2, want 1"},
@@ -95,7 +106,8 @@ func TestHostileYAML(t *testing.T) {
 
 func TestDepthOfInputs(t *testing.T) {
 	nested := func(lists int) error {
-		text := "version: 1\nmodels:\n  a: {artifact: a.pt, device: t4, budget: {reserved: 1}, inputs: [" + strings.Repeat("[", lists) + strings.Repeat("]", lists) + "]}\n"
+		text := "version: 1\nmodels:\n  a: {artifact: a.pt, device: t4, budget: {reserved: 1}, inputs: [" +
+			strings.Repeat("[", lists) + strings.Repeat("]", lists) + "]}\n"
 		_, err := spec.Parse("m.yaml", []byte(text))
 		return err
 	}
@@ -174,8 +186,10 @@ func sixty() []byte {
 	var b strings.Builder
 	b.WriteString("version: 1\ndefaults: {device: a10g, runtime: eager, torch: 2.15, tolerance: 1%}\nmodels:\n")
 	for i := range 20 {
-		fmt.Fprintf(&b, "  model%d:\n    artifact: artifacts/model%d.pt\n    inputs: {x: \"float32[B,3,H,W]\"}\n    dims: {H: 224, W: 224}\n    cases:\n"+
-			"      - dims: {B: 1}\n        budget: {allocated: 110MiB, reserved: 144MiB}\n      - dims: {B: [8, 32]}\n        budget: {reserved: 60%%, allocated: 98MiB + 12MiB*B}\n", i, i)
+		fmt.Fprintf(&b, "  model%d:\n    artifact: artifacts/model%d.pt\n    inputs: {x: \"float32[B,3,H,W]\"}\n    dims: "+
+			"{H: 224, W: 224}\n    cases:\n"+
+			"      - dims: {B: 1}\n        budget: {allocated: 110MiB, reserved: 144MiB}\n      - dims: {B: [8, 32]}\n        "+
+			"budget: {reserved: 60%%, allocated: 98MiB + 12MiB*B}\n", i, i)
 	}
 	return []byte(b.String())
 }
@@ -211,8 +225,8 @@ models:
       - {args: [--quantization, fp8], name: small, at_least: {kv_tokens: 500000}}
 `
 
-// A model can be an engine's command: a case's words come after it and stand in its name. What defaults:
-// say of runs is not the engine's.
+// A model can be an engine's command: a case's words come after it and stand in its name. What
+// defaults: say of runs is not the engine's.
 func TestAnEngineIsACase(t *testing.T) {
 	cases, err := spec.Parse("m.yaml", []byte(engineSpec))
 	require.NoError(t, err)

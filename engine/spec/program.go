@@ -71,7 +71,8 @@ func ofProgram[T any](of func(*Program) *T) func(*Case) *T {
 
 // besideProgram are the keys that a model or a case with a program may have: those of the program
 // itself, where it runs, what a replay of its recording can choose, and what judges it.
-var besideProgram = []string{"program", "module", "args", "env", "cwd", "steps", "ranks", "name", "cases", "dims", "device", "torch", "alloc_conf", "cublas_workspace",
+var besideProgram = []string{"program", "module", "args", "env", "cwd", "steps", "ranks", "name", "cases", "dims",
+	"device", "torch", "alloc_conf", "cublas_workspace",
 	"memory_fraction", "nccl", "assume", "depends", "budget", "regression", "level", "judge", "allow"}
 
 // besideServe are the keys that a model or a case with serve: may have.
@@ -107,8 +108,8 @@ func (s *settings) isProgram() (key string, ok bool) {
 	return "", false
 }
 
-// checkProgram refuses keys that have no meaning beside a program, and keys of a program without one.
-// model has the program.
+// checkProgram refuses keys that have no meaning beside a program, and keys of a program without
+// one. model has the program.
 func (d *document) checkProgram(model, s *settings) {
 	key, ok := model.isProgram()
 	for _, e := range s.written {
@@ -383,7 +384,8 @@ func (c *Case) programJSON() *ProgramJSON {
 	return j
 }
 
-// RunWords are the words of the command that runs the program, with options of memshim run, or of memshim serve.
+// RunWords are the words of the command that runs the program, with options of memshim run, or of
+// memshim serve.
 func (p *Program) RunWords(options ...string) []string {
 	var words []string
 	for _, v := range p.Env {

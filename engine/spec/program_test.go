@@ -11,11 +11,13 @@ import (
 	"github.com/memspec/memspec/engine/spec"
 )
 
-// The command that runs a program sets and unsets its variables, what is unset first, as env has it.
+// The command that runs a program sets and unsets its variables, what is unset first, as env has
+// it.
 func TestRunWords(t *testing.T) {
 	p := &spec.Program{File: "train.py", Args: []string{"--fast"},
 		Env: []spec.Variable{{Name: "A", Value: "1"}, {Name: "B", Unset: true}, {Name: "C"}, {Name: "D", Unset: true}}}
-	assert.Equal(t, "env -u B -u D A=1 C= python -m memshim run --on t4 -- train.py --fast", strings.Join(p.RunWords("--on", "t4"), " "))
+	assert.Equal(t, "env -u B -u D A=1 C= python -m memshim run --on t4 -- train.py --fast",
+		strings.Join(p.RunWords("--on", "t4"), " "))
 	assert.Equal(t, []string{"train.py", "--fast"}, p.Command())
 	assert.Equal(t, []string{"-m", "train", "--fast"}, (&spec.Program{Module: "train", Args: p.Args}).Command())
 	p.Env, p.Serve = nil, true
@@ -35,7 +37,8 @@ func TestEnviron(t *testing.T) {
 
 // Lists of a case's JSON are never null.
 func TestListsOfJSON(t *testing.T) {
-	data, err := json.Marshal((&spec.Case{Program: &spec.Program{File: "train.py", Ranks: &spec.Ranks{WorldSize: 2}}}).JSON())
+	data,
+		err := json.Marshal((&spec.Case{Program: &spec.Program{File: "train.py", Ranks: &spec.Ranks{WorldSize: 2}}}).JSON())
 	require.NoError(t, err)
 	assert.NotContains(t, string(data), `"ignore":null`)
 	assert.Contains(t, string(data), `"ignore":[],"also":[]`)
@@ -44,7 +47,9 @@ func TestListsOfJSON(t *testing.T) {
 
 // A case on another device has the name that memspec.yaml gives it, and that device.
 func TestWritten(t *testing.T) {
-	cases, err := spec.Parse("m.yaml", []byte("version: 1\nmodels:\n  m: {artifact: a.pt, device: [t4, a10g], budget: {reserved: 1}}\n"))
+	cases,
+		err := spec.Parse("m.yaml", []byte("version: 1\nmodels:\n  m: {artifact: a.pt, device: [t4, a10g], budget: "+
+		"{reserved: 1}}\n"))
 	require.NoError(t, err)
 	require.Len(t, cases, 2)
 	written := func(c spec.Case, err error) []string {
@@ -67,7 +72,8 @@ func TestProgramCaseNames(t *testing.T) {
 	for _, c := range []struct{ reason, of, name string }{
 		{"the model's own stands for all", "{budget: {reserved: 2GiB}}", "p"},
 		{"arguments", "{args: [--batch, 2]}", "p[--batch 2]"},
-		{"the world, in the order of the reference", "{ranks: {run: [0, last], nproc_per_node: 4, world_size: 8}, args: [-v]}",
+		{"the world, in the order of the reference", "{ranks: {run: [0, last], nproc_per_node: 4, world_size: 8}, args: " +
+			"[-v]}",
 			"p[world_size=8,nproc_per_node=4,run=0+last,-v]"},
 		{"a dim is named once", `{args: [--batch, "{N}"], dims: {N: 8}}`, "p[N=8]"},
 		{"a character that ends a name", `{args: ["a]b"]}`, "p"},

@@ -53,7 +53,8 @@ func (r *reader) ranks(s *settings, e entry) {
 			run := r.whichRanks(k.val)
 			set(k.name, func(of *Ranks) { of.Run = run })
 		default:
-			r.errorf(k.key, "got the key %q, want one of %s%s", shorten(k.name), strings.Join(ranksKeys, ", "), didYouMean(k.name, ranksKeys))
+			r.errorf(k.key, "got the key %q, want one of %s%s", shorten(k.name), strings.Join(ranksKeys, ", "),
+				didYouMean(k.name, ranksKeys))
 		}
 	}
 	s.ranks = e.key
@@ -110,7 +111,8 @@ func (d *document) checkRanks(p *Program, at *yaml.Node) {
 }
 
 // torchrunVariables are set for each rank.
-var torchrunVariables = []string{"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "MASTER_ADDR", "MASTER_PORT"}
+var torchrunVariables = []string{"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "MASTER_ADDR",
+	"MASTER_PORT"}
 
 func (r *Ranks) text() string {
 	if r == nil {

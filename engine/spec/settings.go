@@ -20,7 +20,8 @@ import (
 	"github.com/memspec/memspec/engine/verdict"
 )
 
-// settings are what one layer of the file says: the defaults, a model or a case. What a nil stands for is not said.
+// settings are what one layer of the file says: the defaults, a model or a case. What a nil stands
+// for is not said.
 type settings struct {
 	sets map[string]func(*Case) // by key or flag: what it sets of a case
 
@@ -79,7 +80,9 @@ func keyRules() []keyRule {
 		{"name", inCase, func(r *reader, s *settings, e entry, _ string) { s.name = r.words(e, "a name") }},
 		{"inputs", inModel | inCase, func(r *reader, s *settings, e entry, _ string) { s.inputs = r.inputs(e) }},
 		{"dims", inModel | inCase, func(r *reader, s *settings, e entry, _ string) { s.dims = r.dims(e) }},
-		{"budget", everywhere, func(r *reader, s *settings, e entry, path string) { s.budgets, s.budgetSaid = r.budgets(e, path), true }},
+		{"budget", everywhere, func(r *reader, s *settings, e entry, path string) {
+			s.budgets, s.budgetSaid = r.budgets(e, path), true
+		}},
 		{"at_least", everywhere, func(r *reader, s *settings, e entry, path string) {
 			s.atLeast, s.budgetSaid = r.limits(e, path+".at_least.", "a least number", leastMetrics), true
 		}},
@@ -90,15 +93,23 @@ func keyRules() []keyRule {
 		{"lengths", inModel | inCase, func(r *reader, s *settings, e entry, _ string) { s.lengths = r.lengths(e) }},
 		{"varies", inModel | inCase, func(r *reader, s *settings, e entry, _ string) { s.varies = r.varies(e) }},
 		{"level", everywhere, func(r *reader, s *settings, e entry, _ string) { s.level = r.level(e) }},
-		{"judge", everywhere, field(oneOf(verdict.ByUpper, verdict.ByLikely), func(c *Case) *verdict.Basis { return &c.Judge })},
+		{"judge", everywhere, field(oneOf(verdict.ByUpper, verdict.ByLikely), func(c *Case) *verdict.Basis {
+			return &c.Judge
+		})},
 		{"device", everywhere, nil}, // read once own devices are known
-		{"runtime", everywhere, field(oneOf(Eager, TorchScript, Export, Compiled), func(c *Case) *Runtime { return &c.Runtime })},
+		{"runtime", everywhere, field(oneOf(Eager, TorchScript, Export, Compiled), func(c *Case) *Runtime {
+			return &c.Runtime
+		})},
 		{"mode", everywhere, field(oneOf(Inference, Training), func(c *Case) *Mode { return &c.Mode })},
 		{"torch", everywhere, func(r *reader, s *settings, e entry, _ string) { s.torch = r.torch(e) }},
 		{"cudnn", everywhere, field((*reader).version, func(c *Case) *platform.Version { return &c.Platform.CuDNN })},
 		{"alloc_conf", everywhere, field((*reader).setting, func(c *Case) *string { return &c.Platform.AllocConf })},
-		{"cublas_workspace", everywhere, field((*reader).cublas, func(c *Case) *string { return &c.Platform.CublasWorkspace })},
-		{"memory_fraction", everywhere, field((*reader).fraction, func(c *Case) *float64 { return &c.Platform.MemoryFraction })},
+		{"cublas_workspace", everywhere, field((*reader).cublas, func(c *Case) *string {
+			return &c.Platform.CublasWorkspace
+		})},
+		{"memory_fraction", everywhere, field((*reader).fraction, func(c *Case) *float64 {
+			return &c.Platform.MemoryFraction
+		})},
 		{"nccl", everywhere, func(r *reader, s *settings, e entry, _ string) {
 			size := r.size(e.val, 0)
 			s.set(e.name, func(c *Case) { c.Platform.NCCL = &size })
@@ -107,9 +118,13 @@ func keyRules() []keyRule {
 		{"grad", everywhere, field(oneOf(NoGrad, InferenceMode), func(c *Case) *Grad { return &c.Grad })},
 		{"dtype", everywhere, field((*reader).dtype, func(c *Case) *string { return &c.DType })},
 		{"autocast", everywhere, field((*reader).half, func(c *Case) *string { return &c.Platform.Autocast })},
-		{"attention", everywhere, field((*reader).attention, func(c *Case) *platform.SDPABackends { return &c.Platform.Attention })},
+		{"attention", everywhere, field((*reader).attention, func(c *Case) *platform.SDPABackends {
+			return &c.Platform.Attention
+		})},
 		{"flags", everywhere, func(r *reader, s *settings, e entry, _ string) { r.flags(s, e) }},
-		{"workspace", everywhere, field(func(r *reader, e entry) *string { return r.words(e, "a path") }, func(c *Case) *string { return &c.Workspace })},
+		{"workspace", everywhere, field(func(r *reader, e entry) *string {
+			return r.words(e, "a path")
+		}, func(c *Case) *string { return &c.Workspace })},
 		{"assume", everywhere, func(r *reader, s *settings, e entry, _ string) { s.assume = r.assume(e) }},
 		{"depends", everywhere, field((*reader).depends, func(c *Case) *recording.Depends { return &c.Depends })},
 		{"allow", everywhere, field((*reader).allow, func(c *Case) *[]string { return &c.Allow })},
@@ -172,7 +187,8 @@ func (d *document) layer(n *yaml.Node, in layers, path string) settings {
 		}
 		switch {
 		case !known:
-			d.errorf(e.key, "got the key %q, want one of %s%s", shorten(e.name), layerNames[in], didYouMean(e.name, keyNames(in)))
+			d.errorf(e.key, "got the key %q, want one of %s%s", shorten(e.name), layerNames[in],
+				didYouMean(e.name, keyNames(in)))
 		case k.in&in == 0:
 			d.errorf(e.key, "got the key %q in %s, want it in %s", e.name, layerNames[in], layersOf(k.in))
 		case e.name == "device":
@@ -197,7 +213,8 @@ func layersOf(in layers) string {
 	return strings.Join(out, " or ")
 }
 
-// over lays s over lower: what s does not say is lower's. What belongs to one layer alone is not passed on.
+// over lays s over lower: what s does not say is lower's. What belongs to one layer alone is not
+// passed on.
 func (s settings) over(lower settings) settings {
 	out := lower
 	out.artifactAt = s.artifactAt
@@ -329,7 +346,9 @@ func (r *reader) fraction(e entry) *float64 {
 	return &f
 }
 
-var percentage = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9]{1,6}(?:\.[0-9]{1,6})?)\s*%$`) })
+var percentage = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([0-9]{1,6}(?:\.[0-9]{1,6})?)\s*%$`)
+})
 
 func (r *reader) tolerance(e entry) *float64 {
 	if e.val.Kind == yaml.ScalarNode {
@@ -423,7 +442,8 @@ func (r *reader) flags(s *settings, e entry) {
 	for _, f := range r.mapping(e.val, "a mapping of "+strings.Join(names, ", ")) {
 		i := slices.Index(names, f.name)
 		if i < 0 {
-			r.errorf(f.key, "got the flag %q, want one of %s%s", shorten(f.name), strings.Join(names, ", "), didYouMean(f.name, names))
+			r.errorf(f.key, "got the flag %q, want one of %s%s", shorten(f.name), strings.Join(names, ", "),
+				didYouMean(f.name, names))
 			continue
 		}
 		if v, ok := r.boolean(f.val); ok {

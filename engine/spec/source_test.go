@@ -11,10 +11,12 @@ import (
 	"github.com/memspec/memspec/engine/spec"
 )
 
-// A source is a file, or a module that Python imports: its file is found where memspec.yaml's folder holds it.
+// A source is a file, or a module that Python imports: its file is found where memspec.yaml's
+// folder holds it.
 func TestSourceFile(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range []string{"pkg/__init__.py", "pkg/net.py", "pkg/both.py", "pkg/both/__init__.py", "pkg/folder.py/x"} {
+	for _, name := range []string{"pkg/__init__.py", "pkg/net.py", "pkg/both.py", "pkg/both/__init__.py",
+		"pkg/folder.py/x"} {
 		file := filepath.Join(dir, filepath.FromSlash(name))
 		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
 		require.NoError(t, os.WriteFile(file, nil, 0o600))

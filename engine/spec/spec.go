@@ -55,15 +55,18 @@ const (
 	InferenceMode Grad = "inference_mode"
 )
 
-// DefaultTolerance is how far a measured peak may be from the predicted one where nothing else is said.
+// DefaultTolerance is how far a measured peak may be from the predicted one where nothing else is
+// said.
 const DefaultTolerance = 0.01
 
 // Case is one run to be checked.
 type Case struct {
-	Name     string   // resnet50[B=8]
-	Model    string   // resnet50
-	Artifact string   // a path that can be opened; empty where Source alone is given
-	Source   string   // how to build the live model: models/zoo.py:resnet50, the path relative to Dir, or package.module:resnet50
+	Name     string // resnet50[B=8]
+	Model    string // resnet50
+	Artifact string // a path that can be opened; empty where Source alone is given
+	// how to build the live model: models/zoo.py:resnet50, the path relative to Dir, or
+	// package.module:resnet50
+	Source   string
 	Program  *Program // what runs in the place of a model; nil where Artifact or Source does
 	Rank     *int     // the one of the program's ranks that is meant; nil for all that ran
 	Dir      string   // the directory of memspec.yaml
@@ -72,9 +75,11 @@ type Case struct {
 	Mode     Mode
 	Grad     Grad                // of an inference
 	Training *recording.Training // what an iteration does; nil of an inference
-	DType    string              // what the model's floating parameters and inputs are cast to, as PyTorch names it; empty: as they are
-	Inputs   []Input             // bound: every size is a number
-	Dims     []Dim               // in the order written, the model's first
+	// what the model's floating parameters and inputs are cast to, as PyTorch names it; empty: as they
+	// are
+	DType  string
+	Inputs []Input // bound: every size is a number
+	Dims   []Dim   // in the order written, the model's first
 	// Lengths are sizes of dims, one for each iteration; IterationInputs are the inputs of each then.
 	Lengths         map[string][]int64
 	IterationInputs [][]Input
@@ -85,19 +90,21 @@ type Case struct {
 	Depends         recording.Depends // corrections of what a recorded run depends on
 	Allow           []string          // IDs of notes that do not make the verdict inconclusive
 	Judge           verdict.Basis     // which figure of an estimate decides
-	Workspace       string            // path of the workspace profile that the file names or that lies beside it, empty for none
-	Operators       []custom.Operator // the user's own
-	Fits            []Fit
-	Regression      []Regression // how much more than before it may take
-	Baseline        string       // path of the baseline that lies beside memspec.yaml, empty for none
-	Pos             Pos
+	// path of the workspace profile that the file names or that lies beside it, empty for none
+	Workspace  string
+	Operators  []custom.Operator // the user's own
+	Fits       []Fit
+	Regression []Regression // how much more than before it may take
+	Baseline   string       // path of the baseline that lies beside memspec.yaml, empty for none
+	Pos        Pos
 	// ArtifactPos is where the artifact is named, the zero Pos where it is not.
 	ArtifactPos Pos
 	written     string    // its name in memspec.yaml, where On put it on another device
 	made        *template // what With makes it from again; nil of a case that was written in Go
 }
 
-// Regression is how much more of a metric than before a case may take: a percentage of what it was, or a size.
+// Regression is how much more of a metric than before a case may take: a percentage of what it was,
+// or a size.
 type Regression struct {
 	Metric  report.Metric
 	Percent *big.Rat // nil where it is Bytes

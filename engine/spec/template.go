@@ -10,7 +10,8 @@ import (
 	"github.com/memspec/memspec/engine/verdict"
 )
 
-// template is what a case of a memspec.yaml was made from, so that it can be made with other dims or on another device.
+// template is what a case of a memspec.yaml was made from, so that it can be made with other dims
+// or on another device.
 type template struct {
 	document *document
 	model    modelDecl
@@ -37,8 +38,8 @@ func (c *Case) With(dims ...Dim) (Case, error) {
 	return c.again(c.made.settings, dims)
 }
 
-// WithLines is the case as it would be with further lines of YAML in it, such as "accumulate: 2": the
-// keys of a case, which count before those that memspec.yaml has. Its name stays as it is.
+// WithLines is the case as it would be with further lines of YAML in it, such as "accumulate: 2":
+// the keys of a case, which count before those that memspec.yaml has. Its name stays as it is.
 func (c *Case) WithLines(lines ...string) (Case, error) {
 	if c.made == nil {
 		return Case{}, fmt.Errorf("%s: got lines for a case that was written in Go, want one of a memspec.yaml", c.Name)
@@ -120,7 +121,8 @@ func (c *Case) InMode(mode Mode) (Case, error) {
 	return out, err
 }
 
-// On is the case on another device. Its name says so where the names of the model's cases have their device.
+// On is the case on another device. Its name says so where the names of the model's cases have
+// their device.
 func (c *Case) On(d device.Device) (Case, error) {
 	if c.made == nil {
 		out := *c
@@ -153,7 +155,8 @@ func (c *Case) OnNamed(name string) (Case, error) {
 	return c.On(row)
 }
 
-// Written is the case's name in memspec.yaml, and the device that On put it on; "" where it is on that of memspec.yaml.
+// Written is the case's name in memspec.yaml, and the device that On put it on; "" where it is on
+// that of memspec.yaml.
 func (c *Case) Written() (name, elsewhere string) {
 	if c.written == "" {
 		return c.Name, ""
@@ -165,8 +168,9 @@ func (c *Case) again(s settings, dims []Dim) (Case, error) {
 	d := *c.made.document
 	r := *d.reader
 	r.errs, d.reader = nil, &r
-	out := Case{Name: c.Name, Model: c.Model, Rank: c.Rank, Dir: c.Dir, Pos: c.Pos, Dims: slices.Clone(c.Dims), written: c.written,
-		made: &template{c.made.document, c.made.model, s, c.made.naming}}
+	out := Case{Name: c.Name, Model: c.Model, Rank: c.Rank, Dir: c.Dir, Pos: c.Pos, Dims: slices.Clone(c.Dims),
+		written: c.written,
+		made:    &template{c.made.document, c.made.model, s, c.made.naming}}
 	for i := range out.Dims {
 		for _, changed := range dims {
 			if changed.Name == out.Dims[i].Name {

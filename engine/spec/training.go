@@ -22,24 +22,35 @@ const DefaultLoss = "mean"
 // maxIterations is what a recording has place for, with its baseline.
 const maxIterations = 999
 
-// trainingKeys are the keys of mode: training alone. Beside mode: inference they may only stand in defaults:.
-var trainingKeys = []string{"optimizer", "loss", "accumulate", "clip", "checkpoint", "optimizer_in_backward", "iterations"}
+// trainingKeys are the keys of mode: training alone. Beside mode: inference they may only stand in
+// defaults:.
+var trainingKeys = []string{"optimizer", "loss", "accumulate", "clip", "checkpoint", "optimizer_in_backward",
+	"iterations"}
 
 // trainingRules are the keys of mode: training, in the order the errors list them.
 func trainingRules() []keyRule {
 	return []keyRule{
-		{"optimizer", everywhere, inTraining((*reader).optimizer, func(t *recording.Training, o optimizer) { t.Optimizer, t.Arguments = o.name, o.arguments })},
+		{"optimizer", everywhere, inTraining((*reader).optimizer, func(t *recording.Training, o optimizer) {
+			t.Optimizer, t.Arguments = o.name, o.arguments
+		})},
 		{"loss", everywhere, inTraining((*reader).loss, func(t *recording.Training, loss string) { t.Loss = loss })},
 		{"accumulate", everywhere, inTraining(count(1, 1<<20), func(t *recording.Training, n int) { t.Accumulate = n })},
 		{"clip", everywhere, inTraining((*reader).norm, func(t *recording.Training, norm float64) { t.Clip = &norm })},
-		{"checkpoint", everywhere, inTraining((*reader).checkpoint, func(t *recording.Training, c recording.Checkpoint) { t.Checkpoint = &c })},
-		{"optimizer_in_backward", everywhere, inTraining((*reader).truth, func(t *recording.Training, on bool) { t.OptimizerInBackward = on })},
-		{"iterations", everywhere, inTraining(count(2, maxIterations), func(t *recording.Training, n int) { t.Iterations = n })},
+		{"checkpoint", everywhere, inTraining((*reader).checkpoint, func(t *recording.Training, c recording.Checkpoint) {
+			t.Checkpoint = &c
+		})},
+		{"optimizer_in_backward", everywhere, inTraining((*reader).truth, func(t *recording.Training, on bool) {
+			t.OptimizerInBackward = on
+		})},
+		{"iterations", everywhere, inTraining(count(2, maxIterations), func(t *recording.Training, n int) {
+			t.Iterations = n
+		})},
 	}
 }
 
 // inTraining is a key that sets something of the training step.
-func inTraining[T any](read func(*reader, entry) *T, set func(*recording.Training, T)) func(*reader, *settings, entry, string) {
+func inTraining[T any](read func(*reader, entry) *T, set func(*recording.Training, T)) func(*reader, *settings, entry,
+	string) {
 	return func(r *reader, s *settings, e entry, _ string) {
 		if v := read(r, e); v != nil {
 			s.set(e.name, func(c *Case) {
@@ -100,7 +111,8 @@ type optimizer struct {
 	arguments map[string]any
 }
 
-const optimizerWant = "a class of torch.optim such as AdamW, FILE.py:NAME, none, or a mapping with name: and the arguments"
+const optimizerWant = "a class of torch.optim such as AdamW, FILE.py:NAME, none, or a mapping with name: and the " +
+	"arguments"
 
 func (r *reader) optimizer(e entry) *optimizer {
 	if e.val.Kind != yaml.MappingNode {
@@ -248,7 +260,8 @@ func (r *reader) checkpoint(e entry) *recording.Checkpoint {
 			case "reentrant":
 				c.Reentrant, _ = r.boolean(k.val)
 			default:
-				r.errorf(k.key, "got the key %q, want one of modules, reentrant%s", shorten(k.name), didYouMean(k.name, checkpointKeys))
+				r.errorf(k.key, "got the key %q, want one of modules, reentrant%s", shorten(k.name),
+					didYouMean(k.name, checkpointKeys))
 			}
 		}
 	}

@@ -136,7 +136,8 @@ func (r *reader) tensor(n *yaml.Node, es []entry) (Value, bool) {
 				t.Device = w
 			}
 		default:
-			r.errorf(e.key, "got the key %q, want one of a tensor: %s%s", shorten(e.name), strings.Join(tensorKeys, ", "), didYouMean(e.name, tensorKeys))
+			r.errorf(e.key, "got the key %q, want one of a tensor: %s%s", shorten(e.name), strings.Join(tensorKeys, ", "),
+				didYouMean(e.name, tensorKeys))
 		}
 	}
 	if len(r.errs) > before {

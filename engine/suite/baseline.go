@@ -21,7 +21,8 @@ const BaselineSchema = 1
 // maxBaseline bounds the file: ten thousand cases of a hundred places are 100 MB.
 const maxBaseline = 256 << 20
 
-// A Baseline is the accounts of cases as they were, to be committed: later runs are distinguished from them.
+// A Baseline is the accounts of cases as they were, to be committed: later runs are distinguished
+// from them.
 type Baseline struct {
 	Cases []BaselineCase // by name
 }

@@ -58,7 +58,8 @@ func (r *Result) Compare(before *report.Report, from string) {
 	r.Verdict.Outcome = verdict.Worst(r.Verdict.Outcome, judged.Outcome)
 }
 
-// Incomparable records why there is nothing to compare a result with: a case with regression: is then inconclusive.
+// Incomparable records why there is nothing to compare a result with: a case with regression: is
+// then inconclusive.
 func (r *Result) Incomparable(why string) {
 	if r.Report != nil {
 		r.cannotCompare(why)
@@ -77,7 +78,8 @@ func upperBefore(before *report.Report, m report.Metric) (units.Bytes, bool) {
 	return 0, false
 }
 
-// cannotCompare makes a case that has a regression: inconclusive: nothing passes for want of something to compare with.
+// cannotCompare makes a case that has a regression: inconclusive: nothing passes for want of
+// something to compare with.
 func (r *Result) cannotCompare(why string) {
 	if len(r.Case.Regression) == 0 {
 		r.Change = why

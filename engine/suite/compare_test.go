@@ -28,8 +28,9 @@ func TestRegressionOfAMetricThatIsNotKnown(t *testing.T) {
 		{"{weights: 1%}", "{}", []report.Metric{report.Weights}, false, verdict.Inconclusive},
 		{"{weights: 1%, allocated: 1%}", "{}", []report.Metric{report.Weights}, true, verdict.Fail},
 	} {
-		cases, err := spec.Parse("../../testdata/artifacts/small/memspec.yaml", []byte("version: 1\nmodels:\n  m:\n    artifact: module_list.script.pt\n"+
-			"    device: t4\n    inputs: [\"float32[2,32]\"]\n    regression: "+c.regression+"\n    budget: "+c.budget+"\n"))
+		cases, err := spec.Parse("../../testdata/artifacts/small/memspec.yaml",
+			[]byte("version: 1\nmodels:\n  m:\n    artifact: module_list.script.pt\n"+
+				"    device: t4\n    inputs: [\"float32[2,32]\"]\n    regression: "+c.regression+"\n    budget: "+c.budget+"\n"))
 		require.NoError(t, err)
 		regression := cases[0].Regression
 		cases[0].Regression = nil // compared by hand
@@ -43,6 +44,7 @@ func TestRegressionOfAMetricThatIsNotKnown(t *testing.T) {
 		}
 		r.Case.Regression = regression
 		r.Compare(&before, "baseline.json")
-		assert.Equal(t, c.want, r.Verdict.Outcome, "regression: %s, budget: %s, unknown before: %v: %s", c.regression, c.budget, c.unknown, r.Line())
+		assert.Equal(t, c.want, r.Verdict.Outcome, "regression: %s, budget: %s, unknown before: %v: %s", c.regression,
+			c.budget, c.unknown, r.Line())
 	}
 }

@@ -29,7 +29,8 @@ func oneCase(t *testing.T, keys string) spec.Case {
 // A fits: that holds leaves a case undecided whose own budgets are.
 func TestFitsLeavesABudgetUndecided(t *testing.T) {
 	var ms Models
-	r := ms.Judge(context.Background(), oneCase(t, `device: a10g, inputs: ["float32[B,3,32,32]"], dims: {B: 1}, fits: {B: 2},
+	r := ms.Judge(context.Background(),
+		oneCase(t, `device: a10g, inputs: ["float32[B,3,32,32]"], dims: {B: 1}, fits: {B: 2},
     budget: {total: 1000MiB*B - 750MiB}`))
 	require.NoError(t, r.Err)
 	assert.Equal(t, verdict.Inconclusive, r.Verdict.Outcome)
@@ -38,7 +39,8 @@ func TestFitsLeavesABudgetUndecided(t *testing.T) {
 
 // A case whose fits: fails does not pass by a regression: that holds.
 func TestRegressionDoesNotHideFits(t *testing.T) {
-	c := oneCase(t, `device: t4, inputs: ["float32[B,3,32,32]"], dims: {B: 1}, fits: {B: 10000000}, regression: {reserved: 50%}`)
+	c := oneCase(t,
+		`device: t4, inputs: ["float32[B,3,32,32]"], dims: {B: 1}, fits: {B: 10000000}, regression: {reserved: 50%}`)
 	before, err := engine.Estimate(context.Background(), c)
 	require.NoError(t, err)
 	c.Baseline = baselineOf(t, c.Name, before)
@@ -84,7 +86,8 @@ func TestRegressionComparesLikeWithLike(t *testing.T) {
 	grown := judge(func(b *report.Report) { b.Upper.Reserved /= 2 })
 	assert.Equal(t, verdict.Inconclusive, grown.Verdict.Outcome)
 	assert.Contains(t, grown.Line(), "over what the upper figure was before and may grow (")
-	assert.Equal(t, verdict.Pass, judge(func(b *report.Report) { b.Upper = nil }).Verdict.Outcome, "an older baseline does not know it")
+	assert.Equal(t, verdict.Pass, judge(func(b *report.Report) { b.Upper = nil }).Verdict.Outcome,
+		"an older baseline does not know it")
 
 	exact := judge(func(b *report.Report) { b.Upper, b.Quality = nil, report.Exact })
 	assert.Equal(t, verdict.Inconclusive, exact.Verdict.Outcome, "it was exact, and is an estimate now")

@@ -23,8 +23,8 @@ type Fewest struct {
 const beside = 2
 
 // Fewest searches the smallest of rising values at which a case fits. It leaps until one fits and
-// halves the gap. Values on both sides of the answer are run: a smaller one that fits is the answer,
-// and a larger one that does not is a hole.
+// halves the gap. Values on both sides of the answer are run: a smaller one that fits is the
+// answer, and a larger one that does not is a hole.
 func (ms *Models) Fewest(ctx context.Context, at At, values []int64) (*Fewest, error) {
 	if len(values) == 0 {
 		return nil, errors.New("got no values to search, want one or more")
@@ -59,8 +59,8 @@ func (ms *Models) Fewest(ctx context.Context, at At, values []int64) (*Fewest, e
 	return out, s.err
 }
 
-// firstFit is the index of the smallest value that was run and fits, with its neighbours run. Of the
-// indices low does not fit, and high does.
+// firstFit is the index of the smallest value that was run and fits, with its neighbours run. Of
+// the indices low does not fit, and high does.
 func (s *search) firstFit(values []int64, low, high int) int {
 	for high-low > 1 && s.err == nil {
 		if mid := low + (high-low)/2; s.fits(values[mid]) {

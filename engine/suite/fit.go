@@ -13,7 +13,8 @@ import (
 // MostValue is the largest value of a dim that a search tries where nobody says another.
 const MostValue = 1 << 16
 
-// EndValue bounds what a search may be asked to try: beyond any dim, and far from where doubling leaves int64.
+// EndValue bounds what a search may be asked to try: beyond any dim, and far from where doubling
+// leaves int64.
 const EndValue = 1 << 40
 
 // mostScanned bounds a search that has to try one value after the other.
@@ -22,7 +23,8 @@ const mostScanned = 1 << 13
 // At makes a case with a value of the dim that is searched.
 type At func(value int64) (spec.Case, error)
 
-// A Fitted is the answer of a search: the largest value of a dim at which a run fits its budgets and its device.
+// A Fitted is the answer of a search: the largest value of a dim at which a run fits its budgets
+// and its device.
 type Fitted struct {
 	Largest int64   // 0: not even 1 fits
 	Next    *Limit  // what breaks at the next value; nil where the search ended at its bound
@@ -146,7 +148,8 @@ func (s *search) between(low, high int64) int64 {
 	return low
 }
 
-// contradicts tries values beside the answer and further off: whether one above fits, or one below does not.
+// contradicts tries values beside the answer and further off: whether one above fits, or one below
+// does not.
 func (s *search) contradicts(answer, most int64) bool {
 	for _, step := range []int64{1, 2, 3, 4, 7, 8, answer / 8, answer / 4, answer / 2} {
 		if above := answer + step; step > 0 && above <= most && s.fits(above) {
@@ -184,7 +187,8 @@ func (s *search) scan(answer, most int64) int64 {
 			return v
 		}
 		if len(s.tried) > mostScanned {
-			s.err = fmt.Errorf("got more than %d values between one that fits and one that cannot, want a narrower search (--most)", mostScanned)
+			s.err = fmt.Errorf("got more than %d values between one that fits and one that cannot, want a narrower search "+
+				"(--most)", mostScanned)
 		}
 	}
 	return 0
@@ -210,8 +214,8 @@ func (s *search) cannot(value int64) bool {
 	return limit > 0 && r.Report.Peak.Requested > limit
 }
 
-// leastLimit is the least of a case's budgets of memory and what its device holds, 0 where neither is
-// known.
+// leastLimit is the least of a case's budgets of memory and what its device holds, 0 where neither
+// is known.
 func leastLimit(c *spec.Case) units.Bytes {
 	limit := allocator.LimitOn(&c.Platform)
 	for _, b := range c.Budgets {

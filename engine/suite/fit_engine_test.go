@@ -65,7 +65,8 @@ func TestLargestOfAnEnginesStarts(t *testing.T) {
 	}{
 		// 436,672 tokens are left, of which 16 requests have 27,292 each
 		{"the length at which 16 requests fit", "L", nil, 27292, "concurrency 15, at least 16", 14},
-		{"the length of one request", "L", []string{"at_least: {concurrency: 1}"}, 436672, "kv_tokens 0: KV cache: To serve", 19},
+		{"the length of one request", "L", []string{"at_least: {concurrency: 1}"}, 436672, "kv_tokens 0: KV cache: To serve",
+			19},
 		// of 421 requests each has 2 MiB of activations, and 430,912 tokens are left
 		{"requests of 1,024 tokens that all fit", "S", nil, 420, "concurrency 420, at least 421", 11},
 	} {

@@ -24,15 +24,15 @@ type load struct{ figure, limit units.Bytes }
 // nearby bounds how far from the answer the values lie that are tried beside it.
 const nearby = 16
 
-// guided is largest for cases that are recorded, where every value costs a run of the program. Peaks
-// grow nearly linearly with a dim, so a few runs find the place. Beside it memory is lost between
-// blocks, now more and now less, so that a value may fit though the one before does not. Above the
-// answer every value up to nearby is run that would fit if nothing were lost (reach), and four in any
-// case. Below it eight are run, of which those that do not fit are holes; where one is, all down to
-// nearby are run. Values that were run to find the place count.
+// guided is largest for cases that are recorded, where every value costs a run of the program.
+// Peaks grow nearly linearly with a dim, so a few runs find the place. Beside it memory is lost
+// between blocks, now more and now less, so that a value may fit though the one before does not.
+// Above the answer every value up to nearby is run that would fit if nothing were lost (reach), and
+// four in any case. Below it eight are run, of which those that do not fit are holes; where one is,
+// all down to nearby are run. Values that were run to find the place count.
 //
-// Of an engine that serves a model each run takes a minute or more, and what is left for its KV cache
-// has no gaps between blocks: beside the answer fewer values are run.
+// Of an engine that serves a model each run takes a minute or more, and what is left for its KV
+// cache has no gaps between blocks: beside the answer fewer values are run.
 func (s *search) guided(most int64) (largest int64, holes []int64) {
 	above, below := int64(4), int64(5) // values that are run near the answer
 	if s.serves {
@@ -90,8 +90,8 @@ func (s *search) untried(values []int64, first, last int64) []int64 {
 	return values
 }
 
-// bracket is the largest value that fits and the next larger one that does not, by the dims of their
-// cases; "" while nothing fits.
+// bracket is the largest value that fits and the next larger one that does not, by the dims of
+// their cases; "" while nothing fits.
 func (s *search) bracket() string {
 	fits, breaks := s.above(0, EndValue)
 	dims := func(value int64) string {
@@ -149,8 +149,8 @@ func (s *search) try(values []int64) {
 	s.err = first
 }
 
-// above is the largest value above low that was run and fits, 0 where none does, and the next larger
-// one that does not, else one beyond the search.
+// above is the largest value above low that was run and fits, 0 where none does, and the next
+// larger one that does not, else one beyond the search.
 func (s *search) above(low, most int64) (fits, high int64) {
 	for v, l := range s.tried {
 		if v > low && l == nil {
@@ -197,7 +197,8 @@ func (s *search) narrow(low, high int64) int64 {
 	return low
 }
 
-// guess is where the loads meet their limit; where there is no line it is as far as one step may lead.
+// guess is where the loads meet their limit; where there is no line it is as far as one step may
+// lead.
 func (s *search) guess(low int64) int64 {
 	if v, ok := meets(s.loads, low); ok {
 		return v
@@ -205,8 +206,8 @@ func (s *search) guess(low int64) int64 {
 	return mostLeap * low
 }
 
-// reach is the largest value whose requests fit at their peak were nothing lost between blocks; where
-// there is no line, the value itself.
+// reach is the largest value whose requests fit at their peak were nothing lost between blocks;
+// where there is no line, the value itself.
 func (s *search) reach(low int64) int64 {
 	v, _ := meets(s.requests, low)
 	return max(v, low)
@@ -253,8 +254,8 @@ func (r *Result) requests() load {
 	return load{r.Report.Peak.Requested, leastLimit(&r.Case)}
 }
 
-// load is the figure of a result that is nearest to its limit: of its budgets, and of the device. Of
-// the device it is what is allocated: near its end the allocator gives back what it has cached.
+// load is the figure of a result that is nearest to its limit: of its budgets, and of the device.
+// Of the device it is what is allocated: near its end the allocator gives back what it has cached.
 func (r *Result) load() load {
 	if r.Report.OOM != nil {
 		return load{}
@@ -286,8 +287,8 @@ func (r *Result) load() load {
 const whole units.Bytes = 1 << 40
 
 // servingLoads adds the loads of an engine: of its limits, and of the one request of the longest
-// length that it holds where it starts at all. Their numbers fall as a dim grows, so that each is the
-// share of them that is wanted.
+// length that it holds where it starts at all. Their numbers fall as a dim grows, so that each is
+// the share of them that is wanted.
 func servingLoads(s *report.Serving, findings []verdict.Finding, add func(figure, limit units.Bytes)) {
 	if s.KV == nil {
 		return

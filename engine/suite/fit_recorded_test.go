@@ -39,7 +39,8 @@ func except(f func(int64) units.Bytes, at int64, value units.Bytes) func(int64) 
 	}
 }
 
-// A search over recorded cases asks for few recordings, and its answer is that of trying every value.
+// A search over recorded cases asks for few recordings, and its answer is that of trying every
+// value.
 func TestLargestOfRecordedCases(t *testing.T) {
 	const most = 2000
 	linear := func(n int64) units.Bytes { return units.Bytes(n) * 48 * units.KiB }
@@ -51,14 +52,18 @@ func TestLargestOfRecordedCases(t *testing.T) {
 		runs    int // recordings that are asked for
 	}{
 		{"a line", linear, 768, nil, 16},
-		{"a line with steps", func(n int64) units.Bytes { return (linear(n) + units.MiB).RoundUp(2 * units.MiB) }, 746, nil, 17},
+		{"a line with steps", func(n int64) units.Bytes { return (linear(n) + units.MiB).RoundUp(2 * units.MiB) }, 746, nil,
+			17},
 		{"nothing fits", func(int64) units.Bytes { return 63 * units.MiB }, 0, nil, 1},
 		{"everything fits", func(n int64) units.Bytes { return units.Bytes(n) * units.KiB }, most, nil, 11},
 		{"the value after the next one fits", except(linear, 770, 30*units.MiB), 770, []int64{769}, 38},
 		{"a smaller value does not fit", except(linear, 766, 60*units.MiB), 768, []int64{766}, 27},
-		{"two smaller values do not fit, one of them further off", except(except(linear, 766, 60*units.MiB), 754, 60*units.MiB),
+		{"two smaller values do not fit, one of them further off", except(except(linear, 766, 60*units.MiB), 754,
+			60*units.MiB),
 			768, []int64{754, 766}, 27},
-		{"less fits than the line says, as with gaps between blocks", func(n int64) units.Bytes { return linear(n) + units.Bytes(n/741)*10*units.MiB }, 740, nil, 28},
+		{"less fits than the line says, as with gaps between blocks", func(n int64) units.Bytes {
+			return linear(n) + units.Bytes(n/741)*10*units.MiB
+		}, 740, nil, 28},
 		{"grows with the square", func(n int64) units.Bytes { return units.Bytes(n*n) * 48 }, 886, nil, 26},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -96,8 +101,9 @@ func TestLargestOfRecordedCases(t *testing.T) {
 	}
 }
 
-// Where memory is lost between blocks at some values, every value that its requests let fit is run: a
-// value above the first that does not fit is the answer, and all that do not fit below it are holes.
+// Where memory is lost between blocks at some values, every value that its requests let fit is run:
+// a value above the first that does not fit is the answer, and all that do not fit below it are
+// holes.
 func TestLargestWhereGapsBetweenBlocksComeAndGo(t *testing.T) {
 	_, cases := testcase.Project(t, strings.ReplaceAll(batchSpec, "allocated: 64MiB", "reserved: 80MiB"), "run()\n")
 	fits := map[int64]bool{}
@@ -132,8 +138,8 @@ func TestLargestWhereGapsBetweenBlocksComeAndGo(t *testing.T) {
 	t.Fatal("got no answer after 100 rounds")
 }
 
-// gap adds a block to the begin of the last step that no cached one can hold. It is released at once,
-// and its memory stays reserved.
+// gap adds a block to the begin of the last step that no cached one can hold. It is released at
+// once, and its memory stays reserved.
 func gap(rec *recording.Recording) {
 	last := &rec.Passes[len(rec.Passes)-1]
 	at := rec.Passes[len(rec.Passes)-2].Events
@@ -159,8 +165,9 @@ func TestAStaleRecordingIsUnrecorded(t *testing.T) {
 	assert.Equal(t, []string{"train", "zoo.py has changed"}, wanted)
 }
 
-// A recording of a module that ends where memory ran out counts on a device where it does not fit. Where
-// it does, more has to be known, and the recording counts as missing; of a program, what it says is all.
+// A recording of a module that ends where memory ran out counts on a device where it does not fit.
+// Where it does, more has to be known, and the recording counts as missing; of a program, what it
+// says is all.
 func TestARecordingThatEndsWhereMemoryRanOutIsUnrecordedWithMoreMemory(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -195,7 +202,8 @@ func TestARecordingThatEndsWhereMemoryRanOutIsUnrecordedWithMoreMemory(t *testin
 // A recorded case that breaks its budget names the command that runs what could make it pass.
 func TestAFailingRecordedCaseNamesAdvise(t *testing.T) {
 	_, cases := testcase.Project(t, batchSpec, "run()\n")
-	for size, want := range map[units.Bytes]string{units.MiB: "", 63 * units.MiB: "  advise     python -m memshim advise train "} {
+	for size, want := range map[units.Bytes]string{units.MiB: "", 63 * units.MiB: "  advise     python -m memshim " +
+		"advise train "} {
 		rec := recordedProgram("run()\n")
 		rec.Events[0].Size = size
 		testcase.Keep(t, rec, cases[0].Captured())

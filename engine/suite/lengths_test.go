@@ -39,7 +39,9 @@ func TestFixedLengths(t *testing.T) {
 			}
 			path := filepath.Join(t.TempDir(), "a.rec")
 			testcase.Keep(t, rec, path)
-			cases, err := spec.Parse("memspec.yaml", []byte("version: 1\nmodels:\n  m: {artifact: '"+path+"', device: t4, "+c.own+"}\n"))
+			cases,
+				err := spec.Parse("memspec.yaml", []byte("version: 1\nmodels:\n  m: {artifact: '"+path+"', device: t4, "+c.own+
+				"}\n"))
 			require.NoError(t, err)
 			r := suite.Judge(context.Background(), cases[0])
 			require.NoError(t, r.Err)

@@ -60,7 +60,8 @@ func (r *Result) Limit(value int64) *Limit {
 		Unsure: f.Outcome == verdict.Inconclusive}
 }
 
-// deviceLimit is the device where a case without budgets may not fit it, or nobody can say; nil where it fits.
+// deviceLimit is the device where a case without budgets may not fit it, or nobody can say; nil
+// where it fits.
 func deviceLimit(r *Result, value int64) *Limit {
 	if r.Report.Serving != nil {
 		return nil // the engine itself says whether it fits

@@ -20,7 +20,8 @@ func TestLimitOf(t *testing.T) {
 		return r.Limit(3)
 	}
 	got := of(func(r *Result) { r.Report.OOM = &report.OutOfMemory{Requested: 7, Limit: 105} })
-	assert.Equal(t, &Limit{Value: 3, Metric: report.Reserved, Predicted: 107, Limit: 105, Why: "the device's memory ends"}, got)
+	assert.Equal(t, &Limit{Value: 3, Metric: report.Reserved, Predicted: 107, Limit: 105, Why: "the device's memory ends"},
+		got)
 
 	got = of(func(r *Result) {
 		r.Report.Quality, r.Report.Coverage.Unsupported = report.Incomplete, []report.Unsupported{{Op: "my::op"}}
@@ -33,13 +34,15 @@ func TestLimitOf(t *testing.T) {
 	assert.Nil(t, of(func(r *Result) {
 		r.Verdict = verdict.Verdict{Outcome: verdict.Pass, Findings: []verdict.Finding{{Outcome: verdict.Pass}}}
 	}))
-	assert.Nil(t, of(func(r *Result) { r.Verdict.Outcome = verdict.Inconclusive }), "without a budget there is none to break")
+	assert.Nil(t, of(func(r *Result) { r.Verdict.Outcome = verdict.Inconclusive }), "without a budget there is none to "+
+		"break")
 
 	got = of(func(r *Result) { r.Report.Notes = []report.Note{{ID: note.WorkspaceUnknown, Text: "no rule"}} })
 	require.NotNil(t, got, "a figure that may be too low fits no device for sure")
 	assert.True(t, got.Unsure)
 	got = of(func(r *Result) {
-		r.Verdict = verdict.Verdict{Outcome: verdict.Inconclusive, Why: []string{"nobody knows"}, Findings: []verdict.Finding{{Outcome: verdict.Pass}}}
+		r.Verdict = verdict.Verdict{Outcome: verdict.Inconclusive, Why: []string{"nobody knows"},
+			Findings: []verdict.Finding{{Outcome: verdict.Pass}}}
 	})
 	require.NotNil(t, got, "an outcome that no budget explains")
 	assert.Equal(t, Limit{Value: 3, Metric: report.Reserved, Predicted: 100, Why: "nobody knows", Unsure: true}, *got)

@@ -20,7 +20,8 @@ type MessageOptions struct {
 	Reproduce []string // commands that give the account again, the first named so
 }
 
-// Line is the result in one line: the outcome, the case, and its first finding that is not a pass, or all that passed.
+// Line is the result in one line: the outcome, the case, and its first finding that is not a pass,
+// or all that passed.
 func (r *Result) Line() string {
 	head := strings.ToUpper(r.Verdict.Outcome.String()) + " " + r.name()
 	if r.Err != nil {
@@ -57,7 +58,8 @@ func (r *Result) Line() string {
 	return head + ": " + strings.Join(parts, ", ")
 }
 
-// onlyUncompared says whether all that keeps the case from a pass is that regression: has nothing to compare with.
+// onlyUncompared says whether all that keeps the case from a pass is that regression: has nothing
+// to compare with.
 func (r *Result) onlyUncompared() bool {
 	return r.uncompared && r.Err == nil && r.Verdict.Outcome == verdict.Inconclusive &&
 		!slices.ContainsFunc(r.Verdict.Findings, func(f verdict.Finding) bool { return f.Outcome != verdict.Pass }) &&
@@ -109,8 +111,9 @@ func (r *Result) worst() *verdict.Finding {
 // FindingText is "peak reserved 2.31 GiB, budget 2.00 GiB: over by 0.31 GiB (+15.5%)".
 func FindingText(f *verdict.Finding) string { return f.String() }
 
-// Message is the account of a result that is not a pass: which case and metric, by how much, the line of the spec, where the peak is, who
-// holds it, what was assumed, and the command that gives it again.
+// Message is the account of a result that is not a pass: which case and metric, by how much, the
+// line of the spec, where the peak is, who holds it, what was assumed, and the command that gives
+// it again.
 func (r *Result) Message(o MessageOptions) string {
 	var b strings.Builder
 	w := io.Writer(&b)

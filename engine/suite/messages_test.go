@@ -73,7 +73,8 @@ func TestJudgeReports(t *testing.T) {
 	})
 }
 
-// The upper figure is a caution where it leaves a passing case open, has no room or breaks the budget.
+// The upper figure is a caution where it leaves a passing case open, has no room or breaks the
+// budget.
 func TestCaution(t *testing.T) {
 	for _, tt := range []struct {
 		why  string

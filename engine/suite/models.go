@@ -25,8 +25,8 @@ type Models struct {
 	// has to be known than the recording has (CutShort).
 	Unrecorded func(c *spec.Case, stale string)
 
-	// Bracket, if not nil, gets before each run of a search what is known by then, such as "N=512 fits,
-	// N=640 does not".
+	// Bracket, if not nil, gets before each run of a search what is known by then, such as "N=512
+	// fits, N=640 does not".
 	Bracket func(text string)
 
 	byPath    once.Map[*engine.Model]

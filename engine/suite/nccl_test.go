@@ -48,7 +48,8 @@ func TestATotalHasNCCL(t *testing.T) {
 		assert.Equal(t, c.want, withNCCL(t, "    device: t4\n"+c.keys).Verdict.Outcome, c.keys+": "+c.why)
 	}
 	r := withNCCL(t, "    device: t4\n    budget: {total: 1GiB}\n")
-	assert.Equal(t, "NCCL takes between 100.0 MiB and 2.00 GiB, by its channels and connections: give nccl:", r.Verdict.Findings[0].Why)
+	assert.Equal(t, "NCCL takes between 100.0 MiB and 2.00 GiB, by its channels and connections: give nccl:",
+		r.Verdict.Findings[0].Why)
 	assert.Equal(t, &report.NCCL{Low: 100 * units.MiB, High: 2 * units.GiB, Communicators: 3}, r.Report.NCCL)
 	assert.Equal(t, report.Exact, r.Report.Quality)
 	low, high, known := r.Report.Ends(report.Total)
@@ -58,7 +59,8 @@ func TestATotalHasNCCL(t *testing.T) {
 
 	var text bytes.Buffer
 	require.NoError(t, report.WriteText(&text, r.Report))
-	assert.Contains(t, strings.Join(strings.Fields(text.String()), " "), "100.0 MiB to 2.00 GiB, by formula for 3 communicators; `nccl:` states it")
+	assert.Contains(t, strings.Join(strings.Fields(text.String()), " "), "100.0 MiB to 2.00 GiB, by formula for 3 "+
+		"communicators; `nccl:` states it")
 	r = withNCCL(t, "    device: t4\n    nccl: 1GiB\n    budget: {total: 2GiB}\n")
 	require.NotNil(t, r.Report.Peak.Total)
 	assert.Equal(t, r.Report.Peak.Reserved+r.Report.Context.Low+units.GiB, *r.Report.Peak.Total)
@@ -68,5 +70,6 @@ func TestATotalHasNCCL(t *testing.T) {
 func TestATotalHasNCCLAndAContext(t *testing.T) {
 	r := withNCCL(t, "    device: h100-sxm-80gb\n    budget: {total: 1GiB}\n    allow: [other-device]\n")
 	assert.Equal(t, verdict.Inconclusive, r.Verdict.Outcome)
-	assert.Regexp(t, "^a CUDA context on h100-sxm-80gb takes between .*: give context: for it under devices:; NCCL takes between ", r.Verdict.Findings[0].Why)
+	assert.Regexp(t, "^a CUDA context on h100-sxm-80gb takes between .*: give context: for it under devices:; NCCL "+
+		"takes between ", r.Verdict.Findings[0].Why)
 }

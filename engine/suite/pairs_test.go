@@ -20,14 +20,20 @@ import (
 	"github.com/memspec/memspec/engine/suite"
 )
 
-// pairValues are a value for every key of a case, another one than its default and than the value that the model has.
+// pairValues are a value for every key of a case, another one than its default and than the value
+// that the model has.
 var pairValues = map[string]string{
-	"accumulate": "2", "alloc_conf": "'expandable_segments:True'", "allow": "[other-device]", "args": "[--batch, 2]", "assume": "{'net.py:3': 4}", "at_least": "{kv_tokens: 4}",
+	"accumulate": "2", "alloc_conf": "'expandable_segments:True'", "allow": "[other-device]", "args": "[--batch, 2]",
+	"assume": "{'net.py:3': 4}", "at_least": "{kv_tokens: 4}",
 	"attention": "math", "autocast": "bfloat16", "budget": "{reserved: 1GiB}", "checkpoint": "['*']", "clip": "1.5",
-	"cublas_workspace": "':4096:8'", "cudnn": "9.1.0", "cwd": "scripts", "depends": "{ignore: [data/**]}", "device": "l4", "dims": "{B: 4}",
-	"dtype": "float16", "env": "{WIDTH: 2}", "fits": "{B: 8}", "flags": "{tf32: true}", "grad": "inference_mode", "inputs": `["float32[2*B,32]"]`,
-	"iterations": "4", "lengths": "{B: [2, 1]}", "varies": "[B]", "judge": "likely", "level": "warn", "loss": "sum", "memory_fraction": "0.5", "mode": "training, or inference", "name": "other", "nccl": "1GiB",
-	"optimizer": "AdamW", "optimizer_in_backward": "true", "ranks": "{world_size: 8}", "regression": "{allocated: 1%}", "runtime": "torchscript", "steps": "2",
+	"cublas_workspace": "':4096:8'", "cudnn": "9.1.0", "cwd": "scripts", "depends": "{ignore: [data/**]}", "device": "l4",
+	"dims":  "{B: 4}",
+	"dtype": "float16", "env": "{WIDTH: 2}", "fits": "{B: 8}", "flags": "{tf32: true}", "grad": "inference_mode",
+	"inputs":     `["float32[2*B,32]"]`,
+	"iterations": "4", "lengths": "{B: [2, 1]}", "varies": "[B]", "judge": "likely", "level": "warn", "loss": "sum",
+	"memory_fraction": "0.5", "mode": "training, or inference", "name": "other", "nccl": "1GiB",
+	"optimizer": "AdamW", "optimizer_in_backward": "true", "ranks": "{world_size: 8}", "regression": "{allocated: 1%}",
+	"runtime": "torchscript", "steps": "2",
 	"tolerance": "5%", "torch": "2.10", "workspace": "../../../memspec.workspace.json",
 }
 
@@ -42,8 +48,10 @@ const pairInputs = "    inputs: [\"float32[B,32]\"]\n    dims: {B: 2}\n"
 
 var pairBases = []pairBase{
 	{"a case of an archive", "    artifact: module_list.script.pt\n", "training", pairInputs},
-	{"a training step of a source without a recording", "    source: net.py:net\n    mode: training\n", "inference", pairInputs},
-	{"a program without a recording", "    program: train.py\n", "training", "    args: [--depth, 3]\n    env: {DEPTH: 3}\n"},
+	{"a training step of a source without a recording", "    source: net.py:net\n    mode: training\n", "inference",
+		pairInputs},
+	{"a program without a recording", "    program: train.py\n", "training", "    args: [--depth, 3]\n    env: {DEPTH: " +
+		"3}\n"},
 }
 
 const pairFile = "../../testdata/artifacts/small/memspec.yaml"
@@ -144,9 +152,12 @@ func TestPairsOfKeys(t *testing.T) {
 	require.Equal(t, keys, slices.Sorted(maps.Keys(pairValues)), "every key of a case has a value here")
 	var models suite.Models
 	var out strings.Builder
-	out.WriteString("Every two keys of a case written together, and what comes of it: go test ./engine/suite -run PairsOfKeys.\n")
+	out.WriteString("Every two keys of a case written together, and what comes of it: go test ./engine/suite -run " +
+		"PairsOfKeys.\n")
 	for _, base := range pairBases {
-		writePairs(&out, base, keys, func(first, second string) string { return pairOutcome(t, &models, base, first, second) })
+		writePairs(&out, base, keys, func(first, second string) string {
+			return pairOutcome(t, &models, base, first, second)
+		})
 	}
 	path := filepath.Join("testdata", "pairs.txt")
 	if os.Getenv("MEMSPEC_UPDATE") != "" {

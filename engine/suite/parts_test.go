@@ -146,7 +146,8 @@ func TestReadBaselineRefuses(t *testing.T) {
 	path := filepath.Join(dir, "b.json")
 	for _, tt := range []struct{ why, data, want string }{
 		{"no JSON", "{", path + ": not a baseline: unexpected end of JSON input"},
-		{"another type", "[]", path + ": not a baseline: json: cannot unmarshal array into Go value of type struct { Schema *int \"json:\\\"schema\\\"\"; Cases suite.baselineCases \"json:\\\"cases\\\"\" }"},
+		{"another type", "[]", path + ": not a baseline: json: cannot unmarshal array into Go value of type struct { " +
+			"Schema *int \"json:\\\"schema\\\"\"; Cases suite.baselineCases \"json:\\\"cases\\\"\" }"},
 		{"no list of cases", `{"schema":1,"cases":7}`, path + ": not a baseline: cases: got no list, want a list of cases"},
 		{"no schema", "{}", path + ": got a baseline without a schema, want 1"},
 		{"an older one", `{"schema":0}`, path + ": got a baseline of schema 0, want 1: memspec baseline writes it again"},
@@ -167,7 +168,9 @@ func TestReadBaselineRefuses(t *testing.T) {
 	assert.EqualError(t, err, path+": got a baseline of more than 11 bytes")
 	assert.Equal(t, 256<<20, maxBaseline)
 
-	require.NoError(t, os.WriteFile(path, []byte(`{"schema":1,"cases":[{"name":"b","delta":1},{"name":"c","delta":2},{"name":"a","delta":3}]}`), 0o600))
+	require.NoError(t,
+		os.WriteFile(path,
+			[]byte(`{"schema":1,"cases":[{"name":"b","delta":1},{"name":"c","delta":2},{"name":"a","delta":3}]}`), 0o600))
 	b, err := ReadBaseline(path)
 	require.NoError(t, err)
 	for name, delta := range map[string]int{"a": 3, "b": 1, "c": 2} {

@@ -43,7 +43,8 @@ func recordedProgram(text string) *recording.Recording {
 // defaults: say of models that are built is not the program's.
 func TestACaseOfAProgram(t *testing.T) {
 	_, cases := testcase.Project(t, programSpec, "")
-	assert.Equal(t, &spec.Program{File: "zoo.py", Args: []string{"--depth", "3"}, Env: []spec.Variable{{Name: "GONE", Unset: true}, {Name: "WIDTH", Value: "8"}}},
+	assert.Equal(t, &spec.Program{File: "zoo.py", Args: []string{"--depth", "3"},
+		Env: []spec.Variable{{Name: "GONE", Unset: true}, {Name: "WIDTH", Value: "8"}}},
 		cases[0].Program)
 	assert.Equal(t, &spec.Program{File: "zoo.py", Args: []string{"--depth", "3", "--batch", "2"}, Cwd: "runs",
 		Env: []spec.Variable{{Name: "GONE", Unset: true}, {Name: "WIDTH", Value: "16"}}}, cases[1].Program)
@@ -68,7 +69,8 @@ func TestAProgramIsPredictedFromItsRecording(t *testing.T) {
 	assert.Contains(t, origin.CaptureCommand(missing.Case), " --case small")
 
 	rec := recordedProgram("run()\n")
-	rec.Made.Variables = map[string]string{"WIDTH": recording.HashVariable("WIDTH", "8"), "GONE": "", "DEPTH": recording.HashVariable("DEPTH", "2")}
+	rec.Made.Variables = map[string]string{"WIDTH": recording.HashVariable("WIDTH", "8"), "GONE": "",
+		"DEPTH": recording.HashVariable("DEPTH", "2")}
 	testcase.Keep(t, rec, c.Captured())
 	r := judge()
 	require.NoError(t, r.Err)

@@ -15,8 +15,8 @@ import (
 )
 
 // judgeRanks compares each rank that ran, or the one that the case is of, with the case's budgets.
-// The result is the worst rank's: of the worst outcome, then the one that comes nearest to a budget,
-// then of the most reserved, then the first.
+// The result is the worst rank's: of the worst outcome, then the one that comes nearest to a
+// budget, then of the most reserved, then the first.
 func (ms *Models) judgeRanks(ctx context.Context, c spec.Case) *Result {
 	var missing *origin.Uncaptured
 	list, ranks, err := origin.ReadRanks(&c)

@@ -47,7 +47,8 @@ func keepRanks(t *testing.T, c spec.Case, sizes map[int]units.Bytes, notRun ...o
 		data, err := os.ReadFile(one.Captured())
 		require.NoError(t, err)
 		sum := sha256.Sum256(data)
-		list.Ranks = append(list.Ranks, origin.Rank{Rank: rank, Place: "stage " + string(rune('0'+rank%10)), SHA256: hex.EncodeToString(sum[:])})
+		list.Ranks = append(list.Ranks, origin.Rank{Rank: rank, Place: "stage " + string(rune('0'+rank%10)),
+			SHA256: hex.EncodeToString(sum[:])})
 	}
 	data, err := json.Marshal(list)
 	require.NoError(t, err)
@@ -70,7 +71,8 @@ func TestTheWorstRankIsJudged(t *testing.T) {
 	keepRanks(t, c, map[int]units.Bytes{0: 4, 64: 24, 127: 12})
 	r := suite.Judge(context.Background(), c)
 	require.NoError(t, r.Err)
-	assert.Equal(t, "PASS pretrain on t4, eager, rank 64 (stage 4; 3 of 128 ranks run): allocated 52.0 MiB of 64.0 MiB", r.Line())
+	assert.Equal(t, "PASS pretrain on t4, eager, rank 64 (stage 4; 3 of 128 ranks run): allocated 52.0 MiB of 64.0 MiB",
+		r.Line())
 	assert.Equal(t, &report.Rank{Rank: 64, WorldSize: 128, Place: "stage 4", Run: []int{0, 64, 127}}, r.Report.Rank)
 	assert.Equal(t, report.Exact, r.Report.Quality)
 
@@ -84,7 +86,8 @@ func TestTheWorstRankIsJudged(t *testing.T) {
 	require.NoError(t, one.Err)
 	assert.Equal(t, verdict.Pass, one.Verdict.Outcome)
 	assert.Equal(t, 127, one.Report.Rank.Rank)
-	assert.ErrorContains(t, suite.Judge(context.Background(), c.OfRank(1)).Err, "pretrain: got rank 1, want one that ran: [0 64 127]")
+	assert.ErrorContains(t, suite.Judge(context.Background(), c.OfRank(1)).Err, "pretrain: got rank 1, want one that "+
+		"ran: [0 64 127]")
 	_, err := engine.Estimate(context.Background(), c)
 	assert.ErrorContains(t, err, "got a case of several ranks, want suite.Judge for it")
 }
@@ -93,14 +96,16 @@ func TestTheWorstRankIsJudged(t *testing.T) {
 // that they keep is undecided.
 func TestRanksThatDidNotRun(t *testing.T) {
 	_, c := rankCase(t)
-	keepRanks(t, c, map[int]units.Bytes{0: 4}, origin.Unlike{Why: "pipeline stage", Ranks: []int{32, 64}}, origin.Unlike{Why: "experts", Ranks: []int{64}})
+	keepRanks(t, c, map[int]units.Bytes{0: 4}, origin.Unlike{Why: "pipeline stage", Ranks: []int{32, 64}},
+		origin.Unlike{Why: "experts", Ranks: []int{64}})
 	r := suite.Judge(context.Background(), c)
 	assert.Equal(t, report.Estimated, r.Report.Quality)
 	assert.Contains(t, r.Line(), "rank 0 (stage 0; 1 of 128 ranks run; 2 that differ did not)")
 	assert.Equal(t, verdict.Inconclusive, r.Verdict.Outcome)
 	assert.Equal(t, "estimate by ranks-not-run", r.RestsOn())
 	require.NotEmpty(t, r.Report.Notes)
-	assert.Equal(t, "2 of 128 ranks that take otherwise (pipeline stage, experts) did not run", r.Report.Notes[len(r.Report.Notes)-1].Text)
+	assert.Equal(t, "2 of 128 ranks that take otherwise (pipeline stage, experts) did not run",
+		r.Report.Notes[len(r.Report.Notes)-1].Text)
 
 	c.Allow = []string{"ranks-not-run"}
 	assert.Equal(t, verdict.Pass, suite.Judge(context.Background(), c).Verdict.Outcome)
@@ -109,7 +114,8 @@ func TestRanksThatDidNotRun(t *testing.T) {
 	assert.Equal(t, verdict.Fail, suite.Judge(context.Background(), c).Verdict.Outcome, "what one rank takes is known")
 }
 
-// All recordings are of one run of the case: one that is missing, or of another run, leaves it undecided.
+// All recordings are of one run of the case: one that is missing, or of another run, leaves it
+// undecided.
 func TestRanksAreOfOneRun(t *testing.T) {
 	dir, c := rankCase(t)
 	keepRanks(t, c, map[int]units.Bytes{0: 4, 64: 24})

@@ -21,7 +21,8 @@ import (
 func TestJudgeAll(t *testing.T) {
 	var cases []spec.Case
 	for range 20 {
-		for _, artifact := range []string{"../../testdata/artifacts/torchvision/alexnet.script.pt", "absent.pt", "../../testdata/artifacts/torchvision/resnet18.trace.pt"} {
+		for _, artifact := range []string{"../../testdata/artifacts/torchvision/alexnet.script.pt", "absent.pt",
+			"../../testdata/artifacts/torchvision/resnet18.trace.pt"} {
 			c := testcase.On(t, "t4", artifact, "float32[1,3,224,224]")
 			c.Budgets = testcase.AtMost(report.Allocated, units.GiB)
 			cases = append(cases, c)
@@ -44,9 +45,11 @@ func TestJudgeAll(t *testing.T) {
 
 func TestExplainCommand(t *testing.T) {
 	c := testcase.On(t, "t4", "my model.pt", "x=float32[2,32]")
-	assert.Equal(t, "memspec explain 'my model.pt' --input 'x=float32[2,32]' --device t4 --torch 2.15", suite.ExplainCommand(c))
+	assert.Equal(t, "memspec explain 'my model.pt' --input 'x=float32[2,32]' --device t4 --torch 2.15",
+		suite.ExplainCommand(c))
 	c.Runtime, c.Platform.AllocConf = spec.Eager, "expandable_segments:True"
-	assert.Equal(t, "memspec explain 'my model.pt' --input 'x=float32[2,32]' --device t4 --torch 2.15 --runtime eager --alloc-conf expandable_segments:True",
+	assert.Equal(t, "memspec explain 'my model.pt' --input 'x=float32[2,32]' --device t4 --torch 2.15 --runtime eager "+
+		"--alloc-conf expandable_segments:True",
 		suite.ExplainCommand(c))
 	c.Name, c.Pos.File = "m[B=8]", "memspec.yaml"
 	assert.Equal(t, "memspec explain --case 'm[B=8]' memspec.yaml", suite.ExplainCommand(c))

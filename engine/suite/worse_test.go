@@ -10,8 +10,8 @@ import (
 	"github.com/memspec/memspec/engine/verdict"
 )
 
-// TestWorse: of two results the one of the worse outcome, else of the larger share of one budget, else
-// of the larger peak.
+// TestWorse: of two results the one of the worse outcome, else of the larger share of one budget,
+// else of the larger peak.
 func TestWorse(t *testing.T) {
 	of := func(outcome verdict.Outcome, reserved units.Bytes, predicted ...units.Bytes) *Result {
 		r := &Result{Report: &report.Report{Peak: report.Peak{Reserved: reserved}}}

@@ -56,8 +56,10 @@ var dtypeFacts = map[DType]dtypeFact{
 	Uint8: {"uint8", "", 1, 'u'}, Int8: {"int8", "", 1, 'i'}, Int16: {"int16", "short", 2, 'i'},
 	Int32: {"int32", "int", 4, 'i'}, Int64: {"int64", "long", 8, 'i'},
 	Float16: {"float16", "half", 2, 'f'}, Float32: {"float32", "float", 4, 'f'}, Float64: {"float64", "double", 8, 'f'},
-	ComplexHalf: {"complex32", "chalf", 4, 'c'}, Complex64: {"complex64", "cfloat", 8, 'c'}, Complex128: {"complex128", "cdouble", 16, 'c'},
-	Bool: {"bool", "", 1, 'b'}, QInt8: {"qint8", "", 1, 'q'}, QUint8: {"quint8", "", 1, 'q'}, QInt32: {"qint32", "", 4, 'q'},
+	ComplexHalf: {"complex32", "chalf", 4, 'c'}, Complex64: {"complex64", "cfloat", 8, 'c'},
+	Complex128: {"complex128", "cdouble", 16, 'c'},
+	Bool:       {"bool", "", 1, 'b'}, QInt8: {"qint8", "", 1, 'q'}, QUint8: {"quint8", "", 1, 'q'},
+	QInt32:   {"qint32", "", 4, 'q'},
 	BFloat16: {"bfloat16", "", 2, 'f'}, QUint4x2: {"quint4x2", "", 1, 'q'}, QUint2x4: {"quint2x4", "", 1, 'q'},
 	Float8E5M2: {"float8_e5m2", "", 1, 'f'}, Float8E4M3FN: {"float8_e4m3fn", "", 1, 'f'},
 	Float8E5M2UZ: {"float8_e5m2fnuz", "", 1, 'f'}, Float8E4M3UZ: {"float8_e4m3fnuz", "", 1, 'f'},
@@ -85,7 +87,8 @@ var dtypeByName = func() map[string]DType {
 }()
 
 // dtypeElsewhere are names that other tools have for dtypes.
-var dtypeElsewhere = map[string]string{"fp64": "float64", "f64": "float64", "fp32": "float32", "f32": "float32", "single": "float32", "fp16": "float16", "f16": "float16",
+var dtypeElsewhere = map[string]string{"fp64": "float64", "f64": "float64", "fp32": "float32", "f32": "float32",
+	"single": "float32", "fp16": "float16", "f16": "float16",
 	"bf16": "bfloat16", "i64": "int64", "i32": "int32", "i16": "int16", "i8": "int8", "u8": "uint8", "boolean": "bool"}
 
 // ParseDType reads a dtype's name in either of PyTorch's spellings, with or without "torch.".

@@ -56,7 +56,8 @@ func Product(dims []int64) (int64, error) {
 	return n, nil
 }
 
-// Numel is the number of elements; a size that overflows was refused when the Meta was made (see Check).
+// Numel is the number of elements; a size that overflows was refused when the Meta was made (see
+// Check).
 func (m *Meta) Numel() int64 { return Numel(m.Sizes) }
 
 // Numel is how many elements sizes hold, where they are known not to overflow.
@@ -85,7 +86,8 @@ func ContiguousStrides(sizes []int64) []int64 {
 	return st
 }
 
-// ChannelsLastStrides are the strides of NHWC (4 sizes) or NDHWC (5 sizes); other ranks get row-major strides.
+// ChannelsLastStrides are the strides of NHWC (4 sizes) or NDHWC (5 sizes); other ranks get
+// row-major strides.
 func ChannelsLastStrides(sizes []int64) []int64 {
 	n := len(sizes)
 	if n != 4 && n != 5 {
@@ -223,8 +225,8 @@ func (m *Meta) IsDense() bool {
 	return true
 }
 
-// StorageBytes is the least storage this tensor needs, offset included: 0 where there are no elements
-// (at::detail::computeStorageNbytes).
+// StorageBytes is the least storage this tensor needs, offset included: 0 where there are no
+// elements (at::detail::computeStorageNbytes).
 func (m *Meta) StorageBytes() units.Bytes {
 	n := m.StorageOffset + 1
 	for i, d := range m.Sizes {

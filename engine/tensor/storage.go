@@ -49,7 +49,8 @@ const (
 	Untraced // nothing records what it is for
 )
 
-var categoryNames = [...]string{"activation", "input", "parameter", "buffer", "constant", "gradient", "optimizer_state", "temporary", "workspace", "untraced"}
+var categoryNames = [...]string{"activation", "input", "parameter", "buffer", "constant", "gradient", "optimizer_state",
+	"temporary", "workspace", "untraced"}
 
 func (c Category) String() string {
 	if int(c) < len(categoryNames) {

@@ -18,8 +18,10 @@ func TestDTypes(t *testing.T) {
 		want DType
 		size int64
 	}{
-		{"float32", Float32, 4}, {"torch.float32", Float32, 4}, {"float", Float32, 4}, {"half", Float16, 2}, {"bfloat16", BFloat16, 2},
-		{"long", Int64, 8}, {"bool", Bool, 1}, {"complex64", Complex64, 8}, {"float8_e4m3fn", Float8E4M3FN, 1}, {"uint16", Uint16, 2},
+		{"float32", Float32, 4}, {"torch.float32", Float32, 4}, {"float", Float32, 4}, {"half", Float16, 2},
+		{"bfloat16", BFloat16, 2},
+		{"long", Int64, 8}, {"bool", Bool, 1}, {"complex64", Complex64, 8}, {"float8_e4m3fn", Float8E4M3FN, 1},
+		{"uint16", Uint16, 2},
 	}
 	for _, tt := range tests {
 		d, err := ParseDType(tt.name)
@@ -28,7 +30,8 @@ func TestDTypes(t *testing.T) {
 		require.Equal(t, tt.size, d.ItemSize())
 	}
 	_, err := ParseDType("float33")
-	require.EqualError(t, err, `got dtype "float33", want one of PyTorch's, such as float32, float16, bfloat16, int64, bool`)
+	require.EqualError(t, err,
+		`got dtype "float33", want one of PyTorch's, such as float32, float16, bfloat16, int64, bool`)
 	for d := range dtypeFacts {
 		back, err := ParseDType(d.String())
 		require.NoError(t, err)
@@ -48,10 +51,13 @@ func TestLayouts(t *testing.T) {
 	}{
 		{[]int64{2, 3, 4, 5}, []int64{60, 20, 5, 1}, true, false, true, Contiguous, 480, "row-major"},
 		{[]int64{2, 3, 4, 5}, []int64{60, 1, 15, 3}, false, true, true, ChannelsLast, 480, "channels last"},
-		{[]int64{1, 3, 1, 1}, []int64{3, 1, 1, 1}, true, true, true, Contiguous, 12, "both: N111 with contiguous strides counts as contiguous"},
-		{[]int64{1, 3, 1, 1}, []int64{3, 1, 3, 3}, true, true, true, ChannelsLast, 12, "sizes of 1 do not matter to contiguity, but to what is suggested"},
+		{[]int64{1, 3, 1, 1}, []int64{3, 1, 1, 1}, true, true, true, Contiguous, 12, "both: N111 with contiguous strides " +
+			"counts as contiguous"},
+		{[]int64{1, 3, 1, 1}, []int64{3, 1, 3, 3}, true, true, true, ChannelsLast, 12,
+			"sizes of 1 do not matter to contiguity, but to what is suggested"},
 		{[]int64{4, 6}, []int64{1, 4}, false, false, true, Contiguous, 96, "transposed: dense"},
-		{[]int64{4, 6}, []int64{12, 1}, false, false, false, Contiguous, 168, "a slice: gaps, and the storage reaches to the last element"},
+		{[]int64{4, 6}, []int64{12, 1}, false, false, false, Contiguous, 168, "a slice: gaps, and the storage reaches to " +
+			"the last element"},
 		{[]int64{4, 6}, []int64{0, 1}, false, false, false, Contiguous, 24, "expanded: elements share memory"},
 		{[]int64{0, 6}, []int64{6, 1}, true, false, true, Contiguous, 0, "no elements, no bytes"},
 		{nil, nil, true, false, true, Contiguous, 4, "0-dim: one element"},
@@ -82,7 +88,8 @@ func rows(t *testing.T, name string) [][]string {
 	return out
 }
 
-// Every dtype here is as PyTorch has it (testdata/record.py), and only what nobody computes with is missing.
+// Every dtype here is as PyTorch has it (testdata/record.py), and only what nobody computes with is
+// missing.
 func TestDTypesOfPyTorch(t *testing.T) {
 	known := map[DType]bool{}
 	var missing []string
@@ -120,7 +127,8 @@ func TestDTypesOfPyTorch(t *testing.T) {
 		}
 	}
 	assert.Len(t, known, len(dtypeFacts), "all of ours are PyTorch's")
-	assert.Equal(t, "bcomplex32 bits16 bits1x8 bits2x4 bits4x2 bits8 float4_e2m1fn_x2 int1 int2 int3 int4 int5 int6 int7 uint1 uint2 uint3 uint4 uint5 uint6 uint7",
+	assert.Equal(t, "bcomplex32 bits16 bits1x8 bits2x4 bits4x2 bits8 float4_e2m1fn_x2 int1 int2 int3 int4 int5 int6 "+
+		"int7 uint1 uint2 uint3 uint4 uint5 uint6 uint7",
 		strings.Join(missing, " "))
 	assert.False(t, Undefined.Valid())
 	assert.Equal(t, "dtype(255)", Undefined.String())
@@ -148,7 +156,8 @@ func TestLayoutsOfPyTorch(t *testing.T) {
 	for _, row := range rows(t, "layouts.txt") {
 		m := meta(numbers(row[0]), numbers(row[1]))
 		var flags strings.Builder
-		for i, yes := range []bool{m.IsFormat(Contiguous), m.IsFormat(ChannelsLast), m.IsFormat(ChannelsLast3d), m.StridesLike(ChannelsLast), m.StridesLike(ChannelsLast3d), m.IsDense()} {
+		for i, yes := range []bool{m.IsFormat(Contiguous), m.IsFormat(ChannelsLast), m.IsFormat(ChannelsLast3d),
+			m.StridesLike(ChannelsLast), m.StridesLike(ChannelsLast3d), m.IsDense()} {
 			if yes {
 				flags.WriteByte("c23lLd"[i])
 			} else {
@@ -158,7 +167,8 @@ func TestLayoutsOfPyTorch(t *testing.T) {
 		assert.Equal(t, row[2], flags.String(), "%s, strides %s", row[0], row[1])
 		assert.Equal(t, row[3], strconv.FormatInt(int64(m.StorageBytes()), 10), "%s, strides %s", row[0], row[1])
 		assert.Equal(t, m.IsContiguous(), m.IsFormat(Preserve))
-		suggested := map[bool]MemoryFormat{m.StridesLike(ChannelsLast): ChannelsLast, m.StridesLike(ChannelsLast3d): ChannelsLast3d}[true]
+		suggested := map[bool]MemoryFormat{m.StridesLike(ChannelsLast): ChannelsLast,
+			m.StridesLike(ChannelsLast3d): ChannelsLast3d}[true]
 		assert.Equal(t, suggested, m.SuggestFormat())
 		require.NoError(t, m.Check())
 		elements := int64(1)
@@ -172,7 +182,8 @@ func TestLayoutsOfPyTorch(t *testing.T) {
 }
 
 func TestFormats(t *testing.T) {
-	assert.Equal(t, []MemoryFormat{0, 1, 2, 3}, []MemoryFormat{Contiguous, Preserve, ChannelsLast, ChannelsLast3d}, "c10's numbers")
+	assert.Equal(t, []MemoryFormat{0, 1, 2, 3}, []MemoryFormat{Contiguous, Preserve, ChannelsLast, ChannelsLast3d},
+		"c10's numbers")
 	for _, c := range []struct {
 		sizes   []int64
 		format  MemoryFormat

@@ -122,7 +122,8 @@ func (s *side) text(i int) string {
 	return s.t.EventText(i)
 }
 
-// EventText is one event as a line: with its site and size, also where the text form leaves them out.
+// EventText is one event as a line: with its site and size, also where the text form leaves them
+// out.
 func (t *Trace) EventText(i int) string {
 	e := t.Events[i]
 	p := printer{t: t, birth: make([]birth, max(int(e.Storage)+1, 0)), pass: e.Pass, phase: t.Site(e.Site).Phase}

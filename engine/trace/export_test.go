@@ -35,5 +35,6 @@ func FromSnapshot(r io.Reader, device int) (*Trace, error) {
 
 // DefaultGeometry is the allocator's without settings.
 func DefaultGeometry() Geometry {
-	return Geometry{Round: func(n units.Bytes) units.Bytes { return max(n, 1).RoundUp(minBlock) }, Unsplit: smallSize, Page: largeBuffer}
+	return Geometry{Round: func(n units.Bytes) units.Bytes { return max(n, 1).RoundUp(minBlock) }, Unsplit: smallSize,
+		Page: largeBuffer}
 }

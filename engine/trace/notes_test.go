@@ -11,6 +11,7 @@ import (
 
 // TestValidateNotes: what is wrong with notes is reported in their order.
 func TestValidateNotes(t *testing.T) {
-	err := (&trace.Trace{Notes: []trace.Note{{Site: trace.NoSite}, {Note: note.Note{ID: "a"}, Site: trace.NoSite}, {Note: note.Note{ID: "b"}, Site: 5}}}).Validate()
+	err := (&trace.Trace{Notes: []trace.Note{{Site: trace.NoSite}, {Note: note.Note{ID: "a"}, Site: trace.NoSite},
+		{Note: note.Note{ID: "b"}, Site: 5}}}).Validate()
 	require.EqualError(t, err, "note 0: got no id\nnote 2: got site 5 of 0")
 }

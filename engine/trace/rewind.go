@@ -61,7 +61,8 @@ type rewinder struct {
 	segments []*rewound // by address
 }
 
-// rewound is a segment on the way back. Its pieces tile it; unlike blocks, free pieces may lie side by side.
+// rewound is a segment on the way back. Its pieces tile it; unlike blocks, free pieces may lie side
+// by side.
 type rewound struct {
 	Segment
 	pieces []piece
@@ -122,7 +123,8 @@ func (w *rewinder) undo(e *Event) bool {
 	return true
 }
 
-// undoAlloc frees the block. What is free behind it was one with it; what seems free before it is not.
+// undoAlloc frees the block. What is free behind it was one with it; what seems free before it is
+// not.
 func (w *rewinder) undoAlloc(e *Event) bool {
 	_, s := w.find(e.Addr)
 	if s == nil {

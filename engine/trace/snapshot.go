@@ -11,7 +11,8 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// Recording is what a memory snapshot of PyTorch (torch.cuda.memory._dump_snapshot) says of one device.
+// Recording is what a memory snapshot of PyTorch (torch.cuda.memory._dump_snapshot) says of one
+// device.
 type Recording struct {
 	Device   int
 	Trace    *Trace    // its events; Heap is what Rewind makes of Final
@@ -32,7 +33,8 @@ func (r *Recording) Moves() int {
 	return n
 }
 
-// Conf is what a snapshot says of the allocator's settings. Snapshots of torch 2.0 and older record nothing.
+// Conf is what a snapshot says of the allocator's settings. Snapshots of torch 2.0 and older record
+// nothing.
 type Conf struct {
 	Text         string      // PYTORCH_CUDA_ALLOC_CONF
 	MaxSplitSize units.Bytes // 0 is no limit

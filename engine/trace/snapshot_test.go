@@ -34,7 +34,8 @@ func frame(file string, line int, name string) any {
 
 func segmentDict(kv ...any) *pickle.Dict {
 	return dict(append([]any{"device", 0, "address", 4096, "total_size", 1024, "stream", 0, "segment_type", "small",
-		"blocks", list(dict("size", 512, "state", "active_allocated", "requested_size", 400), dict("size", 512, "state", "inactive", "requested_size", 0))}, kv...)...)
+		"blocks", list(dict("size", 512, "state", "active_allocated", "requested_size", 400),
+			dict("size", 512, "state", "inactive", "requested_size", 0))}, kv...)...)
 }
 
 func event(action string, addr any, size int, kv ...any) any {
@@ -52,8 +53,10 @@ func TestReadSnapshot(t *testing.T) {
 	recs, err := read(t, dict(
 		"segments", list(
 			segmentDict("segment_pool_id", pickle.Tuple{0, 7}),
-			segmentDict("device", 2, "address", uint64(1<<63), "is_expandable", true, "segment_type", "large", "stream", 94000000000000, "segment_pool_id", pickle.Tuple{0, 0},
-				"blocks", list(dict("address", uint64(1<<63), "size", 1024, "state", "active_pending_free", "requested_size", 1000)))),
+			segmentDict("device", 2, "address", uint64(1<<63), "is_expandable", true, "segment_type", "large", "stream",
+				94000000000000, "segment_pool_id", pickle.Tuple{0, 0},
+				"blocks", list(dict("address", uint64(1<<63), "size", 1024, "state", "active_pending_free", "requested_size",
+					1000)))),
 		"device_traces", list(
 			list(
 				event("free_requested", 4096, 400),
@@ -68,7 +71,8 @@ func TestReadSnapshot(t *testing.T) {
 				event("segment_alloc", 8192, 2097152),
 			),
 			list(), list()),
-		"allocator_settings", dict("PYTORCH_CUDA_ALLOC_CONF", "x:1", "max_split_size", 99, "expandable_segments", true, "roundup_power2_divisions", dict("1", 0, "2", 4)),
+		"allocator_settings", dict("PYTORCH_CUDA_ALLOC_CONF", "x:1", "max_split_size", 99, "expandable_segments", true,
+			"roundup_power2_divisions", dict("1", 0, "2", 4)),
 		"something_new", 5))
 	require.NoError(t, err)
 	require.Len(t, recs, 2)
@@ -93,7 +97,8 @@ segment_alloc bytes=2MiB addr=0x2000
 	far := recs[1]
 	assert.Equal(t, 2, far.Device)
 	assert.Equal(t, Segment{Addr: 1 << 63, Size: 1024, Stream: 94000000000000, Expandable: true,
-		Blocks: []Block{{Addr: 1 << 63, Size: 1024, Requested: 1000, State: ActiveAwaitingFree, Storage: NoStorage}}}, far.Final[0])
+		Blocks: []Block{{Addr: 1 << 63, Size: 1024, Requested: 1000, State: ActiveAwaitingFree, Storage: NoStorage}}},
+		far.Final[0])
 }
 
 func TestReadSnapshotErrors(t *testing.T) {
@@ -108,16 +113,21 @@ func TestReadSnapshotErrors(t *testing.T) {
 		{dict("segments", list(dict())), "memory snapshot: segment 0: got no integer device"},
 		{dict("segments", list(segmentDict("device", 5000))), "segment 0: got device 5000, want 0 to 1023"},
 		{dict("segments", list(segmentDict("total_size", -5))), "segment 0: total_size: got -5 bytes"},
-		{dict("segments", list(segmentDict("address", uint64(1<<64-1)))), "segment 0: address: got 0xffffffffffffffff, want an address"},
+		{dict("segments", list(segmentDict("address", uint64(1<<64-1)))), "segment 0: address: got 0xffffffffffffffff, " +
+			"want an address"},
 		{dict("segments", list(segmentDict("total_size", 2048))), "segment 0: got blocks of 1024 bytes, want 2048"},
 		{dict("segments", list(segmentDict("blocks", nil))), "segment 0: got no blocks"},
 		{dict("segments", list(segmentDict("blocks", list(1)))), "segment 0: block 0: got no dict"},
-		{dict("segments", list(segmentDict("blocks", list(dict("size", 1024, "state", "lost"))))), `segment 0: block 0: got state "lost"`},
-		{dict("segments", list(segmentDict("blocks", list(dict("state", "inactive"))))), "segment 0: block 0: got no integer size"},
+		{dict("segments", list(segmentDict("blocks", list(dict("size", 1024, "state", "lost"))))),
+			`segment 0: block 0: got state "lost"`},
+		{dict("segments", list(segmentDict("blocks", list(dict("state", "inactive"))))),
+			"segment 0: block 0: got no integer size"},
 		{dict("segments", good, "device_traces", list(5)), "device 0: got no list of events"},
 		{dict("segments", good, "device_traces", list(list(), list("x"))), "device 1: event 0: got no dict"},
-		{dict("segments", good, "device_traces", list(list(event("alloc", "x", 5)))), "device 0: event 0: alloc: got no integer addr"},
-		{dict("segments", good, "device_traces", list(list(event("alloc", 5, -5)))), "device 0: event 0: alloc: size: got -5 bytes"},
+		{dict("segments", good, "device_traces", list(list(event("alloc", "x", 5)))), "device 0: event 0: alloc: got no " +
+			"integer addr"},
+		{dict("segments", good, "device_traces", list(list(event("alloc", 5, -5)))), "device 0: event 0: alloc: size: got " +
+			"-5 bytes"},
 	} {
 		_, err := read(t, tt.v)
 		require.ErrorContains(t, err, tt.want)
@@ -145,45 +155,58 @@ func TestRewind(t *testing.T) {
 			start: "heap 0x200 1KiB small\nblock 512 active_allocated requested=5\nblock 512 inactive\n"},
 		{name: "freed in the trace", end: "heap 0x200 2KiB small\nblock 2KiB inactive\n",
 			events: "free a bytes=700 addr=0x400\nfree_completed a bytes=700 addr=0x400",
-			start:  "heap 0x200 2KiB small\nblock 512 inactive\nblock 1KiB active_allocated a requested=700\nblock 512 inactive\n"},
+			start: "heap 0x200 2KiB small\nblock 512 inactive\nblock 1KiB active_allocated a requested=700\nblock 512 " +
+				"inactive\n"},
 		{name: "awaiting another stream at the start", end: "heap 0x200 512 small\nblock 512 inactive\n",
 			events: "free_completed a bytes=5 addr=0x200",
 			start:  "heap 0x200 512 small\nblock 512 active_awaiting_free a requested=5\n"},
 		{name: "awaiting at the end", end: "heap 0x200 512 small\nblock 512 active_awaiting_free requested=5\n",
 			events: "free a bytes=5 addr=0x200",
 			start:  "heap 0x200 512 small\nblock 512 active_allocated a requested=5\n"},
-		{name: "allocated in the trace", end: "heap 0x200 2KiB small\nblock 512 active_allocated requested=5\nblock 512 active_allocated requested=6\nblock 1KiB inactive\n",
+		{name: "allocated in the trace", end: "heap 0x200 2KiB small\nblock 512 active_allocated requested=5\nblock 512 " +
+			"active_allocated requested=6\nblock 1KiB inactive\n",
 			events: "a = alloc 5 addr=0x200\nb = alloc 6 addr=0x400",
 			start:  "heap 0x200 2KiB small\nblock 2KiB inactive\n"},
-		{name: "segment made in the trace", end: "heap 0x200000 2MiB small\nblock 512 active_allocated requested=5\nblock 2096640 inactive\n",
+		{name: "segment made in the trace", end: "heap 0x200000 2MiB small\nblock 512 active_allocated requested=5\nblock " +
+			"2096640 inactive\n",
 			events: "segment_alloc bytes=2MiB addr=0x200000\na = alloc 5 addr=0x200000", start: ""},
 		{name: "segment given back in the trace", end: "",
-			events: "free a bytes=20MiB addr=0x200000\nfree_completed a bytes=20MiB addr=0x200000\nsegment_free bytes=20MiB addr=0x200000 stream=4",
-			start:  "heap 0x200000 20MiB stream=4\nblock 20MiB active_allocated a requested=20MiB\n"},
+			events: "free a bytes=20MiB addr=0x200000\nfree_completed a bytes=20MiB addr=0x200000\nsegment_free bytes=20MiB " +
+				"addr=0x200000 stream=4",
+			start: "heap 0x200000 20MiB stream=4\nblock 20MiB active_allocated a requested=20MiB\n"},
 		{name: "a small gap is the block's own", end: "heap 0x1000000 12MiB\nblock 12MiB inactive\n",
 			events: "free a bytes=11MiB addr=0x1000000\nfree_completed a bytes=11MiB addr=0x1000000",
 			start:  "heap 0x1000000 12MiB\nblock 12MiB active_allocated a requested=11MiB\n"},
 		{name: "a large gap is free", end: "heap 0x1000000 14MiB\nblock 14MiB inactive\n",
 			events: "free a bytes=11MiB addr=0x1000000\nfree_completed a bytes=11MiB addr=0x1000000",
 			start:  "heap 0x1000000 14MiB\nblock 11MiB active_allocated a requested=11MiB\nblock 3MiB inactive\n"},
-		{name: "a gap that another allocation begins behind is the block's own", end: "heap 0x1000000 20MiB\nblock 20MiB inactive\n",
-			events: "b = alloc 2MiB addr=0x1580000\nfree b\nfree_completed b\nfree a bytes=5MiB addr=0x1000000\nfree_completed a bytes=5MiB addr=0x1000000",
-			start:  "heap 0x1000000 20MiB\nblock 5632KiB active_allocated a requested=5MiB\nblock 14848KiB inactive\n"},
-		{name: "a block that is not split has it all", end: "heap 0x1000000 40MiB\nblock 40MiB inactive\n", geometry: func(g *Geometry) { g.MaxSplit = 20 << 20 },
-			events: "free a bytes=24MiB addr=0x1000000\nfree_completed a bytes=24MiB addr=0x1000000",
-			start:  "heap 0x1000000 40MiB\nblock 40MiB active_allocated a requested=24MiB\n"},
+		{name: "a gap that another allocation begins behind is the block's own", end: "heap 0x1000000 20MiB\nblock 20MiB " +
+			"inactive\n",
+			events: "b = alloc 2MiB addr=0x1580000\nfree b\nfree_completed b\nfree a bytes=5MiB addr=0x1000000\n" +
+				"free_completed a bytes=5MiB addr=0x1000000",
+			start: "heap 0x1000000 20MiB\nblock 5632KiB active_allocated a requested=5MiB\nblock 14848KiB inactive\n"},
+		{name: "a block that is not split has it all", end: "heap 0x1000000 40MiB\nblock 40MiB inactive\n",
+			geometry: func(g *Geometry) { g.MaxSplit = 20 << 20 },
+			events:   "free a bytes=24MiB addr=0x1000000\nfree_completed a bytes=24MiB addr=0x1000000",
+			start:    "heap 0x1000000 40MiB\nblock 40MiB active_allocated a requested=24MiB\n"},
 		{name: "pages mapped", end: "heap 0x1000000 60MiB expandable\nblock 60MiB active_allocated requested=60MiB\n",
 			events: "segment_map bytes=40MiB addr=0x2400000\na = alloc 60MiB addr=0x1000000",
 			start:  "heap 0x1000000 20MiB expandable\nblock 20MiB inactive\n"},
-		{name: "pages unmapped from the middle", end: "heap 0x1000000 20MiB expandable\nblock 20MiB active_allocated requested=20MiB\nheap 0x3800000 20MiB expandable\nblock 20MiB active_allocated requested=20MiB\n",
+		{name: "pages unmapped from the middle", end: "heap 0x1000000 20MiB expandable\nblock 20MiB active_allocated " +
+			"requested=20MiB\nheap 0x3800000 20MiB expandable\nblock 20MiB active_allocated requested=20MiB\n",
 			events: "segment_unmap bytes=20MiB addr=0x2400000",
-			start:  "heap 0x1000000 60MiB expandable\nblock 20MiB active_allocated requested=20MiB\nblock 20MiB inactive\nblock 20MiB active_allocated requested=20MiB\n"},
-		{name: "pages mapped in the middle", end: "heap 0x1000000 60MiB expandable\nblock 20MiB active_allocated requested=20MiB\nblock 20MiB inactive\nblock 20MiB active_allocated requested=20MiB\n",
+			start: "heap 0x1000000 60MiB expandable\nblock 20MiB active_allocated requested=20MiB\nblock 20MiB inactive\n" +
+				"block 20MiB active_allocated requested=20MiB\n"},
+		{name: "pages mapped in the middle", end: "heap 0x1000000 60MiB expandable\nblock 20MiB active_allocated " +
+			"requested=20MiB\nblock 20MiB inactive\nblock 20MiB active_allocated requested=20MiB\n",
 			events: "segment_map bytes=20MiB addr=0x2400000",
-			start:  "heap 0x1000000 20MiB expandable\nblock 20MiB active_allocated requested=20MiB\nheap 0x3800000 20MiB expandable\nblock 20MiB active_allocated requested=20MiB\n"},
-		{name: "events the segments contradict", end: "heap 0x200 512 small\nblock 512 active_allocated requested=5\n", conflicts: 6,
-			events: "a = alloc 5 addr=0x9000\nfree b bytes=5 addr=0x9000\nfree_completed c bytes=5 addr=0x200\nsegment_alloc bytes=2MiB addr=0x9000\nsegment_free bytes=2MiB addr=0x200\nfree d bytes=5 addr=0x200",
-			start:  "heap 0x200 512 small\nblock 512 active_allocated requested=5\n"},
+			start: "heap 0x1000000 20MiB expandable\nblock 20MiB active_allocated requested=20MiB\nheap 0x3800000 20MiB " +
+				"expandable\nblock 20MiB active_allocated requested=20MiB\n"},
+		{name: "events the segments contradict", end: "heap 0x200 512 small\nblock 512 active_allocated requested=5\n",
+			conflicts: 6,
+			events: "a = alloc 5 addr=0x9000\nfree b bytes=5 addr=0x9000\nfree_completed c bytes=5 addr=0x200\nsegment_alloc " +
+				"bytes=2MiB addr=0x9000\nsegment_free bytes=2MiB addr=0x200\nfree d bytes=5 addr=0x200",
+			start: "heap 0x200 512 small\nblock 512 active_allocated requested=5\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			end, err := tracetext.Parse(strings.NewReader(tt.end))
@@ -203,9 +226,11 @@ func TestRewind(t *testing.T) {
 	}
 }
 
-// TestRewindContradictions: an event that the end's segments do not allow is counted and leaves them as they were.
+// TestRewindContradictions: an event that the end's segments do not allow is counted and leaves
+// them as they were.
 func TestRewindContradictions(t *testing.T) {
-	const heap = "heap 0x200000 2MiB small\nblock 512 active_allocated requested=5\nblock 1KiB active_awaiting_free requested=1000\nblock 2095616 inactive\n" +
+	const heap = "heap 0x200000 2MiB small\nblock 512 active_allocated requested=5\nblock 1KiB active_awaiting_free " +
+		"requested=1000\nblock 2095616 inactive\n" +
 		"heap 0x1000000 40MiB expandable\nblock 20MiB active_allocated requested=20MiB\nblock 20MiB inactive\n"
 	for _, tt := range []struct{ why, event string }{
 		{"below every segment", "a = alloc 5 addr=0x200"},
@@ -244,12 +269,17 @@ func TestRewindContradictions(t *testing.T) {
 		assert.Equal(t, heap, (&Trace{Heap: events.Heap}).String(), tt.why)
 	}
 	for event, start := range map[string]string{ // and what just fits is taken back
-		"segment_unmap bytes=2MiB addr=0x3800000 stream=1": heap + "heap 0x3800000 2MiB small expandable stream=1\nblock 2MiB inactive\n",
-		"segment_free bytes=2MiB addr=0xe00000":            strings.Replace(heap, "heap 0x1000000", "heap 0xe00000 2MiB small\nblock 2MiB inactive\nheap 0x1000000", 1),
-		"segment_free bytes=4MiB addr=0x3800000":           heap + "heap 0x3800000 4MiB\nblock 4MiB inactive\n",
-		"free_completed a bytes=2095616 addr=0x200600":     strings.Replace(heap, "2095616 inactive", "2095616 active_awaiting_free a requested=2095616", 1),
-		"segment_map bytes=20MiB addr=0x2400000":           strings.Replace(strings.Replace(heap, "block 20MiB inactive\n", "", 1), "40MiB", "20MiB", 1),
-		"segment_unmap bytes=20MiB addr=0x3800000":         strings.Replace(strings.Replace(heap, "block 20MiB inactive", "block 40MiB inactive", 1), "40MiB expandable", "60MiB expandable", 1),
+		"segment_unmap bytes=2MiB addr=0x3800000 stream=1": heap + "heap 0x3800000 2MiB small expandable stream=1\nblock " +
+			"2MiB inactive\n",
+		"segment_free bytes=2MiB addr=0xe00000": strings.Replace(heap, "heap 0x1000000",
+			"heap 0xe00000 2MiB small\nblock 2MiB inactive\nheap 0x1000000", 1),
+		"segment_free bytes=4MiB addr=0x3800000": heap + "heap 0x3800000 4MiB\nblock 4MiB inactive\n",
+		"free_completed a bytes=2095616 addr=0x200600": strings.Replace(heap, "2095616 inactive",
+			"2095616 active_awaiting_free a requested=2095616", 1),
+		"segment_map bytes=20MiB addr=0x2400000": strings.Replace(strings.Replace(heap, "block 20MiB inactive\n",
+			"", 1), "40MiB", "20MiB", 1),
+		"segment_unmap bytes=20MiB addr=0x3800000": strings.Replace(strings.Replace(heap, "block 20MiB inactive",
+			"block 40MiB inactive", 1), "40MiB expandable", "60MiB expandable", 1),
 	} {
 		end, err := tracetext.Parse(strings.NewReader(heap))
 		require.NoError(t, err)
@@ -289,8 +319,10 @@ func TestCorpusRewinds(t *testing.T) {
 
 func FuzzReadSnapshot(f *testing.F) {
 	for _, v := range []any{
-		dict("segments", list(segmentDict()), "device_traces", list(list(event("free_requested", 4096, 400), event("free_completed", 4096, 400)))),
-		dict("segments", list(), "device_traces", list(list(event("alloc", 4096, 300), event("segment_unmap", 4096, 2097152), event("segment_map", 1<<40, 2097152)))),
+		dict("segments", list(segmentDict()), "device_traces",
+			list(list(event("free_requested", 4096, 400), event("free_completed", 4096, 400)))),
+		dict("segments", list(), "device_traces",
+			list(list(event("alloc", 4096, 300), event("segment_unmap", 4096, 2097152), event("segment_map", 1<<40, 2097152)))),
 	} {
 		data, err := pickle.Encode(v)
 		require.NoError(f, err)

@@ -290,7 +290,8 @@ func (p *printer) event(e *Event) {
 	p.end()
 }
 
-// enter prints a pass line where the pass changes, or the phase of a site that is about to be printed.
+// enter prints a pass line where the pass changes, or the phase of a site that is about to be
+// printed.
 func (p *printer) enter(pass int, phase Phase, sited bool) {
 	if !sited {
 		phase = p.phase

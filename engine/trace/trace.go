@@ -36,7 +36,8 @@ type Trace struct {
 // Pass is a stretch of a run that repeats in kind: a forward pass, an iteration of a training loop.
 type Pass struct{ Name string }
 
-// FirstAndSteady are the passes of an inference: the first takes what libraries keep, the second is as all that follow.
+// FirstAndSteady are the passes of an inference: the first takes what libraries keep, the second is
+// as all that follow.
 func FirstAndSteady() []Pass { return []Pass{{"first"}, {"steady"}} }
 
 // PassName names the pass of an event: "" before the first.
@@ -73,7 +74,8 @@ type Event struct {
 	Site    SiteID
 }
 
-// NoStorage is the storage of an event that has none, NoSite the place of one whose origin is not known.
+// NoStorage is the storage of an event that has none, NoSite the place of one whose origin is not
+// known.
 const (
 	NoStorage tensor.StorageID = -1
 	NoSite    SiteID           = -1
@@ -131,7 +133,8 @@ type Site struct {
 	Saver    Saver // of what autograd saved; no part of the text form
 }
 
-// Saver is the first operator that autograd saved a storage for. Its backward is the last to use it.
+// Saver is the first operator that autograd saved a storage for. Its backward is the last to use
+// it.
 type Saver struct {
 	Op     string // the node of the autograd graph: AddmmBackward0
 	Module string // fully qualified, "" at the top

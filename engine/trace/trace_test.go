@@ -64,14 +64,17 @@ unsupported no-rule my::op 2 activation my::op layer1 model.py:9 phase=backward
 	require.NoError(t, err)
 	assert.Equal(t, text, tr.String())
 	assert.Equal(t, "fake cuda", tr.Origin)
-	assert.Equal(t, Event{Action: FreeRequested, Storage: 2, Bytes: 9408, Pass: 1, Site: 0}, tr.Events[6], "a free is at its storage's birth unless it says otherwise")
+	assert.Equal(t, Event{Action: FreeRequested, Storage: 2, Bytes: 9408, Pass: 1, Site: 0}, tr.Events[6],
+		"a free is at its storage's birth unless it says otherwise")
 	assert.Equal(t, Site{Op: "conv1.weight", Module: "layer1", Category: tensor.Parameter, Phase: Load}, tr.Site(0))
-	assert.Equal(t, Site{Op: "aten::relu", Module: "layer1.0", File: "my model.py", Line: 7, Phase: Forward}, tr.Site(tr.Events[2].Site))
+	assert.Equal(t, Site{Op: "aten::relu", Module: "layer1.0", File: "my model.py", Line: 7, Phase: Forward},
+		tr.Site(tr.Events[2].Site))
 	assert.Equal(t, Site{}, tr.Site(99))
 	assert.Equal(t, []tensor.StorageID{0, 1}, tr.Before())
 	assert.Equal(t, 702, tr.Storages())
 
-	again, err := tracetext.Parse(strings.NewReader("# a comment\n\n\t" + strings.ReplaceAll(text, "\n", "   # so it is\n")))
+	again,
+		err := tracetext.Parse(strings.NewReader("# a comment\n\n\t" + strings.ReplaceAll(text, "\n", "   # so it is\n")))
 	require.NoError(t, err)
 	assert.Empty(t, cmp.Diff(tr, again))
 }
@@ -87,12 +90,14 @@ func TestTextOfAnything(t *testing.T) {
 			tr.Passes = append(tr.Passes, Pass{pick("", "first", "iteration 2")})
 		}
 		for range r.IntN(6) {
-			tr.Sites = append(tr.Sites, Site{Op: pick("", "aten::mm", "a b", "-", "at", "x=y", "#", "é\xff"), Module: pick("", "layer", "\""), File: pick("", "f.py", "c:\\a b.py"),
+			tr.Sites = append(tr.Sites, Site{Op: pick("", "aten::mm", "a b", "-", "at", "x=y", "#", "é\xff"),
+				Module: pick("", "layer", "\""), File: pick("", "f.py", "c:\\a b.py"),
 				Line: r.IntN(3), Phase: Phase(r.IntN(4)), Category: tensor.Category(r.IntN(9))})
 		}
 		site := func() SiteID { return SiteID(r.IntN(len(tr.Sites)+1)) - 1 }
 		for range r.IntN(20) {
-			e := Event{Action: Action(r.IntN(int(Actions))), Storage: tensor.StorageID(r.IntN(30)), Bytes: units.Bytes(r.IntN(3) * 700), Addr: uint64(r.IntN(2)), Stream: r.IntN(3) - 1,
+			e := Event{Action: Action(r.IntN(int(Actions))), Storage: tensor.StorageID(r.IntN(30)),
+				Bytes: units.Bytes(r.IntN(3) * 700), Addr: uint64(r.IntN(2)), Stream: r.IntN(3) - 1,
 				Pass: r.IntN(3), Site: site()}
 			if e.Action > FreeCompleted && r.IntN(2) == 0 {
 				e.Storage = NoStorage
@@ -100,10 +105,14 @@ func TestTextOfAnything(t *testing.T) {
 			tr.Events = append(tr.Events, e)
 		}
 		for range r.IntN(3) {
-			tr.Notes = append(tr.Notes, Note{note.Note{ID: note.ID(pick("x", "shape-bound")), Subject: pick("", "some text", "askable"), Askable: r.IntN(2) == 0}, site()})
+			tr.Notes = append(tr.Notes,
+				Note{note.Note{ID: note.ID(pick("x", "shape-bound")), Subject: pick("", "some text", "askable"),
+					Askable: r.IntN(2) == 0}, site()})
 		}
 		if r.IntN(2) == 0 {
-			tr.Coverage = Coverage{Nodes: r.IntN(5), Sized: 1, Unsupported: []Unsupported{{Op: pick("", "my::op"), Reason: Reason(r.IntN(int(Reasons))), Detail: pick("", "a b"), Count: 3, First: Site{Op: "my::op", Phase: Backward}}}}
+			tr.Coverage = Coverage{Nodes: r.IntN(5), Sized: 1,
+				Unsupported: []Unsupported{{Op: pick("", "my::op"), Reason: Reason(r.IntN(int(Reasons))), Detail: pick("", "a b"),
+					Count: 3, First: Site{Op: "my::op", Phase: Backward}}}}
 		}
 		text := tr.String()
 		got, err := tracetext.Parse(strings.NewReader(text))
@@ -145,13 +154,18 @@ func TestValidate(t *testing.T) {
 		{"freed and not completed", "a = alloc 5\nfree a", ""},
 		{"heap", "heap 0x200 1KiB\nblock 512 active_awaiting_free a\nblock 512 inactive\nfree_completed a", ""},
 		{"allocated twice", "a = alloc 5\na = alloc 5", "event 1: alloc: got storage a allocated, want it unborn"},
-		{"born again", "a = alloc 5\nfree a\nfree_completed a\na = alloc 5", "event 3: alloc: got storage a freed, want it unborn"},
+		{"born again", "a = alloc 5\nfree a\nfree_completed a\na = alloc 5", "event 3: alloc: got storage a freed, want it " +
+			"unborn"},
 		{"free without alloc", "free a", "event 0: free_requested: got storage a unborn, want it allocated"},
 		{"freed twice", "a = alloc 5\nfree a\nfree a", "event 2: free_requested: got storage a awaiting, want it allocated"},
-		{"completed without request", "a = alloc 5\nfree_completed a", "event 1: free_completed: got storage a allocated, want it awaiting"},
-		{"heap with a hole", "heap 0x200 1KiB\nblock 512 inactive", "heap: segment 0x200: got blocks up to 0x400, want 0x600"},
-		{"heap with one storage twice", "heap 0x200 1KiB\nblock 512 active_allocated a\nblock 512 active_allocated a", "heap: block 0x400: got storage a in two blocks"},
-		{"storage in a free block", "heap 0x200 512\nblock 512 inactive a", "heap: block 0x200: got storage a in an inactive block"},
+		{"completed without request", "a = alloc 5\nfree_completed a", "event 1: free_completed: got storage a allocated, " +
+			"want it awaiting"},
+		{"heap with a hole", "heap 0x200 1KiB\nblock 512 inactive", "heap: segment 0x200: got blocks up to 0x400, want " +
+			"0x600"},
+		{"heap with one storage twice", "heap 0x200 1KiB\nblock 512 active_allocated a\nblock 512 active_allocated a",
+			"heap: block 0x400: got storage a in two blocks"},
+		{"storage in a free block", "heap 0x200 512\nblock 512 inactive a", "heap: block 0x200: got storage a in an " +
+			"inactive block"},
 		{"pass", "pass -1\na = alloc 5", "event 0: got pass -1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -164,7 +178,8 @@ func TestValidate(t *testing.T) {
 			}
 		})
 	}
-	bad := &Trace{Events: []Event{{Storage: 0, Bytes: -1, Site: 7}, {Action: 99, Storage: -5, Site: NoSite}, {Action: FreeRequested, Storage: -2, Site: NoSite}},
+	bad := &Trace{Events: []Event{{Storage: 0, Bytes: -1, Site: 7}, {Action: 99, Storage: -5, Site: NoSite},
+		{Action: FreeRequested, Storage: -2, Site: NoSite}},
 		Notes: []Note{{Site: 3}}, Heap: []Segment{{Addr: 1, Size: 512, Blocks: []Block{{Addr: 1, Size: 512, Storage: -7}}}}}
 	require.EqualError(t, bad.Validate(), `heap: block 0x1: got storage -7
 event 0: got -1 bytes
@@ -184,12 +199,18 @@ func TestAlign(t *testing.T) {
 	base := "a = alloc 512 activation x\nb = alloc 700 activation y\nmark here\nfree a\nc = alloc 0\nfree b\n"
 	for _, tt := range []struct{ name, got, want string }{
 		{"the same", base, ""},
-		{"other names and places", "d = alloc 512 stream=3\na = alloc 700 addr=0x5\npass 7\nfree d\nfree_completed d\nfree a", ""},
-		{"another size", "a = alloc 512\nb = alloc 701", "after 1 events: the sizes differ: got b = alloc 701, want b = alloc 700 activation y"},
-		{"another order of frees", strings.Replace(base, "free a", "free b", 1), "after 2 events: the sizes differ: got free b at activation y bytes=700, want free a at activation x bytes=512"},
-		{"a free too early", "a = alloc 512\nfree a", "after 1 events: the actions differ: got free a bytes=512, want b = alloc 700 activation y"},
-		{"shorter", "a = alloc 512\nb = alloc 700\nfree a", "after 3 events: an event is missing: got (end), want free b at activation y bytes=700"},
-		{"longer", base + "e = alloc 1 temporary z", "after 4 events: one event too many: got e = alloc 1 temporary z, want (end)"},
+		{"other names and places", "d = alloc 512 stream=3\na = alloc 700 addr=0x5\npass 7\nfree d\nfree_completed d\nfree a",
+			""},
+		{"another size", "a = alloc 512\nb = alloc 701", "after 1 events: the sizes differ: got b = alloc 701, want b = " +
+			"alloc 700 activation y"},
+		{"another order of frees", strings.Replace(base, "free a", "free b", 1), "after 2 events: the sizes differ: got " +
+			"free b at activation y bytes=700, want free a at activation x bytes=512"},
+		{"a free too early", "a = alloc 512\nfree a", "after 1 events: the actions differ: got free a bytes=512, want b = " +
+			"alloc 700 activation y"},
+		{"shorter", "a = alloc 512\nb = alloc 700\nfree a", "after 3 events: an event is missing: got (end), want free b " +
+			"at activation y bytes=700"},
+		{"longer", base + "e = alloc 1 temporary z", "after 4 events: one event too many: got e = alloc 1 temporary z, " +
+			"want (end)"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			a, err := tracetext.Parse(strings.NewReader(base))
@@ -209,10 +230,13 @@ func TestAlign(t *testing.T) {
 	}
 	same := "a = alloc 5\nb = alloc 5\nfree a\nfree b"
 	a, _ := tracetext.Parse(strings.NewReader(same))
-	b, _ := tracetext.Parse(strings.NewReader(strings.Replace(strings.Replace(same, "free a", "free x", 1), "free b", "free a", 1)))
+	b,
+		_ := tracetext.Parse(strings.NewReader(strings.Replace(strings.Replace(same, "free a", "free x", 1), "free b",
+		"free a", 1)))
 	require.ErrorContains(t, Align(a, b, func(*Trace, *Event) bool { return true }), "the sizes differ")
 	c, _ := tracetext.Parse(strings.NewReader("a = alloc 5\nb = alloc 5\nfree b\nfree a"))
-	require.ErrorContains(t, Align(a, c, Memory), "after 2 events: the storages differ", "equal sizes do not hide a swapped lifetime")
+	require.ErrorContains(t, Align(a, c, Memory), "after 2 events: the storages differ",
+		"equal sizes do not hide a swapped lifetime")
 }
 
 func BenchmarkText(b *testing.B) {
@@ -243,7 +267,8 @@ func BenchmarkText(b *testing.B) {
 // TestCoverageIsWritten: an account of what was covered is written where any of its numbers is not
 // nought, and read again.
 func TestCoverageIsWritten(t *testing.T) {
-	for _, c := range []Coverage{{}, {Nodes: 1}, {TensorOutputs: 1}, {KnownDType: 1}, {Sized: 1}, {Nodes: 1, TensorOutputs: 2, KnownDType: 3, Sized: 4}} {
+	for _, c := range []Coverage{{}, {Nodes: 1}, {TensorOutputs: 1}, {KnownDType: 1}, {Sized: 1},
+		{Nodes: 1, TensorOutputs: 2, KnownDType: 3, Sized: 4}} {
 		tr := &Trace{Coverage: c}
 		assert.Equal(t, c.Nodes+c.TensorOutputs+c.KnownDType+c.Sized > 0, strings.Contains(tr.String(), "coverage"), "%v", c)
 		again, err := tracetext.Parse(strings.NewReader(tr.String()))

@@ -16,7 +16,8 @@ func TestUserFrame(t *testing.T) {
 		files       []string
 		user, inner int
 	}{
-		{"C++ beneath Python", []string{"??", "a.cpp", "/lib/torch/nn/linear.py", "/home/me/net.py", "/home/me/train.py"}, 3, 2},
+		{"C++ beneath Python", []string{"??", "a.cpp", "/lib/torch/nn/linear.py", "/home/me/net.py", "/home/me/train.py"}, 3,
+			2},
 		{"the user's code at once", []string{"net.py"}, 0, 0},
 		{"PyTorch's by a relative path", []string{"torch/nn/linear.py", "net.py"}, 1, 0},
 		{"a folder that only begins so", []string{"torchlike/net.py"}, 0, 0},

@@ -44,7 +44,8 @@ func TestStorageNames(t *testing.T) {
 	}
 }
 
-// TestJoins: segments that grow are one where the second begins at the end of the first, of one stream and one pool.
+// TestJoins: segments that grow are one where the second begins at the end of the first, of one
+// stream and one pool.
 func TestJoins(t *testing.T) {
 	of := func(edit func(s *Segment)) *rewound {
 		s := Segment{Addr: 4096, Size: 4096, Stream: 1, Private: "g", Expandable: true}
@@ -57,8 +58,11 @@ func TestJoins(t *testing.T) {
 		edit func(s *Segment)
 		want bool
 	}{
-		{"behind it", func(s *Segment) { s.Addr = 8192 }, true}, {"apart", func(s *Segment) { s.Addr = 8193 }, false}, {"within it", func(s *Segment) { s.Addr = 8191 }, false}, {"before it", func(s *Segment) { s.Addr = 0 }, false},
-		{"of another stream", func(s *Segment) { s.Addr, s.Stream = 8192, 2 }, false}, {"of another pool", func(s *Segment) { s.Addr, s.Private = 8192, "" }, false}, {"that does not grow", func(s *Segment) { s.Addr, s.Expandable = 8192, false }, false},
+		{"behind it", func(s *Segment) { s.Addr = 8192 }, true}, {"apart", func(s *Segment) { s.Addr = 8193 }, false},
+		{"within it", func(s *Segment) { s.Addr = 8191 }, false}, {"before it", func(s *Segment) { s.Addr = 0 }, false},
+		{"of another stream", func(s *Segment) { s.Addr, s.Stream = 8192, 2 }, false}, {"of another pool", func(s *Segment) {
+			s.Addr, s.Private = 8192, ""
+		}, false}, {"that does not grow", func(s *Segment) { s.Addr, s.Expandable = 8192, false }, false},
 	} {
 		assert.Equal(t, tt.want, first.joins(of(tt.edit)), tt.why)
 	}

@@ -124,7 +124,8 @@ func (b Bytes) String() string {
 // Exact prints the bytes: `2480930816 B`.
 func (b Bytes) Exact() string { return strconv.FormatInt(int64(b), 10) + " B" }
 
-// Compact prints the size so that Parse reads the same back, in the largest unit it is a multiple of: `4MiB`, `9408`.
+// Compact prints the size so that Parse reads the same back, in the largest unit it is a multiple
+// of: `4MiB`, `9408`.
 func (b Bytes) Compact() string {
 	for _, u := range unitTable {
 		if u.size > 1 && b != 0 && b%u.size == 0 {

@@ -16,23 +16,25 @@ var effects = map[note.ID]struct {
 	effect note.Effect
 	why    string
 }{
-	note.ArtifactStale:      {note.Decides, "the figures are of what was there before"},
-	note.BranchBoth:         {note.Ends, "the lighter path is the lower end"},
-	note.DependsUnchecked:   {note.Exact, "the figures are those of the run; whether it is up to date is said beside them"},
-	note.DeviceRemapped:     {note.Exact, "what lies on another device in the archive counts"},
-	note.DriverEstimate:     {note.UpperTokens, "what logs have at most is the other end of tokens and requests"},
-	note.DriverUnlogged:     {note.OpenTokens, "no log says how far tokens and requests are from it"},
-	note.FixedLengths:       {note.OpenReserved, "what is cached depends on the sizes that came before"},
-	note.GradientMissing:    {note.Exact, "the run took what it took"},
-	note.IndexAssumed:       {note.Exact, "a position does not matter to memory"},
-	note.LaterGraph:         {note.AtMost, "tensors may be freed earlier than counted"},
-	note.LocalsUnknown:      {note.Upper, "with every local held to the end of its call"},
-	note.LoopBound:          {note.Ends, "what its rounds hold does not grow"},
-	note.LoopOpen:           {note.Partial, "each round may hold more"},
-	note.OpAssumed:          {note.Open, "what its kernels take beside the results is not counted"},
-	note.OpMissing:          {note.Partial, "what it makes is not counted"},
-	note.OperatorsDiffer:    {note.Upper, "with every local held to the end of its call"},
-	note.OtherDevice:        {note.ByNote, "the device none counts less than a card does, any other chip or release may take more"},
+	note.ArtifactStale: {note.Decides, "the figures are of what was there before"},
+	note.BranchBoth:    {note.Ends, "the lighter path is the lower end"},
+	note.DependsUnchecked: {note.Exact, "the figures are those of the run; whether it is up to date is said beside " +
+		"them"},
+	note.DeviceRemapped:  {note.Exact, "what lies on another device in the archive counts"},
+	note.DriverEstimate:  {note.UpperTokens, "what logs have at most is the other end of tokens and requests"},
+	note.DriverUnlogged:  {note.OpenTokens, "no log says how far tokens and requests are from it"},
+	note.FixedLengths:    {note.OpenReserved, "what is cached depends on the sizes that came before"},
+	note.GradientMissing: {note.Exact, "the run took what it took"},
+	note.IndexAssumed:    {note.Exact, "a position does not matter to memory"},
+	note.LaterGraph:      {note.AtMost, "tensors may be freed earlier than counted"},
+	note.LocalsUnknown:   {note.Upper, "with every local held to the end of its call"},
+	note.LoopBound:       {note.Ends, "what its rounds hold does not grow"},
+	note.LoopOpen:        {note.Partial, "each round may hold more"},
+	note.OpAssumed:       {note.Open, "what its kernels take beside the results is not counted"},
+	note.OpMissing:       {note.Partial, "what it makes is not counted"},
+	note.OperatorsDiffer: {note.Upper, "with every local held to the end of its call"},
+	note.OtherDevice: {note.ByNote, "the device none counts less than a card does, any other chip or release may " +
+		"take more"},
 	note.OutsideUnknown:     {note.OpenTotal, "a total alone counts what lies outside PyTorch's allocator"},
 	note.RanksNotRun:        {note.Open, "any of them may take more"},
 	note.ShapeBound:         {note.Ends, "assume: states a tighter bound"},
@@ -67,7 +69,8 @@ func TestEffectOfEveryNote(t *testing.T) {
 		note.Decides:      {undecided, undecided, undecided, pass},
 		note.Partial:      {undecided, undecided, undecided, pass},
 	}
-	qualities := map[note.Effect]report.Quality{note.Exact: report.Exact, note.Ends: report.Bound, note.Partial: report.Incomplete}
+	qualities := map[note.Effect]report.Quality{note.Exact: report.Exact, note.Ends: report.Bound,
+		note.Partial: report.Incomplete}
 	for _, k := range note.Kinds() {
 		t.Run(string(k.ID), func(t *testing.T) {
 			row, known := effects[k.ID]
@@ -104,8 +107,10 @@ func TestEffectOfEveryNote(t *testing.T) {
 	}
 	assert.Len(t, effects, len(note.Kinds()))
 	later := account(func(r *report.Report) { r.Quality, r.Notes = report.Estimated, notes("later-note") })
-	assert.Equal(t, undecided, verdict.Judge(later, one(report.Reserved, 200), verdict.Options{}).Outcome, "a note of a later release")
-	assert.Equal(t, pass, verdict.Judge(later, one(report.Weights, 50), verdict.Options{}).Outcome, "weights are what they are")
+	assert.Equal(t, undecided, verdict.Judge(later, one(report.Reserved, 200), verdict.Options{}).Outcome,
+		"a note of a later release")
+	assert.Equal(t, pass, verdict.Judge(later, one(report.Weights, 50), verdict.Options{}).Outcome,
+		"weights are what they are")
 }
 
 // A figure that may be too low names the command that makes it exact. Beside judge: likely it is a
@@ -113,10 +118,12 @@ func TestEffectOfEveryNote(t *testing.T) {
 func TestFigureThatMayBeTooLow(t *testing.T) {
 	r := account(func(r *report.Report) {
 		r.Quality = report.Estimated
-		r.Notes = []report.Note{{ID: note.WorkspaceUnknown, Text: "no rule tells all that x takes", Settle: "python -m memshim capture"}}
+		r.Notes = []report.Note{{ID: note.WorkspaceUnknown, Text: "no rule tells all that x takes",
+			Settle: "python -m memshim capture"}}
 	})
 	v := verdict.Judge(r, one(report.Allocated, 100), verdict.Options{})
-	assert.Equal(t, "no rule tells all that x takes: the figure may be too low, and no upper one is known; to make it exact: python -m memshim capture", v.Findings[0].Why)
+	assert.Equal(t, "no rule tells all that x takes: the figure may be too low, and no upper one is known; to make it "+
+		"exact: python -m memshim capture", v.Findings[0].Why)
 	assert.True(t, v.Findings[0].Undecided())
 	v = verdict.Judge(r, one(report.Allocated, 100), verdict.Options{Basis: verdict.ByLikely})
 	assert.Equal(t, verdict.Pass, v.Outcome)
@@ -137,11 +144,13 @@ func TestFigureThatMayBeTooLow(t *testing.T) {
 	assert.Equal(t, "estimate by outside-unknown", v.RestsOn())
 
 	ranks := account(func(r *report.Report) { r.Quality, r.Notes = report.Estimated, notes(note.RanksNotRun) })
-	assert.Equal(t, verdict.Inconclusive, verdict.Judge(ranks, one(report.Weights, 50), verdict.Options{}).Outcome, "other ranks have other weights")
+	assert.Equal(t, verdict.Inconclusive, verdict.Judge(ranks, one(report.Weights, 50), verdict.Options{}).Outcome,
+		"other ranks have other weights")
 
 	read := account(func(r *report.Report) { r.Quality, r.Notes = report.Bound, notes(note.ValueRead, note.ValueDecides) })
 	read.OtherValues = []report.OtherValues{{Values: "most", Reserved: 200, Allocated: 100, Fits: true}}
-	assert.Equal(t, verdict.Pass, verdict.Judge(read, one(report.Reserved, 200), verdict.Options{}).Outcome, "runs with others have shown what it decides")
+	assert.Equal(t, verdict.Pass, verdict.Judge(read, one(report.Reserved, 200), verdict.Options{}).Outcome,
+		"runs with others have shown what it decides")
 }
 
 // A known total that values decide is one figure, and its ends are in the reason.
@@ -155,5 +164,6 @@ func TestTotalThatValuesDecide(t *testing.T) {
 	f := verdict.Judge(r, one(report.Total, 250), verdict.Options{}).Findings[0]
 	assert.Equal(t, verdict.Inconclusive, f.Outcome)
 	assert.Equal(t, units.Bytes(330), f.Upper)
-	assert.Equal(t, "peak total 230 B, budget 250 B: values that no kernel computed decide: between 230 B and 330 B; assume: states which is meant", f.String())
+	assert.Equal(t, "peak total 230 B, budget 250 B: values that no kernel computed decide: between 230 B and 330 B; "+
+		"assume: states which is meant", f.String())
 }

@@ -154,8 +154,8 @@ func (f *Finding) decideUpper(r *report.Report, o Options, at Outcome) Outcome {
 	return f.undecided(o, settle)
 }
 
-// decideTokens judges what an engine has left where the driver takes as much as in any log. What it was
-// before is compared with the plain prediction alone.
+// decideTokens judges what an engine has left where the driver takes as much as in any log. What it
+// was before is compared with the plain prediction alone.
 func (f *Finding) decideTokens(r *report.Report, o Options, at Outcome) Outcome {
 	least, ok := r.UpperValue(f.Metric)
 	if !ok || at != Pass || f.Regression || !f.Metric.Breaks(least, f.Limit) {
@@ -177,8 +177,8 @@ func (f *Finding) undecided(o Options, settle string) Outcome {
 }
 
 // tooLow is the first note that says that a figure may be too low without saying by how much; nil
-// where there is none, or allow: names it. Weights of the run are what they are. A value that was read decides
-// nothing more where runs with others have shown what it decides.
+// where there is none, or allow: names it. Weights of the run are what they are. A value that was
+// read decides nothing more where runs with others have shown what it decides.
 func tooLow(r *report.Report, o Options, m report.Metric) *report.Note {
 	for i := range r.Notes {
 		n := &r.Notes[i]
@@ -192,8 +192,8 @@ func tooLow(r *report.Report, o Options, m report.Metric) *report.Note {
 	return nil
 }
 
-// opens says whether a note of that effect concerns a metric: figures of it may be too low, of tokens and
-// requests too high.
+// opens says whether a note of that effect concerns a metric: figures of it may be too low, of
+// tokens and requests too high.
 func opens(e note.Effect, m report.Metric) bool {
 	switch e {
 	case note.Open:
@@ -208,7 +208,8 @@ func opens(e note.Effect, m report.Metric) bool {
 	return false
 }
 
-// upperCounts says whether the upper figure is judged: it is not where allow: names every note that it comes from.
+// upperCounts says whether the upper figure is judged: it is not where allow: names every note that
+// it comes from.
 func upperCounts(r *report.Report, o Options) bool {
 	noted := false
 	for i := range r.Notes {
@@ -221,7 +222,8 @@ func upperCounts(r *report.Report, o Options) bool {
 	return !noted
 }
 
-// upperOOM is where the run at the upper bound does not fit the device, though the likely one does; nil where it fits.
+// upperOOM is where the run at the upper bound does not fit the device, though the likely one does;
+// nil where it fits.
 func upperOOM(r *report.Report) *report.NoRoom {
 	if r.Upper == nil {
 		return nil
@@ -279,7 +281,8 @@ func dependsOnData(r *report.Report, o Options) bool {
 	return r.Quality == report.Bound && !noted
 }
 
-// unsettled is the first note that leaves the whole report undecided and is not allowed; nil where there is none.
+// unsettled is the first note that leaves the whole report undecided and is not allowed; nil where
+// there is none.
 func unsettled(r *report.Report, o Options) *report.Note {
 	for i := range r.Notes {
 		n := &r.Notes[i]

@@ -11,7 +11,8 @@ import (
 	"github.com/memspec/memspec/engine/verdict"
 )
 
-// served is the report of an engine with 1000 tokens left, 990 where the driver takes the most that logs have.
+// served is the report of an engine with 1000 tokens left, 990 where the driver takes the most that
+// logs have.
 func served(edit func(*report.Serving)) *report.Report {
 	loaded, activation := 16*units.GiB, 2*units.GiB
 	tokens, whole := int64(990), int64(9)
@@ -29,8 +30,8 @@ func served(edit func(*report.Serving)) *report.Report {
 
 func unlogged(s *report.Serving) { s.LeastTokens, s.LeastWhole, s.Driver.Logged = nil, nil, false }
 
-// Tokens and requests have a least: what the driver takes is an estimate, and a budget within its range is
-// undecided. Loaded memory and activations are exact.
+// Tokens and requests have a least: what the driver takes is an estimate, and a budget within its
+// range is undecided. Loaded memory and activations are exact.
 func TestABudgetOnAnEnginesNumbers(t *testing.T) {
 	pass, fail, undecided := verdict.Pass, verdict.Fail, verdict.Inconclusive
 	for _, tt := range []struct {
@@ -51,13 +52,16 @@ func TestABudgetOnAnEnginesNumbers(t *testing.T) {
 		{"whole requests", nil, report.Concurrency, 9, verdict.Options{}, pass},
 		{"a request within the range", nil, report.Concurrency, 10, verdict.Options{}, undecided},
 		{"no log of the card", unlogged, report.KVTokens, 1, verdict.Options{}, undecided},
-		{"no log of the card, allowed", unlogged, report.KVTokens, 1000, verdict.Options{Allow: []string{"driver-unlogged"}}, pass},
+		{"no log of the card, allowed", unlogged, report.KVTokens, 1000, verdict.Options{Allow: []string{"driver-unlogged"}},
+			pass},
 		{"no log of the card, and too little in any event", unlogged, report.KVTokens, 1001, verdict.Options{}, fail},
 		{"loaded is exact, whatever the driver takes", unlogged, report.Loaded, 16 * units.GiB, verdict.Options{}, pass},
 		{"loaded is over", unlogged, report.Loaded, 16*units.GiB - 1, verdict.Options{}, fail},
 		{"activation is exact", unlogged, report.Activation, 2 * units.GiB, verdict.Options{}, pass},
-		{"the engine was given its cache: no activation", func(s *report.Serving) { s.Activation = nil }, report.Activation, units.TiB, verdict.Options{}, undecided},
-		{"it does not fit", func(s *report.Serving) { s.Fits, s.KV = false, nil }, report.Loaded, units.TiB, verdict.Options{}, fail},
+		{"the engine was given its cache: no activation", func(s *report.Serving) { s.Activation = nil }, report.Activation,
+			units.TiB, verdict.Options{}, undecided},
+		{"it does not fit", func(s *report.Serving) { s.Fits, s.KV = false, nil }, report.Loaded, units.TiB,
+			verdict.Options{}, fail},
 	} {
 		v := verdict.Judge(served(tt.edit), one(tt.metric, tt.limit), tt.o)
 		assert.Equal(t, tt.want, v.Outcome, tt.why)

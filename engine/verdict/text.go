@@ -7,7 +7,8 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// String is a finding in a sentence: "peak reserved 2.31 GiB, budget 2.00 GiB: over by 0.31 GiB (+15.5%)".
+// String is a finding in a sentence: "peak reserved 2.31 GiB, budget 2.00 GiB: over by 0.31 GiB
+// (+15.5%)".
 func (f *Finding) String() string {
 	if !f.Known {
 		return fmt.Sprintf("%s unknown, %s: %s", metricText(f.Metric), f.limitText(), f.Why)
@@ -41,7 +42,8 @@ func (f *Finding) Held() string {
 	return s
 }
 
-// Figures are the figure and its limit: "allocated 29.0 MiB of 40.0 MiB", "kv_tokens 418,784, at least 400,000".
+// Figures are the figure and its limit: "allocated 29.0 MiB of 40.0 MiB", "kv_tokens 418,784, at
+// least 400,000".
 func (f *Finding) Figures() string {
 	if f.Metric.Counts() {
 		return fmt.Sprintf("%s %s, at least %s", f.Metric, f.Metric.Text(f.Predicted), f.Metric.Text(f.Limit))
@@ -49,7 +51,8 @@ func (f *Finding) Figures() string {
 	return fmt.Sprintf("%s %s of %s", f.Metric, f.Predicted, f.Limit)
 }
 
-// limitText is "budget 2.00 GiB", of a regression "regression limit 29.5 MiB (2% over 28.9 MiB before)".
+// limitText is "budget 2.00 GiB", of a regression "regression limit 29.5 MiB (2% over 28.9 MiB
+// before)".
 func (b *Budget) limitText() string {
 	if b.Regression {
 		return fmt.Sprintf("regression limit %s (%s)", b.Metric.Text(b.Limit), b.Text)

@@ -9,7 +9,8 @@ import (
 	"github.com/memspec/memspec/engine/report"
 )
 
-// valuesDecide says whether the run was repeated with other values, which took otherwise, and that counts.
+// valuesDecide says whether the run was repeated with other values, which took otherwise, and that
+// counts.
 func valuesDecide(r *report.Report, o Options) bool {
 	return len(r.OtherValues) > 0 && !slices.Contains(o.Allow, string(note.ValueDecides))
 }

@@ -118,8 +118,8 @@ func (f *Finding) Undecided() bool {
 	return f.Outcome == Inconclusive && (f.Upper > 0 || f.NoRoom || f.Open)
 }
 
-// Share is how much of its budget a figure takes, where it is known and the budget is not 0: a half is 0.5.
-// Of a number it is how much of the number the budget takes.
+// Share is how much of its budget a figure takes, where it is known and the budget is not 0: a half
+// is 0.5. Of a number it is how much of the number the budget takes.
 func (f *Finding) Share() (share float64, ok bool) {
 	of, limit := f.Predicted, f.Limit
 	if f.Metric.Counts() {
@@ -151,7 +151,8 @@ type Options struct {
 	Basis  Basis          // which figure of an estimate decides
 }
 
-// Worst is the outcome of several that decides: Fail before Error before Inconclusive before Warn before Pass.
+// Worst is the outcome of several that decides: Fail before Error before Inconclusive before Warn
+// before Pass.
 func Worst(outcomes ...Outcome) Outcome {
 	for _, o := range []Outcome{Fail, Error, Inconclusive, Warn} {
 		if slices.Contains(outcomes, o) {

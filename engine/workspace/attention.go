@@ -8,7 +8,8 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// Attention by flash and memory-efficient kernels. Queries, keys and values are batch × heads × length × dim.
+// Attention by flash and memory-efficient kernels. Queries, keys and values are batch × heads ×
+// length × dim.
 
 // FlashAttention is the partial results of attention split along the keys (flash_attn/flash_api.cpp
 // set_params_splitkv). Dropout keeps it whole.
@@ -69,7 +70,8 @@ func flashSplits(work, keys, dim, sms int64) int64 {
 	return 1
 }
 
-// FlashAttentionBackward is the softmax's sums and the query gradient's accumulator (flash_attn/flash_api.cpp mha_bwd).
+// FlashAttentionBackward is the softmax's sums and the query gradient's accumulator
+// (flash_attn/flash_api.cpp mha_bwd).
 func FlashAttentionBackward(q *tensor.Meta) []Request {
 	if !OnDevice(q) || len(q.Sizes) != 4 {
 		return nil

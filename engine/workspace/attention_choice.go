@@ -30,7 +30,8 @@ func (a *Attention) Backend(p *platform.Platform) (platform.SDPABackend, error) 
 			return b, nil
 		}
 	}
-	return platform.SDPAMath, fmt.Errorf("got query %v, key %v and value %v of %s, which none of %s takes on compute capability %s: PyTorch refuses to run it (torch.nn.attention.sdpa_kernel)",
+	return platform.SDPAMath, fmt.Errorf("got query %v, key %v and value %v of %s, which none of %s takes on compute "+
+		"capability %s: PyTorch refuses to run it (torch.nn.attention.sdpa_kernel)",
 		a.Query.Sizes, a.Key.Sizes, a.Value.Sizes, a.Query.DType, strings.Join(p.Attention.Names(),
 			", "), p.Device.ComputeCapability)
 }
@@ -74,7 +75,8 @@ func (a *Attention) fourDims() bool {
 	return q.Sizes[0] == k.Sizes[0] && q.Sizes[0] == v.Sizes[0]
 }
 
-// heads says whether query heads match key and value heads, or are a multiple of them where that is allowed.
+// heads says whether query heads match key and value heads, or are a multiple of them where that is
+// allowed.
 func (a *Attention) heads(p *platform.Platform, grouped bool) bool {
 	hq, hk, hv := a.Query.Sizes[1], a.Key.Sizes[1], a.Value.Sizes[1]
 	if grouped || hk == 1 && seenIn215(p) {

@@ -16,7 +16,8 @@ func TestAttentionEdges(t *testing.T) {
 	const f16, f32 = tensor.Float16, tensor.Float32
 	of := func(d tensor.DType, q, k, v []int64) func(*Attention, *platform.Platform) {
 		return func(a *Attention, _ *platform.Platform) {
-			a.Query, a.Key, a.Value = dense(d, tensor.Contiguous, q...), dense(d, tensor.Contiguous, k...), dense(d, tensor.Contiguous, v...)
+			a.Query, a.Key, a.Value = dense(d, tensor.Contiguous, q...), dense(d, tensor.Contiguous, k...),
+				dense(d, tensor.Contiguous, v...)
 		}
 	}
 	all := func(d tensor.DType, sizes ...int64) func(*Attention, *platform.Platform) {
@@ -85,7 +86,8 @@ func TestAttentionEdges(t *testing.T) {
 		{"values of 136", "2.15", of(f16, []int64{2, 4, 16, 64}, []int64{2, 4, 16, 64}, []int64{2, 4, 16, 136}), "e"},
 		{"heads of 257 fit no eights", "2.15", all(f16, 2, 4, 16, 257), ""},
 		{"heads of 255 neither, which flash does not mind", "2.15", all(f16, 2, 4, 16, 255), "f"},
-		{"values of another size", "2.15", of(f16, []int64{2, 4, 16, 64}, []int64{2, 4, 16, 64}, []int64{2, 4, 16, 72}), "ec"},
+		{"values of another size", "2.15", of(f16, []int64{2, 4, 16, 64}, []int64{2, 4, 16, 64}, []int64{2, 4, 16, 72}),
+			"ec"},
 		{"values not in eights", "2.15", of(f16, []int64{2, 4, 16, 64}, []int64{2, 4, 16, 64}, []int64{2, 4, 16, 60}), ""},
 		{"keys of another size", "2.15", of(f32, []int64{2, 4, 16, 64}, []int64{2, 4, 16, 72}, []int64{2, 4, 16, 64}), ""},
 
@@ -104,19 +106,28 @@ func TestAttentionEdges(t *testing.T) {
 		{"a mask that is one number", "2.15", and(all(f16, 2, 4, 16, 64), masked(nil, nil)), "ec"},
 		{"a mask expanded along its rows", "2.15", and(all(f16, 2, 4, 16, 64), masked([]int64{16, 16}, []int64{1, 0})), ""},
 		{"causal", "2.15", and(all(f16, 2, 4, 16, 64), causal), "fec"},
-		{"causal, lengths apart", "2.15", and(of(f16, []int64{2, 4, 16, 64}, []int64{2, 4, 17, 64}, []int64{2, 4, 17, 64}), causal), "ec"},
+		{"causal, lengths apart", "2.15", and(of(f16, []int64{2, 4, 16, 64}, []int64{2, 4, 17, 64}, []int64{2, 4, 17, 64}),
+			causal), "ec"},
 		{"lengths apart", "2.15", of(f16, []int64{2, 4, 16, 64}, []int64{2, 4, 17, 64}, []int64{2, 4, 17, 64}), "fec"},
 
 		{"fewer heads of keys", "2.15", of(f16, []int64{2, 4, 16, 64}, []int64{2, 2, 16, 64}, []int64{2, 2, 16, 64}), ""},
 		{"fewer heads of values", "2.15", of(f16, []int64{2, 4, 16, 64}, []int64{2, 4, 16, 64}, []int64{2, 2, 16, 64}), ""},
-		{"fewer heads, grouped", "2.15", and(of(f16, []int64{2, 4, 16, 64}, []int64{2, 2, 16, 64}, []int64{2, 2, 16, 64}), grouped), "fec"},
-		{"fewer heads, grouped, before efficient attention took them", "2.6", and(of(f16, []int64{2, 4, 16, 64}, []int64{2, 2, 16, 64}, []int64{2, 2, 16, 64}), grouped), "fc"},
-		{"heads that do not divide", "2.15", and(of(f16, []int64{2, 4, 16, 64}, []int64{2, 3, 16, 64}, []int64{2, 3, 16, 64}), grouped), ""},
-		{"heads of values that do not divide", "2.15", and(of(f16, []int64{2, 4, 16, 64}, []int64{2, 2, 16, 64}, []int64{2, 3, 16, 64}), grouped), ""},
-		{"fewer heads of values than of keys", "2.15", and(of(f16, []int64{2, 4, 16, 64}, []int64{2, 2, 16, 64}, []int64{2, 1, 16, 64}), grouped), "c"},
-		{"one head of keys for all", "2.15", of(f16, []int64{2, 4, 16, 64}, []int64{2, 1, 16, 64}, []int64{2, 1, 16, 64}), "fec"},
-		{"one head of keys for all in 2.11", "2.11", of(f16, []int64{2, 4, 16, 64}, []int64{2, 1, 16, 64}, []int64{2, 1, 16, 64}), ""},
-		{"one head of keys, two of values", "2.15", of(f16, []int64{2, 4, 16, 64}, []int64{2, 1, 16, 64}, []int64{2, 2, 16, 64}), ""},
+		{"fewer heads, grouped", "2.15", and(of(f16, []int64{2, 4, 16, 64}, []int64{2, 2, 16, 64}, []int64{2, 2, 16, 64}),
+			grouped), "fec"},
+		{"fewer heads, grouped, before efficient attention took them", "2.6",
+			and(of(f16, []int64{2, 4, 16, 64}, []int64{2, 2, 16, 64}, []int64{2, 2, 16, 64}), grouped), "fc"},
+		{"heads that do not divide", "2.15", and(of(f16, []int64{2, 4, 16, 64}, []int64{2, 3, 16, 64}, []int64{2, 3, 16, 64}),
+			grouped), ""},
+		{"heads of values that do not divide", "2.15",
+			and(of(f16, []int64{2, 4, 16, 64}, []int64{2, 2, 16, 64}, []int64{2, 3, 16, 64}), grouped), ""},
+		{"fewer heads of values than of keys", "2.15",
+			and(of(f16, []int64{2, 4, 16, 64}, []int64{2, 2, 16, 64}, []int64{2, 1, 16, 64}), grouped), "c"},
+		{"one head of keys for all", "2.15", of(f16, []int64{2, 4, 16, 64}, []int64{2, 1, 16, 64}, []int64{2, 1, 16, 64}),
+			"fec"},
+		{"one head of keys for all in 2.11", "2.11", of(f16, []int64{2, 4, 16, 64}, []int64{2, 1, 16, 64},
+			[]int64{2, 1, 16, 64}), ""},
+		{"one head of keys, two of values", "2.15", of(f16, []int64{2, 4, 16, 64}, []int64{2, 1, 16, 64},
+			[]int64{2, 2, 16, 64}), ""},
 
 		{"as large a batch as a grid has", "2.15", all(f16, 65535, 1, 1, 64), "fe"},
 		{"one more", "2.15", all(f16, 65536, 1, 2, 64), "e"},
@@ -129,10 +140,14 @@ func TestAttentionEdges(t *testing.T) {
 		{"one query", "2.15", of(f16, []int64{2, 4, 1, 64}, []int64{2, 4, 16, 64}, []int64{2, 4, 16, 64}), "fec"},
 		{"dropout in 2.15", "2.15", and(all(f16, 2, 4, 16, 64), dropout), "fe"},
 		{"dropout in 2.11", "2.11", and(all(f16, 2, 4, 16, 64), dropout), "fec"},
-		{"dropout in 2.11 of one query", "2.11", and(of(f16, []int64{2, 4, 1, 64}, []int64{2, 4, 16, 64}, []int64{2, 4, 16, 64}), dropout), "fe"},
-		{"one query on 10.0 with cuDNN 9.20", "2.15", and(of(f16, []int64{2, 4, 1, 64}, []int64{2, 4, 16, 64}, []int64{2, 4, 16, 64}), capable(10, 0), cudnn(20)), "fe"},
+		{"dropout in 2.11 of one query", "2.11",
+			and(of(f16, []int64{2, 4, 1, 64}, []int64{2, 4, 16, 64}, []int64{2, 4, 16, 64}), dropout), "fe"},
+		{"one query on 10.0 with cuDNN 9.20", "2.15",
+			and(of(f16, []int64{2, 4, 1, 64}, []int64{2, 4, 16, 64}, []int64{2, 4, 16, 64}), capable(10, 0), cudnn(20)), "fe"},
 		{"more on 10.0 with cuDNN 9.20", "2.15", and(all(f16, 2, 4, 16, 64), capable(10, 0), cudnn(20)), "fec"},
-		{"deterministic", "2.15", and(all(f16, 2, 4, 16, 64), func(_ *Attention, p *platform.Platform) { p.Deterministic = true }), "fe"},
+		{"deterministic", "2.15", and(all(f16, 2, 4, 16, 64), func(_ *Attention, p *platform.Platform) {
+			p.Deterministic = true
+		}), "fe"},
 	} {
 		a, p := &Attention{}, on(t, "a100-sxm-80gb", tt.torch)
 		tt.change(a, p)

@@ -15,7 +15,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// choice is a line of testdata/aten/<torch>/choices: a call in words, and what PyTorch chose on each card.
+// choice is a line of testdata/aten/<torch>/choices: a call in words, and what PyTorch chose on
+// each card.
 type choice struct {
 	line   string
 	words  map[string]string // flags have the value "true"
@@ -138,7 +139,8 @@ func attentionOf(t *testing.T, c *choice, torch string) *Attention {
 		}
 		return m
 	}
-	a := &Attention{Query: made("q"), Key: made("k"), Value: made("v"), Causal: c.words["causal"] != "", Grouped: c.words["gqa"] != ""}
+	a := &Attention{Query: made("q"), Key: made("k"), Value: made("v"), Causal: c.words["causal"] != "",
+		Grouped: c.words["gqa"] != ""}
 	if c.words["dropout"] != "" {
 		a.Dropout = 0.1
 	}
@@ -151,8 +153,11 @@ func attentionOf(t *testing.T, c *choice, torch string) *Attention {
 // TestConvChoices holds which kernel a convolution goes to against PyTorch's own choice.
 func TestConvChoices(t *testing.T) {
 	backends := map[string]ConvBackend{
-		"Empty": ConvEmpty, "CudaDepthwise2d": ConvDepthwise, "CudaDepthwise3d": ConvDepthwise, "Cudnn": ConvCuDNN, "CudnnTranspose": ConvCuDNN,
-		"Slow2d": ConvColumns, "SlowDilated2d": ConvColumns, "SlowDilated3d": ConvColumns, "SlowTranspose2d": ConvColumns, "SlowTranspose3d": ConvColumns,
+		"Empty": ConvEmpty, "CudaDepthwise2d": ConvDepthwise, "CudaDepthwise3d": ConvDepthwise, "Cudnn": ConvCuDNN,
+		"CudnnTranspose": ConvCuDNN,
+		"Slow2d":         ConvColumns, "SlowDilated2d": ConvColumns, "SlowDilated3d": ConvColumns,
+		"SlowTranspose2d": ConvColumns,
+		"SlowTranspose3d": ConvColumns,
 	}
 	cards, calls := choices(t, "2.15", "convolution")
 	for _, c := range calls {
@@ -164,8 +169,9 @@ func TestConvChoices(t *testing.T) {
 		all := func(n int64) []int64 { return slices.Repeat([]int64{n}, len(x)-2) }
 		v := &Convolution{
 			Input: dense(c.dtype, format, x...), Weight: dense(c.dtype, format, c.ints(t, "w")...),
-			Stride: all(c.int(t, "stride", 1)), Padding: all(0), Dilation: all(c.int(t, "dilation", 1)), OutputPadding: all(c.int(t, "output_padding", 0)),
-			Groups: c.int(t, "groups", 1), Transposed: c.words["transposed"] != "", CuDNNOff: c.words["off"] != "",
+			Stride: all(c.int(t, "stride", 1)), Padding: all(0), Dilation: all(c.int(t, "dilation", 1)),
+			OutputPadding: all(c.int(t, "output_padding", 0)),
+			Groups:        c.int(t, "groups", 1), Transposed: c.words["transposed"] != "", CuDNNOff: c.words["off"] != "",
 		}
 		if len(x) == 3 {
 			v = v.As2d()

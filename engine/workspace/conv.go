@@ -8,7 +8,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// Convolution is a convolution, or a gradient of one, with its parameters given for each spatial dimension.
+// Convolution is a convolution, or a gradient of one, with its parameters given for each spatial
+// dimension.
 type Convolution struct {
 	Input, Weight *tensor.Meta
 	// of a weight's gradient: the result's gradient, and Weight is what is made
@@ -31,7 +32,8 @@ const (
 	ConvColumns // im2col or vol2col of one sample
 )
 
-// ConvOperator is which of PyTorch's operators runs a convolution: those named after cuDNN run nothing else.
+// ConvOperator is which of PyTorch's operators runs a convolution: those named after cuDNN run
+// nothing else.
 type ConvOperator uint8
 
 // The operators.
@@ -77,7 +79,8 @@ func (v *Convolution) Requests(p *platform.Platform, out []int64, by ConvOperato
 	return before
 }
 
-// Format is cudnn_conv_suggest_memory_format: channels last where input or weight suggest it, except double.
+// Format is cudnn_conv_suggest_memory_format: channels last where input or weight suggest it,
+// except double.
 func (v *Convolution) Format() tensor.MemoryFormat {
 	if v.Input.DType == tensor.Float64 {
 		return tensor.Contiguous
@@ -181,7 +184,8 @@ func (v *Convolution) usesCuDNN(p *platform.Platform, out []int64) bool {
 	return largest/max(v.Input.Sizes[0], 1) <= math.MaxInt32 || p.ConvBeyondInt32()
 }
 
-// As2d is a one-dimensional convolution as PyTorch runs it: of height 1, on contiguous operands (view1d_as_2d, view4d).
+// As2d is a one-dimensional convolution as PyTorch runs it: of height 1, on contiguous operands
+// (view1d_as_2d, view4d).
 func (v *Convolution) As2d() *Convolution {
 	flat := func(m *tensor.Meta) *tensor.Meta {
 		u := *m
@@ -196,7 +200,8 @@ func (v *Convolution) As2d() *Convolution {
 	return &u
 }
 
-// copies are the operands in the layout of the kernel: the input's before the result exists, the weight's after.
+// copies are the operands in the layout of the kernel: the input's before the result exists, the
+// weight's after.
 func (v *Convolution) copies(f tensor.MemoryFormat, source string) (out []Request) {
 	if !v.Input.IsFormat(f) {
 		out = Before(CopyOf(v.Input, source))

@@ -11,8 +11,8 @@ import (
 	"github.com/memspec/memspec/engine/workspace/profile"
 )
 
-// ByFormula is the workspace of a call to cuDNN by the formula of its class, in bytes: the likely one
-// and the upper figure. It is for a cuDNN that cannot be asked.
+// ByFormula is the workspace of a call to cuDNN by the formula of its class, in bytes: the likely
+// one and the upper figure. It is for a cuDNN that cannot be asked.
 func ByFormula(p *platform.Platform, c *profile.Call) (likely, upper units.Bytes, err error) {
 	v, out, err := ofCall(c)
 	if err != nil {

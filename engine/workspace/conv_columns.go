@@ -14,7 +14,8 @@ import (
 
 const columnsSource = "native/cuda/ConvolutionMM2d.cu"
 
-// Columns is what such a convolution with a result of sizes out takes, and where the result is made.
+// Columns is what such a convolution with a result of sizes out takes, and where the result is
+// made.
 func (v *Convolution) Columns(p *platform.Platform, out []int64) []Request {
 	whole := Contiguous(columnsSource, v.Input, v.Weight)
 	if v.Groups == 1 {
@@ -52,7 +53,8 @@ func (v *Convolution) group(out []int64) (one *Convolution, sizes []int64) {
 	return &u, sizes
 }
 
-// products are the result of a convolution of one group, where it is made, and what the products of its samples take.
+// products are the result of a convolution of one group, where it is made, and what the products of
+// its samples take.
 func (v *Convolution) products(p *platform.Platform, out []int64, result Request) []Request {
 	all := []Request{result}
 	n := v.Input.DType.ItemSize()
@@ -87,5 +89,6 @@ func (v *Convolution) patches(out []int64) []Request {
 	if v.Transposed {
 		places, channels = tensor.Numel(v.Input.Sizes[2:]), v.Weight.Sizes[1]
 	}
-	return []Request{{Bytes: units.Bytes(channels * tensor.Numel(v.Weight.Sizes[2:]) * places * v.Input.DType.ItemSize()), Source: columnsSource}}
+	return []Request{{Bytes: units.Bytes(channels * tensor.Numel(v.Weight.Sizes[2:]) * places * v.Input.DType.ItemSize()),
+		Source: columnsSource}}
 }

@@ -24,7 +24,8 @@ func cubStorage(parts ...int64) int64 {
 	return n
 }
 
-// cubRequest is a temporary storage of so many bytes; for releases that were not looked at it is an estimate.
+// cubRequest is a temporary storage of so many bytes; for releases that were not looked at it is an
+// estimate.
 func cubRequest(p *platform.Platform, bytes int64, source string) Request {
 	r := Request{Bytes: units.Bytes(bytes), Source: source}
 	if !p.Release().Torch.AtLeast(2, 10) {
@@ -83,7 +84,8 @@ func cubSelect(p *platform.Platform, n int64) int64 {
 	return cubStorage(tileStates(p, divCeil(n, tile), 4, true)...)
 }
 
-// radixSort is a sort of n keys of so many bytes by their lowest bits, each with a value of 8 bytes.
+// radixSort is a sort of n keys of so many bytes by their lowest bits, each with a value of 8
+// bytes.
 type radixSort struct {
 	n, key int64
 	bits   int64 // 0: all

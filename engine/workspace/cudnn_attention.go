@@ -70,7 +70,8 @@ func (a *Attention) splitBytes(parts int64) units.Bytes {
 	return units.Bytes(divCeil(4*rows*a.Value.Sizes[3], 128)*128 + 2*divCeil(4*rows, 128)*128 + 128)
 }
 
-// CuDNNAttentionBackward was not asked for: at the most the gradient of the query once more in float32.
+// CuDNNAttentionBackward was not asked for: at the most the gradient of the query once more in
+// float32.
 func CuDNNAttentionBackward(q *tensor.Meta) []Request {
 	if !OnDevice(q) {
 		return nil

@@ -42,7 +42,8 @@ func TestAttentionWorkspaces(t *testing.T) {
 		if a.SMs > 0 {
 			p.Device.SMs = a.SMs
 		}
-		require.True(t, strings.HasPrefix(p.CuDNN.String(), a.Version), "%s is not torch %s's", a.Version, releases[a.Version])
+		require.True(t, strings.HasPrefix(p.CuDNN.String(), a.Version), "%s is not torch %s's", a.Version,
+			releases[a.Version])
 		heads := func(h, n, d int64) *tensor.Meta {
 			return dense(tensor.BFloat16, tensor.Contiguous, a.B, h, n, d)
 		}
@@ -73,7 +74,8 @@ func TestAttentionNotAsked(t *testing.T) {
 	assert.Equal(t, note.WorkspaceEstimate, (&Attention{Query: q, Key: q, Value: q}).CuDNN(&p).Note)
 	p.CuDNN = platform.Version{Major: 9, Minor: 26}
 	assert.Empty(t, (&Attention{Query: q, Key: q, Value: q}).CuDNN(&p).Note)
-	assert.Equal(t, note.WorkspaceEstimate, (&Attention{Query: q, Key: q, Value: q, Dropout: 0.1}).CuDNN(&p).Note, "dropout")
+	assert.Equal(t, note.WorkspaceEstimate, (&Attention{Query: q, Key: q, Value: q, Dropout: 0.1}).CuDNN(&p).Note,
+		"dropout")
 	p.CuDNN, p.Device.ComputeCapability = platform.Version{Major: 9, Minor: 26}, device.Capability{Major: 8, Minor: 0}
 	assert.False(t, attentionAsked(&p), "another class")
 }

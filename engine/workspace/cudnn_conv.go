@@ -31,7 +31,8 @@ func (v *Convolution) CuDNN(p *platform.Platform, out []int64, fused bool) []Req
 	case fused:
 		r.Source = "the workspace of a fused cuDNN convolution is by formula: it cannot be queried"
 	case v.misaligned():
-		r.Source = "the workspace of a cuDNN convolution on a view that is aligned to less than 16 bytes is by formula: it cannot be queried"
+		r.Source = "the workspace of a cuDNN convolution on a view that is aligned to less than 16 bytes is by formula: it " +
+			"cannot be queried"
 	default:
 		r.Asked = &Asked{Call: call}
 		if a, ok = p.Workspace.Lookup(by, call); ok {

@@ -32,8 +32,10 @@ func TestClassesOfConvolutions(t *testing.T) {
 		{"a weight of one element lies so already", "forward", a100, f16, plain, "2x64x28x28 32x64x1x1 1 0 1 1", "x o 16"},
 		{"and so does an image of one pixel", "forward", a100, f16, plain, "2x64x1x1 32x64x1x1 1 0 1 1", ""},
 		{"and a result of one pixel", "forward", a100, f16, plain, "2x64x8x8 32x64x8x8 1 0 1 1", "x w 16 s"},
-		{"channels are filled up to eights", "forward", a100, f16, plain, "2x60x28x28 30x60x3x3 1 1 1 1", "x*64/60 w*64/60*32/30 o*32/30 16"},
-		{"even where the layout is right", "dgrad", a100, f16, last, "2x60x28x28 30x60x3x3 1 1 1 1", "x*64/60 w*64/60*32/30 o*32/30 16"},
+		{"channels are filled up to eights", "forward", a100, f16, plain, "2x60x28x28 30x60x3x3 1 1 1 1",
+			"x*64/60 w*64/60*32/30 o*32/30 16"},
+		{"even where the layout is right", "dgrad", a100, f16, last, "2x60x28x28 30x60x3x3 1 1 1 1",
+			"x*64/60 w*64/60*32/30 o*32/30 16"},
 		{"but forward", "forward", a100, f16, last, "2x60x28x28 30x60x3x3 1 1 1 1", ""},
 		{"few products do not pay", "forward", a100, f16, plain, "2x3x28x28 32x3x3x3 1 1 1 1", ""},
 		{"32 do", "forward", a100, f16, plain, "2x8x28x28 32x8x2x2 1 1 1 1", "x w o 16"},
@@ -51,7 +53,8 @@ func TestClassesOfConvolutions(t *testing.T) {
 		{"over few", "wgrad", a100, f16, last, "1x64x28x28 64x64x1x1 1 0 1 1", ""},
 		{"with more tiles fewer splits", "wgrad", a100, f16, last, "8x256x28x28 256x256x1x1 1 0 1 1", "10*s"},
 		{"the splits are rounded up", "wgrad", a100, f16, last, "8x64x28x28 64x64x3x3 1 1 1 1", "8*s"},
-		{"with more tiles than half the multiprocessors none", "wgrad", a100, f16, last, "8x512x28x28 512x512x3x3 1 1 1 1", ""},
+		{"with more tiles than half the multiprocessors none", "wgrad", a100, f16, last, "8x512x28x28 512x512x3x3 1 1 1 1",
+			""},
 		{"a multiprocessor has one split", "wgrad", a100, f16, last, "64x64x56x56 64x64x1x1 1 0 1 1", "108*s"},
 
 		{"TF32 rounds its operands", "forward", a100, f32, last, "2x64x28x28 32x64x3x3 1 1 1 1", "x w 16"},
@@ -65,7 +68,8 @@ func TestClassesOfConvolutions(t *testing.T) {
 		{"up to as many tiles as multiprocessors", "forward", a100, f32, last, "80x128x14x14 64x128x3x3 1 1 1 1", "x w 16"},
 		{"the gradient and the weight are rounded", "dgrad", a100, f32, last, "2x64x28x28 32x64x3x3 1 1 1 1", "o w 16"},
 		{"and the result transposed", "dgrad", a100, f32, plain, "2x64x28x28 32x64x3x3 1 1 1 1", "o w x 16"},
-		{"a rounded weight of one element is a copy", "dgrad", a100, f32, plain, "2x128x28x28 128x128x1x1 1 0 1 1", "o w x 16"},
+		{"a rounded weight of one element is a copy", "dgrad", a100, f32, plain, "2x128x28x28 128x128x1x1 1 0 1 1",
+			"o w x 16"},
 		{"little work", "dgrad", a100, f32, plain, "2x16x28x28 32x16x1x1 1 0 1 1", ""},
 		{"little work", "dgrad", a100, f32, last, "2x16x28x28 32x16x1x1 1 0 1 1", "o w 16"},
 		{"an image's gradient", "dgrad", a100, f32, plain, "2x3x112x112 64x3x3x3 1 1 1 1", ""},
@@ -105,7 +109,8 @@ func TestClassesOfConvolutions(t *testing.T) {
 		{"counters of a weight's gradient", "wgrad", t4, f32, last, "2x64x28x28 32x64x5x5 1 2 1 1", "32*64*25/128"},
 		{"Winograd's filters", "forward", t4, f32, plain, "2x24x28x28 32x24x3x3 1 1 1 1", "100*32*24 4*32"},
 		{"of contiguous copies", "forward", t4, f32, last, "2x24x28x28 32x24x3x3 1 1 1 1", "100*32*24 4*32 x w o 16"},
-		{"a number for each channel of what is made", "dgrad", t4, f32, plain, "4x64x28x28 32x64x3x3 1 1 1 1", "100*32*64 4*64"},
+		{"a number for each channel of what is made", "dgrad", t4, f32, plain, "4x64x28x28 32x64x3x3 1 1 1 1",
+			"100*32*64 4*64"},
 	} {
 		v := rowConv(t, tt.line, tt.dtype, tt.format)
 		out := rowOut(v)
@@ -114,9 +119,11 @@ func TestClassesOfConvolutions(t *testing.T) {
 		n := convBytes{int64(g.Input.NBytes()), int64(g.Weight.NBytes()), tensor.Numel(given) * tt.dtype.ItemSize()}
 		c := g.asProduct(given)
 		sizes := map[string]int64{
-			"x": int64(v.Input.NBytes()), "w": int64(v.Weight.NBytes()), "o": tensor.Numel(out) * tt.dtype.ItemSize(), "s": 4 * upTo(c.m, 64) * c.n,
+			"x": int64(v.Input.NBytes()), "w": int64(v.Weight.NBytes()), "o": tensor.Numel(out) * tt.dtype.ItemSize(),
+			"s": 4 * upTo(c.m, 64) * c.n,
 		}
-		assert.Equal(t, total(t, tt.want, sizes), g.byRule(p, n, given), "%s: %s on %s, %s", tt.direction, tt.why, tt.device, tt.line)
+		assert.Equal(t, total(t, tt.want, sizes), g.byRule(p, n, given), "%s: %s on %s, %s", tt.direction, tt.why, tt.device,
+			tt.line)
 	}
 }
 
@@ -175,8 +182,14 @@ func TestWinograd(t *testing.T) {
 			v.Input = dense(tensor.Float64, tensor.Contiguous, 2, 24, 8, 9)
 		}, 0},
 		{"on 8.9 with TF32", func(_ *Convolution, p *platform.Platform) { *p = *on(t, "rtx-4090", "2.15") }, 0},
-		{"on 8.9 without", func(_ *Convolution, p *platform.Platform) { *p = *on(t, "rtx-4090", "2.15"); p.TF32CuDNN = false }, takes},
-		{"on 9.0 without", func(_ *Convolution, p *platform.Platform) { *p = *on(t, "h100-sxm-80gb", "2.15"); p.TF32CuDNN = false }, 0},
+		{"on 8.9 without", func(_ *Convolution, p *platform.Platform) {
+			*p = *on(t, "rtx-4090", "2.15")
+			p.TF32CuDNN = false
+		}, takes},
+		{"on 9.0 without", func(_ *Convolution, p *platform.Platform) {
+			*p = *on(t, "h100-sxm-80gb", "2.15")
+			p.TF32CuDNN = false
+		}, 0},
 		{"on 7.0 with cuDNN before 9.19", func(_ *Convolution, p *platform.Platform) {
 			p.Device.ComputeCapability, p.CuDNN = device.Capability{Major: 7}, platform.Version{Major: 9, Minor: 18}
 		}, takes},
@@ -187,15 +200,16 @@ func TestWinograd(t *testing.T) {
 			p.Device.ComputeCapability, p.CuDNN = device.Capability{Major: 6, Minor: 1}, platform.Version{Major: 9, Minor: 10}
 		}, 0},
 	} {
-		v := aConv(dense(tensor.Float32, tensor.Contiguous, 2, 24, 8, 9), dense(tensor.Float32, tensor.Contiguous, 32, 24, 3, 3))
+		v := aConv(dense(tensor.Float32, tensor.Contiguous, 2, 24, 8, 9), dense(tensor.Float32, tensor.Contiguous, 32, 24, 3,
+			3))
 		p := on(t, "t4", "2.15")
 		tt.change(v, p)
 		assert.Equal(t, tt.want, v.winograd(p, v.asProduct([]int64{2, 32, 8, 9})), tt.why)
 	}
 }
 
-// TestUppersOfConvolutions has the upper figure of each class: quarters of input and result together,
-// of the weight, and partial sums.
+// TestUppersOfConvolutions has the upper figure of each class: quarters of input and result
+// together, of the weight, and partial sums.
 func TestUppersOfConvolutions(t *testing.T) {
 	const million = 1000000
 	for _, tt := range []struct {
@@ -227,7 +241,8 @@ func TestUppersOfConvolutions(t *testing.T) {
 		{"weight's gradient", "t4", tensor.Float32, tensor.Contiguous, 8, 8, 0},
 		{"weight's gradient", "a100-sxm-80gb", tensor.Float16, tensor.Contiguous, 8, 8, 7812}, // 62500 pixels / 8
 	} {
-		x, out := dense(tt.dtype, tt.format, 1, 8, 250, 250), []int64{1, 8, 250, 250} // each half a million elements, counted as four bytes
+		// each half a million elements, counted as four bytes
+		x, out := dense(tt.dtype, tt.format, 1, 8, 250, 250), []int64{1, 8, 250, 250}
 		v := aConv(x, dense(tt.dtype, tt.format, 8, 8, 2, 2))
 		one := int64(4 * 62528 * 64)
 		switch tt.kind {
@@ -242,24 +257,29 @@ func TestUppersOfConvolutions(t *testing.T) {
 			sums = min(sums, 108*4*128*128)
 		}
 		want := tt.ends*million + tt.weight*64*4 + sums + 64<<10
-		assert.Equal(t, want, v.upperByRule(on(t, tt.device, "2.15"), convBytes{}, out), "%s, %s, %s, format %d", tt.kind, tt.device, tt.dtype, tt.format)
+		assert.Equal(t, want, v.upperByRule(on(t, tt.device, "2.15"), convBytes{}, out), "%s, %s, %s, format %d", tt.kind,
+			tt.device, tt.dtype, tt.format)
 	}
-	v := aConv(dense(tensor.Float64, tensor.Contiguous, 1, 8, 250, 250), dense(tensor.Float64, tensor.Contiguous, 8, 8, 1, 1))
-	assert.Equal(t, int64(2*(4*million+11*64)+64<<10), v.upperByRule(on(t, "t4", "2.15"), convBytes{}, []int64{1, 8, 250, 250}), "doubles are eight bytes")
+	v := aConv(dense(tensor.Float64, tensor.Contiguous, 1, 8, 250, 250), dense(tensor.Float64, tensor.Contiguous, 8, 8, 1,
+		1))
+	assert.Equal(t, int64(2*(4*million+11*64)+64<<10), v.upperByRule(on(t, "t4", "2.15"), convBytes{},
+		[]int64{1, 8, 250, 250}), "doubles are eight bytes")
 
 	for _, tt := range []struct {
 		sizes    []int64
 		channels int
 		want     int64
 	}{
-		{[]int64{3, 7, 5}, 1, 3 * 8 * 5}, {[]int64{3, 8, 5}, 1, 3 * 8 * 5}, {[]int64{3, 9, 5}, 1, 3 * 16 * 5}, {[]int64{3, 9, 5}, 2, 8 * 16 * 5}, {[]int64{17, 1, 5}, 2, 24 * 8 * 5},
+		{[]int64{3, 7, 5}, 1, 3 * 8 * 5}, {[]int64{3, 8, 5}, 1, 3 * 8 * 5}, {[]int64{3, 9, 5}, 1, 3 * 16 * 5},
+		{[]int64{3, 9, 5}, 2, 8 * 16 * 5}, {[]int64{17, 1, 5}, 2, 24 * 8 * 5},
 	} {
 		assert.Equal(t, tt.want, inEights(tt.sizes, tt.channels), "%v", tt)
 	}
 
 	const huge = 1 << 50
 	p, out := on(t, "t4", "2.15"), []int64{1, 8, 1, 1}
-	small := aConv(dense(tensor.Float32, tensor.Contiguous, 1, 8, 1, 1), dense(tensor.Float32, tensor.Contiguous, 8, 8, 1, 1))
+	small := aConv(dense(tensor.Float32, tensor.Contiguous, 1, 8, 1, 1), dense(tensor.Float32, tensor.Contiguous, 8, 8, 1,
+		1))
 	rule := small.upperByRule(p, convBytes{}, out)
 	assert.Equal(t, rule, small.upperByRule(p, convBytes{huge, huge, huge}, out))
 	for _, n := range []convBytes{{huge + 1, 0, 0}, {7, huge + 1, 0}, {7, 0, huge + 1}} {
@@ -267,7 +287,8 @@ func TestUppersOfConvolutions(t *testing.T) {
 	}
 }
 
-// TestMostPartialSums: how many partial sums an upper figure has, by products, tiles and multiprocessors.
+// TestMostPartialSums: how many partial sums an upper figure has, by products, tiles and
+// multiprocessors.
 func TestMostPartialSums(t *testing.T) {
 	const one = 4 * 64 * 64
 	p := on(t, "a100-sxm-80gb", "2.15") // 108 multiprocessors

@@ -21,8 +21,8 @@ type formulaErrors struct {
 	allOver, allUnder, mostOver, mostUnder float64 // MiB
 }
 
-// smallestBlock is the allocator's (c10/cuda/CUDACachingAllocator.cpp kMinBlockSize): an error below it
-// moves a peak by one block at most.
+// smallestBlock is the allocator's (c10/cuda/CUDACachingAllocator.cpp kMinBlockSize): an error
+// below it moves a peak by one block at most.
 const smallestBlock = 512
 
 func (s *formulaErrors) add(got, want int64) {
@@ -44,7 +44,8 @@ func (s *formulaErrors) add(got, want int64) {
 
 func (s *formulaErrors) row(key string) string {
 	share := func(n int) string { return fmt.Sprintf("%.1f", 100*float64(n)/float64(s.answers)) }
-	return fmt.Sprintf("| %s | %d | %s | %s | %s | %.0f | %.0f | %.1f | %.1f |\n", key, s.answers, share(s.exact), share(s.over),
+	return fmt.Sprintf("| %s | %d | %s | %s | %s | %.0f | %.0f | %.1f | %.1f |\n", key, s.answers, share(s.exact),
+		share(s.over),
 		share(s.under), s.allOver, s.allUnder, s.mostOver, s.mostUnder)
 }
 
@@ -70,8 +71,9 @@ func errorTable(answers []*answer, columns string, key func(*answer) string) str
 	return b.String()
 }
 
-// TestErrorsOfTheFormula: docs/accuracy.md has the formula's errors over all known answers, the answers
-// that its limits were chosen on apart from the others; testdata/errors.md has them by device class.
+// TestErrorsOfTheFormula: docs/accuracy.md has the formula's errors over all known answers, the
+// answers that its limits were chosen on apart from the others; testdata/errors.md has them by
+// device class.
 func TestErrorsOfTheFormula(t *testing.T) {
 	fitted, held := []*answer{}, []*answer{}
 	for _, a := range knownAnswers(t) {
@@ -81,15 +83,17 @@ func TestErrorsOfTheFormula(t *testing.T) {
 			held = append(held, a)
 		}
 	}
-	directions := map[string]string{"forward": "forward", "dgrad": "gradient of the input", "wgrad": "gradient of the weight"}
+	directions := map[string]string{"forward": "forward", "dgrad": "gradient of the input",
+		"wgrad": "gradient of the weight"}
 	kind := func(a *answer) string {
 		return strings.Join([]string{directions[a.direction], a.conv.Input.DType.String(), a.layout}, " | ")
 	}
 	class := func(a *answer) string {
 		return strings.Join([]string{a.direction, a.by.Class, a.conv.Input.DType.String(), a.layout}, " | ")
 	}
-	golden.File(t, filepath.Join("testdata", "errors.md"), "# Fitted\n\n"+errorTable(fitted, "direction | device class | dtype | layout", class)+
-		"\n# Held out\n\n"+errorTable(held, "direction | device class | dtype | layout", class))
+	golden.File(t, filepath.Join("testdata", "errors.md"),
+		"# Fitted\n\n"+errorTable(fitted, "direction | device class | dtype | layout", class)+
+			"\n# Held out\n\n"+errorTable(held, "direction | device class | dtype | layout", class))
 
 	page := filepath.Join("..", "..", "docs", "accuracy.md")
 	text, err := os.ReadFile(page)

@@ -86,7 +86,8 @@ func (k *known) add(by profile.Answerer, direction string, v *Convolution, tf32,
 	k.answers = append(k.answers, a)
 }
 
-// lines takes a file of convolutions as lines and answers as "bytes/engine", or - where there is none.
+// lines takes a file of convolutions as lines and answers as "bytes/engine", or - where there is
+// none.
 func (k *known) lines(by profile.Answerer, direction, dtype, layout string, lines, answers []string, fitted bool) {
 	require.Len(k.t, answers, len(lines))
 	for i, line := range lines {
@@ -118,12 +119,14 @@ func (k *known) profile(path ...string) {
 				continue
 			}
 			f := tensor.Contiguous
-			if !slices.Equal(e.InputStrides, tensor.FormatStrides(e.Input, f)) || !slices.Equal(e.WeightStrides, tensor.FormatStrides(e.Weight, f)) {
+			if !slices.Equal(e.InputStrides, tensor.FormatStrides(e.Input, f)) ||
+				!slices.Equal(e.WeightStrides, tensor.FormatStrides(e.Weight, f)) {
 				f = channelsLast(e.Input)
 			}
 			d := convDTypes[e.DType]
 			k.add(by, e.Direction, &Convolution{
-				Input: dense(d, f, e.Input...), Weight: dense(d, f, e.Weight...), Stride: e.Stride, Padding: e.Padding, Dilation: e.Dilation,
+				Input: dense(d, f, e.Input...), Weight: dense(d, f, e.Weight...), Stride: e.Stride, Padding: e.Padding,
+				Dilation:      e.Dilation,
 				OutputPadding: make([]int64, len(e.Stride)), Groups: e.Groups,
 			}, e.AllowTF32, slices.Contains(path, "peaks.workspace.json"), int64(e.Bytes))
 		}

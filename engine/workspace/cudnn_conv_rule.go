@@ -16,8 +16,8 @@ import (
 //     products is split, and each split writes its own float32 result ("split-K").
 //   - Tables of indices, or the transformed filters of Winograd's algorithm, on plain cores.
 //
-// Which kernel runs is decided by cuDNN's heuristics, which are trained. The limits below were chosen
-// on the fitted half of the known answers; testdata/errors.md has the other half apart.
+// Which kernel runs is decided by cuDNN's heuristics, which are trained. The limits below were
+// chosen on the fitted half of the known answers; testdata/errors.md has the other half apart.
 
 // convBytes is the bytes of what a convolution is called with. For an input's gradient, in is the
 // result's gradient; for a weight's, out is.
@@ -138,8 +138,8 @@ func (v *Convolution) copied(p *platform.Platform, n convBytes, out []int64) int
 	return in + n.weight + result
 }
 
-// laidOut is the bytes of a tensor's copy that is channels last and, in half precision, has a multiple
-// of eight channels: nothing where it lies so already. channels is as for inEights.
+// laidOut is the bytes of a tensor's copy that is channels last and, in half precision, has a
+// multiple of eight channels: nothing where it lies so already. channels is as for inEights.
 func (v *Convolution) laidOut(sizes []int64, channels int) int64 {
 	n := tensor.Numel(sizes)
 	if filled := inEights(sizes, channels); v.half() && filled != n {
@@ -151,9 +151,9 @@ func (v *Convolution) laidOut(sizes []int64, channels int) int64 {
 	return n * v.Input.DType.ItemSize()
 }
 
-// partialSums is the bytes of the float32 results of a sum that is split over its products. A weight's
-// gradient has as many splits as minimize k/s + c·s, the time of the products and of adding s results
-// up: the root of k. Other directions have few products, and are split in two.
+// partialSums is the bytes of the float32 results of a sum that is split over its products. A
+// weight's gradient has as many splits as minimize k/s + c·s, the time of the products and of
+// adding s results up: the root of k. Other directions have few products, and are split in two.
 func (v *Convolution) partialSums(p *platform.Platform, c product) int64 {
 	sms, tiles := float64(p.Device.SMs), float64(c.tiles())
 	if sms == 0 {
@@ -184,8 +184,8 @@ func (v *Convolution) partialSums(p *platform.Platform, c product) int64 {
 	return one
 }
 
-// onPlainCores is the workspace in float32 without TF32: Winograd's filters for windows of 3 by 3, else
-// tables of indices. Gradients channels last are computed on contiguous copies.
+// onPlainCores is the workspace in float32 without TF32: Winograd's filters for windows of 3 by 3,
+// else tables of indices. Gradients channels last are computed on contiguous copies.
 func (v *Convolution) onPlainCores(p *platform.Platform, n convBytes, out []int64) int64 {
 	c, last := v.asProduct(out), v.Format() != tensor.Contiguous
 	pixels, point := tensor.Numel(out[2:]), tensor.Numel(v.Weight.Sizes[2:]) == 1
@@ -214,16 +214,16 @@ func (v *Convolution) onPlainCores(p *platform.Platform, n convBytes, out []int6
 	return 0
 }
 
-// indexTable is the bytes of the table by which kernels without tensor cores find an image's pixels:
-// six bytes a pixel and an end, in steps of 128.
+// indexTable is the bytes of the table by which kernels without tensor cores find an image's
+// pixels: six bytes a pixel and an end, in steps of 128.
 func indexTable(pixels int64) int64 { return upTo(6*pixels+1, 128) }
 
 // upTo is the least multiple of step that is not below n.
 func upTo(n, step int64) int64 { return (n + step - 1) / step * step }
 
 // winograd is the bytes of the transformed filters of Winograd's algorithm (engines 12 and 19): 25
-// numbers for a filter's nine, and one a channel of the result. There are such kernels on 7.0, until
-// cuDNN 9.19, and from 7.5 to 8.9.
+// numbers for a filter's nine, and one a channel of the result. There are such kernels on 7.0,
+// until cuDNN 9.19, and from 7.5 to 8.9.
 func (v *Convolution) winograd(p *platform.Platform, c product) int64 {
 	capability := p.Device.ComputeCapability
 	square := len(v.Weight.Sizes) == 4 && v.Weight.Sizes[2] == 3 && v.Weight.Sizes[3] == 3

@@ -14,7 +14,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// answeredRows are cuDNN's answers to the convolutions of five models (testdata/workspace/README.md).
+// answeredRows are cuDNN's answers to the convolutions of five models
+// (testdata/workspace/README.md).
 type answeredRows struct {
 	Convolutions []string
 	Answers      map[string]map[string][]string
@@ -61,7 +62,8 @@ func rowConv(t *testing.T, line string, d tensor.DType, f tensor.MemoryFormat) *
 	}
 }
 
-// towards is the call for a gradient of a convolution whose result is of these sizes, and the sizes of what it makes or, for a weight's, is given.
+// towards is the call for a gradient of a convolution whose result is of these sizes, and the sizes
+// of what it makes or, for a weight's, is given.
 func (v *Convolution) towards(direction string, out []int64) (*Convolution, []int64) {
 	g := dense(v.Input.DType, v.Format(), out...)
 	u := *v

@@ -24,7 +24,8 @@ func ones(n int) []int64 {
 // aConv is a convolution with padding 1 and all else 1.
 func aConv(x, w *tensor.Meta) *Convolution {
 	n := len(x.Sizes) - 2
-	return &Convolution{Input: x, Weight: w, Stride: ones(n), Padding: ones(n), Dilation: ones(n), OutputPadding: make([]int64, n), Groups: x.Sizes[1] / w.Sizes[1]}
+	return &Convolution{Input: x, Weight: w, Stride: ones(n), Padding: ones(n), Dilation: ones(n),
+		OutputPadding: make([]int64, n), Groups: x.Sizes[1] / w.Sizes[1]}
 }
 
 func TestConvKey(t *testing.T) {
@@ -38,18 +39,22 @@ func TestConvKey(t *testing.T) {
 	}{
 		{"forward", aConv(dense(f32, plain, 2, 3, 8, 9), dense(f32, plain, 4, 3, 3, 3)), []int64{2, 4, 8, 9},
 			"conv forward float32 2,3,8,9 216,72,9,1 4,3,3,3 27,9,3,1 1,1 1,1 1,1 1 tf32"},
-		{"a channels_last input takes the weight with it", aConv(dense(f16, last, 2, 3, 8, 9), dense(f16, plain, 4, 3, 3, 3)), []int64{2, 4, 8, 9},
+		{"a channels_last input takes the weight with it", aConv(dense(f16, last, 2, 3, 8, 9), dense(f16, plain, 4, 3, 3, 3)),
+			[]int64{2, 4, 8, 9},
 			"conv forward float16 2,3,8,9 216,1,27,3 4,3,3,3 27,1,9,3 1,1 1,1 1,1 1 tf32"},
-		{"double stays contiguous", aConv(dense(tensor.Float64, last, 2, 3, 8, 9), dense(tensor.Float64, plain, 4, 3, 3, 3)), []int64{2, 4, 8, 9},
+		{"double stays contiguous", aConv(dense(tensor.Float64, last, 2, 3, 8, 9), dense(tensor.Float64, plain, 4, 3, 3, 3)),
+			[]int64{2, 4, 8, 9},
 			"conv forward float64 2,3,8,9 216,72,9,1 4,3,3,3 27,9,3,1 1,1 1,1 1,1 1 tf32"},
 		{"transposed: the gradient of a convolution of its result", func() *Convolution {
 			v := aConv(dense(f32, plain, 1, 6, 4, 4), dense(f32, plain, 6, 3, 3, 3))
 			v.Transposed, v.Groups, v.Stride, v.OutputPadding = true, 1, []int64{2, 2}, []int64{1, 1}
 			return v
 		}(), []int64{1, 3, 8, 8}, "conv dgrad float32 1,3,8,8 192,64,8,1 6,3,3,3 27,9,3,1 1,1 2,2 1,1 1 tf32"},
-		{"one dimension is two of height 1", aConv(dense(f32, plain, 2, 3, 8), dense(f32, plain, 4, 3, 3)).As2d(), []int64{2, 4, 1, 8},
+		{"one dimension is two of height 1", aConv(dense(f32, plain, 2, 3, 8), dense(f32, plain, 4, 3, 3)).As2d(),
+			[]int64{2, 4, 1, 8},
 			"conv forward float32 2,3,1,8 24,8,8,1 4,3,1,3 9,3,3,1 0,1 1,1 1,1 1 tf32"},
-		{"three dimensions", aConv(dense(f32, plain, 2, 4, 5, 6, 7), dense(f32, plain, 8, 2, 3, 3, 3)), []int64{2, 8, 5, 6, 7},
+		{"three dimensions", aConv(dense(f32, plain, 2, 4, 5, 6, 7), dense(f32, plain, 8, 2, 3, 3, 3)),
+			[]int64{2, 8, 5, 6, 7},
 			"conv forward float32 2,4,5,6,7 840,210,42,7,1 8,2,3,3,3 54,27,9,3,1 1,1,1 1,1,1 1,1,1 2 tf32"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -59,7 +64,8 @@ func TestConvKey(t *testing.T) {
 	v := aConv(dense(f32, plain, 2, 3, 8, 8), dense(f32, plain, 4, 3, 3, 3))
 	p := on(t, "rtx-4090", "2.10")
 	p.TF32CuDNN, p.Deterministic, p.Benchmark = false, true, true
-	assert.Equal(t, "conv forward float32 2,3,8,8 192,64,8,1 4,3,3,3 27,9,3,1 1,1 1,1 1,1 1 deterministic benchmark", v.Call(p, []int64{2, 4, 8, 8}).Key())
+	assert.Equal(t, "conv forward float32 2,3,8,8 192,64,8,1 4,3,3,3 27,9,3,1 1,1 1,1 1,1 1 deterministic benchmark",
+		v.Call(p, []int64{2, 4, 8, 8}).Key())
 }
 
 // TestConvBackend is which convolutions reach cuDNN at all (native/Convolution.cpp
@@ -87,12 +93,18 @@ func TestConvBackend(t *testing.T) {
 		{"an empty batch", conv(f32, plain, []int64{0, 3, 8, 8}, []int64{4, 3, 3, 3}), "t4", "2.10", ConvEmpty},
 		{"cudnn.enabled = False when it was traced", off, "t4", "2.10", ConvColumns},
 		{"native depthwise", conv(f32, plain, []int64{1, 64, 8, 8}, []int64{64, 1, 3, 3}), "rtx-4090", "2.10", ConvDepthwise},
-		{"native depthwise with more outputs", conv(bf16, plain, []int64{1, 64, 8, 8}, []int64{128, 1, 3, 3}), "rtx-4090", "2.10", ConvDepthwise},
-		{"depthwise channels_last", conv(f32, last, []int64{1, 64, 8, 8}, []int64{64, 1, 3, 3}), "rtx-4090", "2.10", ConvCuDNN},
-		{"depthwise in half, a workload of cuDNN's", conv(f16, plain, []int64{1, 64, 14, 14}, []int64{64, 1, 3, 3}), "rtx-4090", "2.10", ConvCuDNN},
-		{"depthwise in half, too few channels", conv(f16, plain, []int64{1, 16, 14, 14}, []int64{16, 1, 3, 3}), "rtx-4090", "2.10", ConvDepthwise},
-		{"grouped is not depthwise", conv(f32, plain, []int64{1, 64, 8, 8}, []int64{64, 2, 3, 3}), "rtx-4090", "2.10", ConvCuDNN},
-		{"depthwise of one dimension, seen as two", conv(f32, plain, []int64{1, 64, 8}, []int64{64, 1, 3}).As2d(), "rtx-4090", "2.10", ConvDepthwise},
+		{"native depthwise with more outputs", conv(bf16, plain, []int64{1, 64, 8, 8}, []int64{128, 1, 3, 3}), "rtx-4090",
+			"2.10", ConvDepthwise},
+		{"depthwise channels_last", conv(f32, last, []int64{1, 64, 8, 8}, []int64{64, 1, 3, 3}), "rtx-4090", "2.10",
+			ConvCuDNN},
+		{"depthwise in half, a workload of cuDNN's", conv(f16, plain, []int64{1, 64, 14, 14}, []int64{64, 1, 3, 3}),
+			"rtx-4090", "2.10", ConvCuDNN},
+		{"depthwise in half, too few channels", conv(f16, plain, []int64{1, 16, 14, 14}, []int64{16, 1, 3, 3}), "rtx-4090",
+			"2.10", ConvDepthwise},
+		{"grouped is not depthwise", conv(f32, plain, []int64{1, 64, 8, 8}, []int64{64, 2, 3, 3}), "rtx-4090", "2.10",
+			ConvCuDNN},
+		{"depthwise of one dimension, seen as two", conv(f32, plain, []int64{1, 64, 8}, []int64{64, 1, 3}).As2d(), "rtx-4090",
+			"2.10", ConvDepthwise},
 		{"bfloat16 before 8.0", conv(bf16, plain, []int64{1, 3, 8, 8}, []int64{4, 3, 3, 3}), "t4", "2.10", ConvColumns},
 		{"more than INT_MAX elements a sample, cuDNN before 9.3", big, "a100-sxm-80gb", "2.6", ConvColumns},
 		{"more than INT_MAX elements a sample", big, "a100-sxm-80gb", "2.10", ConvCuDNN},
@@ -101,9 +113,12 @@ func TestConvBackend(t *testing.T) {
 		{"depthwise beyond 32 bits", deep(plain), "a100-sxm-80gb", "2.15", ConvCuDNN},
 		{"depthwise beyond 32 bits, before that was so", deep(plain), "a100-sxm-80gb", "2.6", ConvDepthwise},
 		{"depthwise beyond 32 bits, channels_last", deep(last), "a100-sxm-80gb", "2.15", ConvCuDNN},
-		{"depthwise beyond 32 bits, channels_last, a cuDNN that breaks on it", deep(last), "a100-sxm-80gb", "2.10", ConvDepthwise},
-		{"3-d half in 2.9.0", conv(f16, plain, []int64{1, 3, 8, 8, 8}, []int64{4, 3, 3, 3, 3}), "a100-sxm-80gb", "2.9", ConvColumns},
-		{"3-d half later", conv(f16, plain, []int64{1, 3, 8, 8, 8}, []int64{4, 3, 3, 3, 3}), "a100-sxm-80gb", "2.10", ConvCuDNN},
+		{"depthwise beyond 32 bits, channels_last, a cuDNN that breaks on it", deep(last), "a100-sxm-80gb", "2.10",
+			ConvDepthwise},
+		{"3-d half in 2.9.0", conv(f16, plain, []int64{1, 3, 8, 8, 8}, []int64{4, 3, 3, 3, 3}), "a100-sxm-80gb", "2.9",
+			ConvColumns},
+		{"3-d half later", conv(f16, plain, []int64{1, 3, 8, 8, 8}, []int64{4, 3, 3, 3, 3}), "a100-sxm-80gb", "2.10",
+			ConvCuDNN},
 	} {
 		t.Run(c.why, func(t *testing.T) {
 			assert.Equal(t, c.want, c.v.Backend(on(t, c.dev, c.torch), rowOut(c.v)))
@@ -112,7 +127,8 @@ func TestConvBackend(t *testing.T) {
 }
 
 func TestConvWorkspace(t *testing.T) {
-	v := aConv(dense(tensor.Float32, tensor.Contiguous, 2, 32, 8, 8), dense(tensor.Float32, tensor.Contiguous, 4, 32, 3, 3))
+	v := aConv(dense(tensor.Float32, tensor.Contiguous, 2, 32, 8, 8), dense(tensor.Float32, tensor.Contiguous, 4, 32, 3,
+		3))
 	out := []int64{2, 4, 8, 8}
 	const in, w, o = 2 * 32 * 64 * 4, 4 * 32 * 9 * 4, 2 * 4 * 64 * 4
 	const sums = 9 * 4 * 128 * 64                                                 // of 32 products each
@@ -134,7 +150,8 @@ func TestConvWorkspace(t *testing.T) {
 	p.Workspace = answering(p, profile.Answer{Bytes: 777, Engine: 55})
 	got = v.CuDNN(p, out, false)
 	require.Len(t, got, 1)
-	assert.Equal(t, Request{Bytes: 777, Source: "cuDNN 9.10.2 for sm89, engine 55", Asked: &Asked{Call: v.Call(p, out), By: p.Answerer(), Engine: 55}}, got[0], "exact: no upper, no note")
+	assert.Equal(t, Request{Bytes: 777, Source: "cuDNN 9.10.2 for sm89, engine 55",
+		Asked: &Asked{Call: v.Call(p, out), By: p.Answerer(), Engine: 55}}, got[0], "exact: no upper, no note")
 
 	got = v.CuDNN(p, out, true)
 	require.Len(t, got, 1)
@@ -155,7 +172,8 @@ func TestConvWorkspace(t *testing.T) {
 	assert.Equal(t, upper, got[0].Upper)
 	newer := on(t, "rtx-4090", "2.15")
 	newer.Workspace = p.Workspace
-	assert.Equal(t, note.WorkspaceEstimate, v.CuDNN(newer, out, false)[0].Note, "a release that can be asked has no stand-in")
+	assert.Equal(t, note.WorkspaceEstimate, v.CuDNN(newer, out, false)[0].Note, "a release that can be asked has no "+
+		"stand-in")
 }
 
 // What a profile cannot answer is by formula even where it has the call, and says why.
@@ -164,7 +182,8 @@ func TestConvNotAsked(t *testing.T) {
 	out := []int64{2, 4, 8, 8}
 	p := on(t, "rtx-4090", "2.10")
 	p.Workspace = &profile.Profile{}
-	require.NoError(t, p.Workspace.Add(p.Answerer(), profile.Entry{Call: *v.Call(p, out), Answer: profile.Answer{Bytes: 777, Engine: 55}}))
+	require.NoError(t,
+		p.Workspace.Add(p.Answerer(), profile.Entry{Call: *v.Call(p, out), Answer: profile.Answer{Bytes: 777, Engine: 55}}))
 	require.Equal(t, units.Bytes(777), v.CuDNN(p, out, false)[0].Bytes)
 
 	v7 := *p
@@ -194,7 +213,8 @@ func TestConvNotAsked(t *testing.T) {
 
 // Float32 on plain cores takes Winograd's transformed filters for 3×3, else a table of pixels.
 func TestConvWinogradByRule(t *testing.T) {
-	three := aConv(dense(tensor.Float32, tensor.Contiguous, 1, 64, 56, 56), dense(tensor.Float32, tensor.Contiguous, 128, 64, 3, 3))
+	three := aConv(dense(tensor.Float32, tensor.Contiguous, 1, 64, 56, 56), dense(tensor.Float32, tensor.Contiguous, 128,
+		64, 3, 3))
 	out := []int64{1, 128, 56, 56}
 	const want, table = 100*128*64 + 4*128, 6*56*56 + 128
 	strided := *three
@@ -237,7 +257,9 @@ func TestConvBenchmark(t *testing.T) {
 	assert.NotEmpty(t, got[0].Trial)
 
 	p.Workspace = &profile.Profile{}
-	require.NoError(t, p.Workspace.Add(p.Answerer(), profile.Entry{Call: *v.Call(p, out), Answer: profile.Answer{Bytes: 100, Engine: 38, Most: 9000}}))
+	require.NoError(t,
+		p.Workspace.Add(p.Answerer(), profile.Entry{Call: *v.Call(p, out), Answer: profile.Answer{Bytes: 100, Engine: 38,
+			Most: 9000}}))
 	got = v.CuDNN(p, out, false)
 	require.Len(t, got, 2)
 	assert.Equal(t, [2]units.Bytes{9000, 100}, [2]units.Bytes{got[0].Bytes, got[1].Bytes})

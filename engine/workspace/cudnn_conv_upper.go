@@ -6,13 +6,13 @@ import (
 )
 
 // most is what no known answer of a class exceeds: quarters of what input and result take together,
-// quarters of what the weight takes, and partial sums, each a float32 result. Channels are counted in
-// eights and elements as four bytes, as kernels lay them out. Kernels of Winograd's algorithm make 25 or
-// 36 numbers of a filter's nine.
+// quarters of what the weight takes, and partial sums, each a float32 result. Channels are counted
+// in eights and elements as four bytes, as kernels lay them out. Kernels of Winograd's algorithm
+// make 25 or 36 numbers of a filter's nine.
 type most struct{ ends, weight, sums int64 }
 
-// By half precision, channels last, and capability: below 8, below 9, and from there on. They are the
-// least figures that hold for all answers in testdata/workspace (TestAnswersWithinUpper).
+// By half precision, channels last, and capability: below 8, below 9, and from there on. They are
+// the least figures that hold for all answers in testdata/workspace (TestAnswersWithinUpper).
 var (
 	mostForward = map[bool]map[bool][3]most{
 		false: {false: {{4, 11, 0}, {6, 7, 24}, {4, 6, 24}}, true: {{4, 16, 0}, {4, 8, 24}, {4, 4, 48}}},
@@ -59,9 +59,9 @@ func (c product) sums(n int64) int64 {
 	return int64(min(4*float64(n)*float64(upTo(c.m, 64))*float64(upTo(c.n, 64)), hugeOperand))
 }
 
-// mostSums is the bytes of up to sums partial sums of 32 products or more. They take no more than the
-// multiprocessors work on in 18 waves, 32 in three dimensions, unless one sum alone is more. It never
-// falls as a batch grows, which a search for the largest batch relies on.
+// mostSums is the bytes of up to sums partial sums of 32 products or more. They take no more than
+// the multiprocessors work on in 18 waves, 32 in three dimensions, unless one sum alone is more. It
+// never falls as a batch grows, which a search for the largest batch relies on.
 func mostSums(p *platform.Platform, sums int64, c product, dimensions int) int64 {
 	if sums = min(sums, c.k/32); sums == 0 || p.Device.SMs == 0 {
 		return c.sums(sums)
@@ -73,8 +73,8 @@ func mostSums(p *platform.Platform, sums int64, c product, dimensions int) int64
 	return min(c.sums(sums), max(c.sums(1), waves*int64(p.Device.SMs)*tileBytes))
 }
 
-// mostSumsOfWeight is the bytes of the partial sums of a weight's gradient: of eight pixels or more, and
-// no more than the multiprocessors work on in some waves.
+// mostSumsOfWeight is the bytes of the partial sums of a weight's gradient: of eight pixels or
+// more, and no more than the multiprocessors work on in some waves.
 func (v *Convolution) mostSumsOfWeight(p *platform.Platform, c product) int64 {
 	waves, pixels := int64(10), int64(8)
 	switch {
@@ -94,8 +94,8 @@ func (v *Convolution) mostSumsOfWeight(p *platform.Platform, c product) int64 {
 	return min(c.sums(c.k/pixels), waves*sms*tileBytes)
 }
 
-// inEights is the number of elements where the channels, one dimension or the first two of a weight, are
-// a multiple of eight.
+// inEights is the number of elements where the channels, one dimension or the first two of a
+// weight, are a multiple of eight.
 func inEights(sizes []int64, channels int) int64 {
 	n := int64(1)
 	for i, s := range sizes {

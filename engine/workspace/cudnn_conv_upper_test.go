@@ -10,8 +10,8 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// TestAnswersWithinUpper checks that no known answer, nor the formula, is above the upper figure of a
-// report without a profile.
+// TestAnswersWithinUpper checks that no known answer, nor the formula, is above the upper figure of
+// a report without a profile.
 func TestAnswersWithinUpper(t *testing.T) {
 	answers := knownAnswers(t)
 	for _, a := range answers {
@@ -23,7 +23,8 @@ func TestAnswersWithinUpper(t *testing.T) {
 }
 
 func TestUpperOfHugeOperands(t *testing.T) {
-	v := &Convolution{Input: dense(tensor.Float32, tensor.Contiguous, 1, 1<<30, 1<<15, 1<<15), Weight: dense(tensor.Float32, tensor.Contiguous, 1, 1<<30, 1, 1)}
+	v := &Convolution{Input: dense(tensor.Float32, tensor.Contiguous, 1, 1<<30, 1<<15, 1<<15),
+		Weight: dense(tensor.Float32, tensor.Contiguous, 1, 1<<30, 1, 1)}
 	n := convBytes{in: math.MaxInt64, weight: 1 << 32, out: 1 << 32}
 	assert.Positive(t, v.upperByRule(on(t, "t4", "2.15"), n, []int64{1, 1, 1 << 15, 1 << 15}))
 }

@@ -54,12 +54,15 @@ func TestEfficientBackward(t *testing.T) {
 		{"rtx-5090", tensor.Float16, 1, 2, 130, 300, 80, 80, 0, []units.Bytes{1040, 852160}},
 		{"rtx-5090", tensor.Float32, 1, 2, 130, 300, 80, 80, 0, []units.Bytes{83200, 1040, 1040, 196800}},
 	} {
-		a := Attention{Query: bmhk(tt.dtype, tt.b, tt.h, tt.m, tt.head), Key: bmhk(tt.dtype, tt.b, tt.h, tt.n, tt.head), Value: bmhk(tt.dtype, tt.b, tt.h, tt.n, tt.value), Dropout: tt.dropout}
-		assert.Equal(t, tt.want, bytesAsked(a.EfficientBackward(on(t, tt.device, "2.15"), bmhk(tt.dtype, tt.b, tt.h, tt.m, tt.value))), "%+v", tt)
+		a := Attention{Query: bmhk(tt.dtype, tt.b, tt.h, tt.m, tt.head), Key: bmhk(tt.dtype, tt.b, tt.h, tt.n, tt.head),
+			Value: bmhk(tt.dtype, tt.b, tt.h, tt.n, tt.value), Dropout: tt.dropout}
+		assert.Equal(t, tt.want,
+			bytesAsked(a.EfficientBackward(on(t, tt.device, "2.15"), bmhk(tt.dtype, tt.b, tt.h, tt.m, tt.value))), "%+v", tt)
 	}
 
 	// a gradient in another layout is copied first
-	a := Attention{Query: bmhk(tensor.Float16, 2, 2, 48, 32), Key: bmhk(tensor.Float16, 2, 2, 48, 32), Value: bmhk(tensor.Float16, 2, 2, 48, 32)}
+	a := Attention{Query: bmhk(tensor.Float16, 2, 2, 48, 32), Key: bmhk(tensor.Float16, 2, 2, 48, 32),
+		Value: bmhk(tensor.Float16, 2, 2, 48, 32)}
 	grad := bmhk(tensor.Float16, 2, 2, 48, 32)
 	grad.Strides = []int64{3072, 1536, 32, 1}
 	got := a.EfficientBackward(on(t, "t4", "2.15"), grad)
@@ -102,7 +105,8 @@ func TestBackwardKernels(t *testing.T) {
 		{7, 5, f, false, []int64{129}, backwardKernel{64, 64, wholeHead}},
 	} {
 		for _, head := range tt.heads {
-			assert.Equal(t, tt.want, backwardKernelFor(device.Capability{Major: tt.major, Minor: tt.minor}, tt.dtype, head, tt.dropout), "%d.%d, %s, %d", tt.major, tt.minor, tt.dtype, head)
+			assert.Equal(t, tt.want, backwardKernelFor(device.Capability{Major: tt.major, Minor: tt.minor}, tt.dtype, head,
+				tt.dropout), "%d.%d, %s, %d", tt.major, tt.minor, tt.dtype, head)
 		}
 	}
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// GroupedMatMul is a product of matrices for each group of rows, columns or batch (aten::_grouped_mm).
+// GroupedMatMul is a product of matrices for each group of rows, columns or batch
+// (aten::_grouped_mm).
 type GroupedMatMul struct {
 	A      *tensor.Meta
 	Groups int64
@@ -30,7 +31,8 @@ func (g GroupedMatMul) Requests(p *platform.Platform) []Request {
 		for i := range turns {
 			if r := &turns[i]; r.Bytes > 0 {
 				r.Upper, r.Note = r.Bytes, note.WorkspaceEstimate
-				r.Source = "native/GroupedMMUtils.h: a product a group; one without rows takes nothing, and which have some the data decides"
+				r.Source = "native/GroupedMMUtils.h: a product a group; one without rows takes nothing, and which have some the " +
+					"data decides"
 			}
 		}
 		return turns

@@ -11,7 +11,8 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// What torch._grouped_mm asked for on memshim's pretend GPUs: [n, k] by [groups, k, m] with offsets.
+// What torch._grouped_mm asked for on memshim's pretend GPUs: [n, k] by [groups, k, m] with
+// offsets.
 func TestGroupedMatMul(t *testing.T) {
 	for _, tt := range []struct {
 		device, torch string
@@ -52,7 +53,8 @@ func inTurnAtMost(p *platform.Platform) []Request {
 	for i := range want {
 		if want[i].Bytes > 0 {
 			want[i].Upper, want[i].Note = want[i].Bytes, note.WorkspaceEstimate
-			want[i].Source = "native/GroupedMMUtils.h: a product a group; one without rows takes nothing, and which have some the data decides"
+			want[i].Source = "native/GroupedMMUtils.h: a product a group; one without rows takes nothing, and which have some " +
+				"the data decides"
 		}
 	}
 	return want

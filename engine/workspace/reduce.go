@@ -9,8 +9,9 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// What a reduction takes where its work is split over several blocks of threads that meet in global memory
-// (aten/src/ATen/native/cuda/Reduce.cuh setReduceConfig, ReduceConfig::global_memory_size, semaphore_size).
+// What a reduction takes where its work is split over several blocks of threads that meet in global
+// memory (aten/src/ATen/native/cuda/Reduce.cuh setReduceConfig, ReduceConfig::global_memory_size,
+// semaphore_size).
 
 const reduceSource = "native/cuda/Reduce.cuh"
 
@@ -100,7 +101,8 @@ func shapeReduction(x *tensor.Meta, dims []int) *reduceShape {
 	return r
 }
 
-// threadsPerSM is how many threads a multiprocessor holds (CUDA C++ programming guide, compute capabilities).
+// threadsPerSM is how many threads a multiprocessor holds (CUDA C++ programming guide, compute
+// capabilities).
 func threadsPerSM(c device.Capability) int64 {
 	switch {
 	case c.Major == 7 && c.Minor == 5:
@@ -176,7 +178,8 @@ func (r *reduceShape) staging(accBytes, itemSize, sms, smThreads int64) (buffer,
 	return buffer, 4 * grid
 }
 
-// outputVector is get_output_vec_size: four outputs at once, or as many as sizes and strides divide by.
+// outputVector is get_output_vec_size: four outputs at once, or as many as sizes and strides divide
+// by.
 func (r *reduceShape) outputVector() int64 {
 	vec := int64(4)
 	divide := func(n int64) {
@@ -193,7 +196,8 @@ func (r *reduceShape) outputVector() int64 {
 	return vec
 }
 
-// Scan is a contiguous input, and CUB's storage where dim is all there is (native/cuda/ScanUtils.cuh scan_dim).
+// Scan is a contiguous input, and CUB's storage where dim is all there is
+// (native/cuda/ScanUtils.cuh scan_dim).
 func Scan(p *platform.Platform, x *tensor.Meta, dim int) []Request {
 	const source = "native/cuda/ScanUtils.cuh scan_dim"
 	out := Contiguous(source, x)

@@ -44,7 +44,8 @@ type Asked struct {
 // OnDevice says whether an operand is there and on the accelerator.
 func OnDevice(m *tensor.Meta) bool { return m != nil && m.Device != "cpu" && m.Device != "meta" }
 
-// CopyOf is another tensor of m's size: a contiguous copy, a cast to a dtype as wide, a vector of the same length.
+// CopyOf is another tensor of m's size: a contiguous copy, a cast to a dtype as wide, a vector of
+// the same length.
 func CopyOf(m *tensor.Meta, source string) Request { return Request{Bytes: m.NBytes(), Source: source} }
 
 // Before is requests made before the results exist.

@@ -47,20 +47,26 @@ func TestRequests(t *testing.T) {
 	}{
 		{"flash's gradient: sums and the query's accumulator in float32, rows rounded up to 128 and heads to 32",
 			FlashAttentionBackward(meta(h, 2, 3, 130, 40)), fmt.Sprintf("%d %d", 4*2*3*256, 4*2*3*256*64)},
-		{"rows and heads that fit are not rounded", FlashAttentionBackward(meta(h, 2, 3, 128, 32)), fmt.Sprintf("%d %d", 4*2*3*128, 4*2*3*128*32)},
+		{"rows and heads that fit are not rounded", FlashAttentionBackward(meta(h, 2, 3, 128, 32)),
+			fmt.Sprintf("%d %d", 4*2*3*128, 4*2*3*128*32)},
 		{"a tensor of the host asks for nothing", FlashAttentionBackward(host), ""},
 		{"nor does one of three dimensions", FlashAttentionBackward(meta(h, 2, 3, 128)), ""},
 		{"deformable convolution: result, the same in the columns' order, columns of as many images as divide the batch",
-			DeformConv2d(p, meta(f, 6, 3, 9, 8), meta(f, 4, 3, 3, 2), []int64{6, 4, 7, 5})[:3], fmt.Sprintf("%d! %d! %d!", 4*6*4*7*5, 4*6*4*7*5, 4*3*3*2*6*7*5)},
+			DeformConv2d(p, meta(f, 6, 3, 9, 8), meta(f, 4, 3, 3, 2), []int64{6, 4, 7, 5})[:3],
+			fmt.Sprintf("%d! %d! %d!", 4*6*4*7*5, 4*6*4*7*5, 4*3*3*2*6*7*5)},
 		{"of 34 images 17 at once, the greatest divisor of up to 32",
-			DeformConv2d(p, meta(f, 34, 3, 9, 8), meta(f, 4, 3, 3, 2), []int64{34, 4, 7, 5})[2:3], fmt.Sprintf("%d!", 4*3*3*2*17*7*5)},
-		{"of 37 one by one", DeformConv2d(p, meta(f, 37, 3, 9, 8), meta(f, 4, 3, 3, 2), []int64{37, 4, 7, 5})[2:3], fmt.Sprintf("%d!", 4*3*3*2*7*5)},
-		{"of 32 all", DeformConv2d(p, meta(f, 32, 3, 9, 8), meta(f, 4, 3, 3, 2), []int64{32, 4, 7, 5})[2:3], fmt.Sprintf("%d!", 4*3*3*2*32*7*5)},
+			DeformConv2d(p, meta(f, 34, 3, 9, 8), meta(f, 4, 3, 3, 2), []int64{34, 4, 7, 5})[2:3],
+			fmt.Sprintf("%d!", 4*3*3*2*17*7*5)},
+		{"of 37 one by one", DeformConv2d(p, meta(f, 37, 3, 9, 8), meta(f, 4, 3, 3, 2), []int64{37, 4, 7, 5})[2:3],
+			fmt.Sprintf("%d!", 4*3*3*2*7*5)},
+		{"of 32 all", DeformConv2d(p, meta(f, 32, 3, 9, 8), meta(f, 4, 3, 3, 2), []int64{32, 4, 7, 5})[2:3],
+			fmt.Sprintf("%d!", 4*3*3*2*32*7*5)},
 		{"of none nothing", DeformConv2d(p, meta(f, 0, 3, 9, 8), meta(f, 4, 3, 3, 2), []int64{0, 4, 7, 5}), ""},
 		{"on the host nothing", DeformConv2d(p, host, meta(f, 4, 3, 3, 2), []int64{2, 4, 7, 5}), ""},
 		{"no element counts nothing", Nonzero(p, 0), ""},
 		{"nor does a mask of none", Mask(p, meta(tensor.Bool, 0, 3), 0), ""},
-		{"contiguous copies of what is not, on the device alone", Contiguous("x", host, meta(f, 2, 3), dense(f, tensor.ChannelsLast, 2, 3, 5, 7)), fmt.Sprint(4 * 2 * 3 * 5 * 7)},
+		{"contiguous copies of what is not, on the device alone",
+			Contiguous("x", host, meta(f, 2, 3), dense(f, tensor.ChannelsLast, 2, 3, 5, 7)), fmt.Sprint(4 * 2 * 3 * 5 * 7)},
 	} {
 		assert.Equal(t, tt.want, asked(tt.got), tt.why)
 	}
@@ -68,10 +74,13 @@ func TestRequests(t *testing.T) {
 	mask := asked(Mask(p, meta(tensor.Bool, 3, 4, 5), 7))
 	parts := strings.Fields(mask)
 	assert.Equal(t, "4!", parts[0], "a count")
-	assert.Equal(t, []string{"-1!", fmt.Sprintf("%d!", 8*3*7)}, parts[2:4], "what counting took goes; three positions a chosen element")
-	assert.Equal(t, []string{"-1!", "-1", "past", "1!"}, parts[5:], "what choosing took goes, and the count behind the positions, which stay")
+	assert.Equal(t, []string{"-1!", fmt.Sprintf("%d!", 8*3*7)}, parts[2:4], "what counting took goes; three positions a "+
+		"chosen element")
+	assert.Equal(t, []string{"-1!", "-1", "past", "1!"}, parts[5:], "what choosing took goes, and the count behind the "+
+		"positions, which stay")
 	assert.Len(t, parts, 9)
-	assert.Contains(t, asked(Mask(p, meta(tensor.Bool), 1)), " 8! ", "a mask without dimensions has one position an element")
+	assert.Contains(t, asked(Mask(p, meta(tensor.Bool), 1)), " 8! ", "a mask without dimensions has one position an "+
+		"element")
 
 	counted := strings.Fields(asked(Nonzero(p, 60)))
 	assert.Equal(t, "4!", counted[0])
@@ -97,7 +106,8 @@ func TestMatrixRequests(t *testing.T) {
 		{"columns one behind another", strided([]int64{4, 6}, []int64{1, 4}), false},
 		{"columns over each other", strided([]int64{4, 6}, []int64{1, 3}), true},
 		{"every second", strided([]int64{4, 6}, []int64{12, 2}), true},
-		{"one row, which no stride leads on from (resnet50 as AOTInductor compiles it)", strided([]int64{1, 6}, []int64{0, 1}), false},
+		{"one row, which no stride leads on from (resnet50 as AOTInductor compiles it)",
+			strided([]int64{1, 6}, []int64{0, 1}), false},
 		{"one element", strided([]int64{1, 1}, []int64{0, 1}), false},
 		{"no element", strided([]int64{0, 6}, []int64{12, 2}), false},
 		{"a batch, each of every second", strided([]int64{3, 4, 6}, []int64{48, 12, 2}), true},
@@ -116,9 +126,11 @@ func TestMatrixRequests(t *testing.T) {
 		a     *tensor.Meta
 		want  bool
 	}{
-		{"2.15", column, true}, {"2.11", column, false}, {"2.15", dense(f, tensor.Contiguous, 5, 1), false}, {"2.15", row, false},
+		{"2.15", column, true}, {"2.11", column, false}, {"2.15", dense(f, tensor.Contiguous, 5, 1), false},
+		{"2.15", row, false},
 	} {
-		assert.Equal(t, tt.want, MatMul{A: tt.a, B: row}.OuterProducts(on(t, "a100-sxm-80gb", tt.torch)), "%s, %v", tt.torch, tt.a.Sizes)
+		assert.Equal(t, tt.want, MatMul{A: tt.a, B: row}.OuterProducts(on(t, "a100-sxm-80gb", tt.torch)), "%s, %v", tt.torch,
+			tt.a.Sizes)
 	}
 
 	p := on(t, "a100-sxm-80gb", "2.15")
@@ -141,7 +153,8 @@ func TestMatrixRequests(t *testing.T) {
 		{"complex numbers", []int64{16}, tensor.Complex64, [2]int64{32, 16}, false},
 		{"two rows and columns", []int64{2}, f, [2]int64{2, 2}, true},
 	} {
-		m := MatMul{A: dense(tt.d, tensor.Contiguous, 64, tt.b[0]), B: dense(tt.d, tensor.Contiguous, tt.b[0], tt.b[1]), Bias: dense(tt.d, tensor.Contiguous, tt.bias...), Beta: 1}
+		m := MatMul{A: dense(tt.d, tensor.Contiguous, 64, tt.b[0]), B: dense(tt.d, tensor.Contiguous, tt.b[0], tt.b[1]),
+			Bias: dense(tt.d, tensor.Contiguous, tt.bias...), Beta: 1}
 		want := plain
 		if tt.lt {
 			want = lt
@@ -151,7 +164,8 @@ func TestMatrixRequests(t *testing.T) {
 	empty := MatMul{A: dense(f, tensor.Contiguous, 0, 4), B: dense(f, tensor.Contiguous, 4, 5)}
 	assert.Empty(t, empty.Requests(p), "nothing to multiply")
 	vector := MatMul{A: strided([]int64{4, 6}, []int64{12, 2}), B: dense(f, tensor.Contiguous, 6)}
-	assert.Equal(t, fmt.Sprintf("%d %d", 4*4*6, int64(plain)), asked(vector.Requests(p)), "a matrix by a vector: the matrix alone is looked at")
+	assert.Equal(t, fmt.Sprintf("%d %d", 4*4*6, int64(plain)), asked(vector.Requests(p)),
+		"a matrix by a vector: the matrix alone is looked at")
 }
 
 // TestAttentionOfTheHost: no backend but math is asked of tensors that are on no device.
@@ -216,7 +230,8 @@ func TestReduceStagingEdges(t *testing.T) {
 		{"four columns", []int{0}, []int64{1 << 18, 4}, 8192, 4},
 		{"sixteen columns", []int{0}, []int64{1 << 18, 16}, 524288, 4},
 	} {
-		buffer, semaphores := shapeReduction(dense(tensor.Float32, tensor.Contiguous, tt.size...), tt.dims).staging(4, 4, 108, 2048)
+		buffer, semaphores := shapeReduction(dense(tensor.Float32, tensor.Contiguous, tt.size...), tt.dims).staging(4, 4, 108,
+			2048)
 		assert.Equal(t, []int64{tt.buffer, tt.semaphores}, []int64{buffer, semaphores}, tt.why)
 	}
 }
@@ -225,10 +240,12 @@ func TestReduceStagingEdges(t *testing.T) {
 // result's gradient after, and the patches last.
 func TestNativeGradients(t *testing.T) {
 	p := on(t, "a100-sxm-80gb", "2.15")
-	x, w, g := dense(tensor.Float32, tensor.ChannelsLast, 2, 3, 9, 8), dense(tensor.Float32, tensor.ChannelsLast, 4, 3, 3, 2), dense(tensor.Float32, tensor.ChannelsLast, 2, 4, 9, 9)
+	x, w, g := dense(tensor.Float32, tensor.ChannelsLast, 2, 3, 9, 8), dense(tensor.Float32, tensor.ChannelsLast, 4, 3, 3,
+		2), dense(tensor.Float32, tensor.ChannelsLast, 2, 4, 9, 9)
 	v := aConv(x, w)
 	v.CuDNNOff = true
-	assert.Equal(t, fmt.Sprintf("%d! %d! %d %d", 4*2*3*9*8, 4*4*3*3*2, 4*2*4*9*9, 4*3*3*2*9*9), asked(v.NativeGradients(p, g, false)))
+	assert.Equal(t, fmt.Sprintf("%d! %d! %d %d", 4*2*3*9*8, 4*4*3*3*2, 4*2*4*9*9, 4*3*3*2*9*9),
+		asked(v.NativeGradients(p, g, false)))
 	host := *x
 	host.Device = "cpu"
 	assert.Empty(t, aConv(&host, w).NativeGradients(p, g, false))

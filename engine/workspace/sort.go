@@ -125,7 +125,8 @@ func EmbeddingBackward(indices *tensor.Meta, scaleByFrequency bool) []Request {
 
 const nonzeroSource = "aten/src/ATen/native/cuda/Nonzero.cu nonzero_cuda_out_impl"
 
-// Nonzero is a count on the device, what counting n elements takes, and CUB's storage of choosing them.
+// Nonzero is a count on the device, what counting n elements takes, and CUB's storage of choosing
+// them.
 func Nonzero(p *platform.Platform, n int64) []Request {
 	if n == 0 {
 		return nil
@@ -137,7 +138,8 @@ func Nonzero(p *platform.Platform, n int64) []Request {
 	), cubRequest(p, cubSelect(p, n), nonzeroSource))
 }
 
-// Mask is nonzero of a mask inside an operator, of which the chosen places stay to the operator's end.
+// Mask is nonzero of a mask inside an operator, of which the chosen places stay to the operator's
+// end.
 func Mask(p *platform.Platform, mask *tensor.Meta, chosen int64) []Request {
 	n := mask.Numel()
 	if n == 0 {

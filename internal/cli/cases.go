@@ -106,7 +106,8 @@ func DeviceFlag(cmd *cobra.Command) *string {
 	return name
 }
 
-// OnDevice puts cases on another device. Cases that are distinguished by their device alone are then one.
+// OnDevice puts cases on another device. Cases that are distinguished by their device alone are
+// then one.
 func OnDevice(cases []spec.Case, name string) ([]spec.Case, error) {
 	if name == "" {
 		return cases, nil

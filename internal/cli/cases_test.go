@@ -17,7 +17,8 @@ func specFile(t *testing.T, names ...string) string {
 	t.Helper()
 	text := "version: 1\nmodels:\n"
 	for _, name := range names {
-		text += fmt.Sprintf("  '%s': {artifact: m.pt2, device: t4, inputs: {x: 'float32[B]'}, dims: {B: 1}, budget: {}}\n", name)
+		text += fmt.Sprintf("  '%s': {artifact: m.pt2, device: t4, inputs: {x: 'float32[B]'}, dims: {B: 1}, budget: {}}\n",
+			name)
 	}
 	path := filepath.Join(t.TempDir(), "memspec.yaml")
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o666))
@@ -37,9 +38,12 @@ func TestMatch(t *testing.T) {
 		pattern, name string
 		want          bool
 	}{
-		{"", "", true}, {"", "a", false}, {"a", "", false}, {"*", "", true}, {"**", "ab", true}, {"?", "", false}, {"?", "é", true}, {"??", "a", false},
-		{"a*c", "abbc", true}, {"a*c", "abcb", false}, {"a*b*c", "aXbYbc", true}, {"a*b", "ab", true}, {"*a", "ba", true}, {"*a", "ab", false},
-		{"a[1]", "a[1]", true}, {"a[1]", "a1", false}, {`a\*`, `a\x`, true}, {"a*?", "a", false}, {"a*?", "ab", true}, {"*ab?c", "aabababxc", true},
+		{"", "", true}, {"", "a", false}, {"a", "", false}, {"*", "", true}, {"**", "ab", true}, {"?", "", false},
+		{"?", "é", true}, {"??", "a", false},
+		{"a*c", "abbc", true}, {"a*c", "abcb", false}, {"a*b*c", "aXbYbc", true}, {"a*b", "ab", true}, {"*a", "ba", true},
+		{"*a", "ab", false},
+		{"a[1]", "a[1]", true}, {"a[1]", "a1", false}, {`a\*`, `a\x`, true}, {"a*?", "a", false}, {"a*?", "ab", true},
+		{"*ab?c", "aabababxc", true},
 	} {
 		assert.Equal(t, c.want, match(c.pattern, c.name), "%s %s", c.pattern, c.name)
 	}
@@ -69,7 +73,8 @@ func TestNamedCases(t *testing.T) {
 // Cases that differ by their device alone are one on another.
 func TestOnDevice(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "memspec.yaml")
-	require.NoError(t, os.WriteFile(file, []byte("version: 1\nmodels:\n  m: {artifact: m.pt2, device: [t4, a10g], budget: {}}\n"), 0o666))
+	require.NoError(t,
+		os.WriteFile(file, []byte("version: 1\nmodels:\n  m: {artifact: m.pt2, device: [t4, a10g], budget: {}}\n"), 0o666))
 	cases, err := spec.Load(file)
 	require.NoError(t, err)
 	require.Len(t, cases, 2)
@@ -132,7 +137,8 @@ func TestShard(t *testing.T) {
 
 func TestSpecFiles(t *testing.T) {
 	root := t.TempDir()
-	for _, name := range []string{"memspec.yaml", "a/memspec.yml", "a/b/memspec.yaml", "a/other.yaml", ".hidden/memspec.yaml",
+	for _, name := range []string{"memspec.yaml", "a/memspec.yml", "a/b/memspec.yaml", "a/other.yaml",
+		".hidden/memspec.yaml",
 		"node_modules/memspec.yaml", "a/testdata/memspec.yaml", "c/.git/x", "empty/x"} {
 		path := filepath.Join(root, filepath.FromSlash(name))
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o777))
@@ -173,7 +179,8 @@ func TestSpecFiles(t *testing.T) {
 	assert.Equal(t, "../memspec.yml", near)
 	t.Chdir("../../c")
 	_, err = SpecFile(nil)
-	assert.EqualError(t, err, "memspec.yaml: no such file here or above in the repository; memspec init writes one", "the repository ends here")
+	assert.EqualError(t, err, "memspec.yaml: no such file here or above in the repository; memspec init writes one",
+		"the repository ends here")
 }
 
 func TestUnreadableSpecs(t *testing.T) {

@@ -25,7 +25,8 @@ func ShardFlag(cmd *cobra.Command) *string {
 }
 
 // Shard keeps the cases of one of several parts, such as 2/8: which part a case is in depends on
-// its name and its file alone, so that another case that comes or goes moves none. No text keeps all.
+// its name and its file alone, so that another case that comes or goes moves none. No text keeps
+// all.
 func Shard(cases []spec.Case, text string) ([]spec.Case, error) {
 	if text == "" {
 		return cases, nil
@@ -49,8 +50,8 @@ func Shard(cases []spec.Case, text string) ([]spec.Case, error) {
 
 // ChangedSince keeps the cases that something changed for since a commit: their artifact with what
 // lies beside it, their recording and the files it was made from, their profile or baseline, the
-// file of their source (any Python file where a source or a program is all there is), or what memspec.yaml
-// says of them.
+// file of their source (any Python file where a source or a program is all there is), or what
+// memspec.yaml says of them.
 func ChangedSince(ctx context.Context, cases []spec.Case, ref string) ([]spec.Case, error) {
 	c, err := OpenCommit(ctx, "--changed-since", ref)
 	if err != nil {

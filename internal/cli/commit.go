@@ -38,7 +38,8 @@ func OpenCommit(ctx context.Context, flag, ref string) (*Commit, error) {
 	}
 	if shallow, serr := c.git(ctx, "rev-parse", "--is-shallow-repository"); serr == nil &&
 		strings.TrimSpace(string(shallow)) == "true" {
-		return nil, fmt.Errorf("%s: got no commit %q in a shallow clone: fetch it (fetch-depth: 0 of actions/checkout; else %s)", flag, ref, unshallow)
+		return nil, fmt.Errorf("%s: got no commit %q in a shallow clone: fetch it (fetch-depth: 0 of actions/checkout; "+
+			"else %s)", flag, ref, unshallow)
 	}
 	return nil, fmt.Errorf("%s: got no commit %q in this repository", flag, ref)
 }
@@ -98,7 +99,8 @@ func (c *Commit) readAtMost(ctx context.Context, below string, most int64) ([]by
 	return data, true, nil
 }
 
-// copyFile puts a file of the commit at the same place below a folder; false where the commit has none.
+// copyFile puts a file of the commit at the same place below a folder; false where the commit has
+// none.
 func (c *Commit) copyFile(ctx context.Context, below, folder string) (bool, error) {
 	data, there, err := c.read(ctx, below)
 	if err != nil || !there {

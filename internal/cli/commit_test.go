@@ -14,7 +14,8 @@ import (
 func TestReadAtMost(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "f"), []byte("12345"), 0o600))
-	for _, args := range [][]string{{"init", "-q"}, {"add", "f"}, {"-c", "user.name=n", "-c", "user.email=e", "commit", "-q", "-m", "m"}} {
+	for _, args := range [][]string{{"init", "-q"}, {"add", "f"}, {"-c", "user.name=n", "-c", "user.email=e", "commit",
+		"-q", "-m", "m"}} {
 		out, err := exec.Command("git", append([]string{"-C", dir}, args...)...).CombinedOutput()
 		require.NoError(t, err, "%s", out)
 	}
@@ -35,27 +36,31 @@ func TestWithoutPrograms(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(dir, "global"))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "global"), []byte("[filter \"lfs\"]\n\tclean = lfs\n"), 0o600))
-	for _, args := range [][]string{{"init", "-q"}, {"config", "filter.a.b.smudge", "run"}, {"config", "diff.external", "run"},
+	for _, args := range [][]string{{"init", "-q"}, {"config", "filter.a.b.smudge", "run"},
+		{"config", "diff.external", "run"},
 		{"config", "diff.x.textconv", "run"}, {"config", "core.askpass", "run"}, {"config", "core.editor", "run"}} {
 		out, err := exec.Command("git", append([]string{"-C", dir}, args...)...).CombinedOutput()
 		require.NoError(t, err, "%s", out)
 	}
 	got, err := withoutPrograms(t.Context(), dir)
 	require.NoError(t, err)
-	assert.Equal(t, []string{"-c", "core.askpass=", "-c", "filter.a.b.smudge=", "-c", "filter.a.b.required=false", "-c", "diff.external=",
+	assert.Equal(t, []string{"-c", "core.askpass=", "-c", "filter.a.b.smudge=", "-c", "filter.a.b.required=false", "-c",
+		"diff.external=",
 		"-c", "diff.x.textconv="}, got)
 	_, err = git(t.Context(), dir, "no-such-command")
 	assert.ErrorContains(t, err, "git: 'no-such-command' is not a git command")
 }
 
-// A file is below the repository by the path that leads to it without links, and one outside is an error.
+// A file is below the repository by the path that leads to it without links, and one outside is an
+// error.
 func TestBelow(t *testing.T) {
 	root, outside := t.TempDir(), t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(root, "a"), 0o700))
 	require.NoError(t, os.Symlink(filepath.Join(root, "a"), filepath.Join(outside, "link")))
 	c := &Commit{root: root}
 	for path, want := range map[string]string{
-		filepath.Join(root, "f"): "f", filepath.Join(root, "a", "f"): "a/f", filepath.Join(root, "..f"): "..f", filepath.Join(outside, "link", "f"): "a/f",
+		filepath.Join(root, "f"): "f", filepath.Join(root, "a", "f"): "a/f", filepath.Join(root, "..f"): "..f",
+		filepath.Join(outside, "link", "f"): "a/f",
 	} {
 		got, err := c.below(path)
 		require.NoError(t, err)

@@ -45,7 +45,8 @@ func (e *Estimates) Compare(key string, r *suite.Result) {
 	}
 }
 
-// Estimates runs the cases of some files as they are in the commit: its artifacts and recordings, by its memspec.yaml.
+// Estimates runs the cases of some files as they are in the commit: its artifacts and recordings,
+// by its memspec.yaml.
 func (c *Commit) Estimates(ctx context.Context, files []string) (*Estimates, error) {
 	folder, err := os.MkdirTemp("", "memspec-against-")
 	if err != nil {
@@ -84,7 +85,8 @@ func (c *Commit) Estimates(ctx context.Context, files []string) (*Estimates, err
 	return out, nil
 }
 
-// estimate is the estimate of one case of the commit, or why there is none. folder holds the commit's files.
+// estimate is the estimate of one case of the commit, or why there is none. folder holds the
+// commit's files.
 func (c *Commit) estimate(ctx context.Context, r *suite.Result, folder string) (estimateThere, error) {
 	recorded := r.Case.Captured()
 	file := recorded

@@ -46,7 +46,8 @@ func NewRunFlags(cmd *cobra.Command) *RunFlags {
 		"the PyTorch `RELEASE` whose rules apply; without --device a recording's own")
 	f.torchGiven = func() bool { return fs.Changed("torch") }
 	fs.StringVar(&f.AllocConf, "alloc-conf", "", "`PYTORCH_CUDA_ALLOC_CONF` of the run")
-	f.runtime = ChoiceFlag(cmd, "runtime", "how it is run, which decides when tensors die (default: eager, of compiled code compiled, and of a recorded run the recorded one)", "", "eager", "torchscript", "export", "compiled")
+	f.runtime = ChoiceFlag(cmd, "runtime", "how it is run, which decides when tensors die (default: eager, of compiled "+
+		"code compiled, and of a recorded run the recorded one)", "", "eager", "torchscript", "export", "compiled")
 	f.Workspace = WorkspaceFlag(cmd)
 	f.mode = ChoiceFlag(cmd, "mode", "what the run does; by default what the artifact is made for", "", "inference",
 		"training")
@@ -105,7 +106,8 @@ func JudgeBy(cases []spec.Case, basis *Choice) {
 	}
 }
 
-// Given names a flag that was used, of those that say how an artifact runs: a case of memspec.yaml has them all.
+// Given names a flag that was used, of those that say how an artifact runs: a case of memspec.yaml
+// has them all.
 func (f *RunFlags) Given(cmd *cobra.Command, but ...string) string {
 	for _, name := range []string{"input", "dim", "device", "torch", "alloc-conf", "runtime", "mode"} {
 		if cmd.Flags().Changed(name) && !slices.Contains(but, name) {
@@ -126,7 +128,8 @@ func (f *RunFlags) OneCase(artifact string) (spec.Case, error) {
 
 func (f *RunFlags) Build(artifact string, dims []spec.Dim) (spec.Case, error) {
 	if ext := filepath.Ext(artifact); ext == ".yaml" || ext == ".yml" {
-		return spec.Case{}, fmt.Errorf("%s: got a file of cases, want an artifact: memspec check %s, or memspec explain --case NAME %s (both take --device)", artifact, layout.ShellQuote(artifact), layout.ShellQuote(artifact))
+		return spec.Case{}, fmt.Errorf("%s: got a file of cases, want an artifact: memspec check %s, or memspec explain "+
+			"--case NAME %s (both take --device)", artifact, layout.ShellQuote(artifact), layout.ShellQuote(artifact))
 	}
 	c := spec.Case{Name: artifact, Artifact: artifact, Workspace: *f.Workspace, Runtime: spec.Runtime(f.runtime.Value),
 		Mode: spec.Mode(f.mode.Value), Dims: dims}
@@ -168,7 +171,8 @@ func bindInputs(inputs []spec.Input, dims map[string]int64) ([]spec.Input, error
 	return out, nil
 }
 
-// withoutValue names every dim of inputs that has no value, and the dim given that may have been meant for it.
+// withoutValue names every dim of inputs that has no value, and the dim given that may have been
+// meant for it.
 func withoutValue(inputs []spec.Input, dims map[string]int64) error {
 	bound := maps.Clone(dims)
 	if bound == nil {
@@ -199,7 +203,8 @@ func withoutValue(inputs []spec.Input, dims map[string]int64) error {
 var errNoDevice = errors.New("got no --device, want one such as a10g " +
 	"(all: memspec devices; none counts what the model itself takes on any card)")
 
-// Platform is what the flags say; without --device it is what a recording was made on. artifact "" is none.
+// Platform is what the flags say; without --device it is what a recording was made on. artifact ""
+// is none.
 func (f *RunFlags) Platform(artifact string) (platform.Platform, error) {
 	torch, err := platform.ParseVersion(f.torch)
 	if err != nil {

@@ -30,13 +30,15 @@ func TestOneCase(t *testing.T) {
 		{[]string{"--device", "t4", "--input", "x=float32[B,3]", "--dim", " B =8"}, ""},
 		{[]string{"--device", "t4", "--input", "x=float32[1,3]"}, ""},
 		{[]string{"--input", "x=float32[1,3]"}, errNoDevice.Error()},
-		{[]string{"--device", "t5"}, `--device: got device "t5", want a known device: did you mean "t4"? (all: memspec devices)`},
+		{[]string{"--device", "t5"},
+			`--device: got device "t5", want a known device: did you mean "t4"? (all: memspec devices)`},
 		{[]string{"--device", "t4", "--torch", "x"}, `--torch: got version "x", want one such as 2.10 or 2.10.1`},
 		{[]string{"--device", "t4", "--input", "x=float32[B,3]", "--dim", "B=1,8"}, "--dim B: got 2 values, want one"},
 		{[]string{"--device", "t4", "--input", "x=float32[B,3]"}, "got dim B without a value, want --dim B=SIZE"},
 		{[]string{"--device", "t4", "--input", "x=float32[B,3]", "--input", "y=float32[S,B]", "--dim", "b=1"},
 			"got dim B, S without a value, want --dim B=SIZE (not b) --dim S=SIZE"},
-		{[]string{"--device", "t4", "--input", "x=float32[B,3]", "--dim", "B=1", "--dim", "S=2"}, "--dim S: got a dim that no input has"},
+		{[]string{"--device", "t4", "--input", "x=float32[B,3]", "--dim", "B=1", "--dim", "S=2"},
+			"--dim S: got a dim that no input has"},
 		{[]string{"--dim", "B"}, `--dim: got "B", want NAME=VALUE such as B=8`},
 		{[]string{"--dim", "=1"}, `--dim: got "=1", want NAME=VALUE such as B=8`},
 		{[]string{"--dim", "B="}, `--dim: got "B=", want NAME=VALUE such as B=8`},
@@ -64,7 +66,8 @@ func TestOneCase(t *testing.T) {
 	}
 }
 
-// Without --device, the platform is that of a recording: of an engine's start its card with the memory that its driver stated.
+// Without --device, the platform is that of a recording: of an engine's start its card with the
+// memory that its driver stated.
 func TestPlatformOfARecording(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("..", "..", "testdata", "serving", "tiny.rec"))
 	require.NoError(t, err)
@@ -138,7 +141,8 @@ func TestParseShare(t *testing.T) {
 
 // The dims of an artifact that are open are searched; those given stay.
 func TestSubjectOfAnArtifact(t *testing.T) {
-	cmd, f, judge := runFlags(t, "--device", "t4", "--input", "x=float32[B,S,F]", "--dim", "B", "--dim", "S=7", "--dim", "F", "--judge", "likely")
+	cmd, f, judge := runFlags(t, "--device", "t4", "--input", "x=float32[B,S,F]", "--dim", "B", "--dim", "S=7", "--dim",
+		"F", "--judge", "likely")
 	s, err := NewSubject(cmd, f, []string{"m.pt2"}, judge)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"B", "F"}, s.Open)

@@ -23,8 +23,10 @@ var neutralEnvironment = []string{
 	"GIT_ALLOW_PROTOCOL=none", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "GIT_ADVICE=0",
 }
 
-// runsProgram matches the keys of a configuration that name programs which a comparison of files starts.
-var runsProgram = regexp.MustCompile(`^(filter\..*\.(clean|smudge|process)|diff\..*\.(command|textconv)|diff\.external|core\.(sshcommand|gitproxy|askpass))$`)
+// runsProgram matches the keys of a configuration that name programs which a comparison of files
+// starts.
+var runsProgram = regexp.MustCompile(
+	`^(filter\..*\.(clean|smudge|process)|diff\..*\.(command|textconv)|diff\.external|core\.(sshcommand|gitproxy|askpass))$`)
 
 // git runs git in a folder and returns what it prints.
 func git(ctx context.Context, dir string, args ...string) ([]byte, error) {

@@ -27,7 +27,8 @@ type Outputs struct {
 	sinks []*sink
 }
 
-// A sink is one document under way. A file is written beside its place and put there when it is whole.
+// A sink is one document under way. A file is written beside its place and put there when it is
+// whole.
 type sink struct {
 	format.Writer
 	format format.Format
@@ -49,7 +50,8 @@ func NewOutputs(cmd *cobra.Command, known format.Facts) *Outputs {
 	return o
 }
 
-// Open readies every output for so many cases, so that one that cannot be written is reported before anything is run.
+// Open readies every output for so many cases, so that one that cannot be written is reported
+// before anything is run.
 func (o *Outputs) Open(cases int) error {
 	f, _ := format.ByName(o.offered, o.Name.Value)
 	chosen := []format.Format{f}
@@ -116,7 +118,8 @@ func (o *Outputs) openStdout(f format.Format) error {
 	return nil
 }
 
-// mostSummary is how long a step's summary may be, with what other steps of a tool have written there.
+// mostSummary is how long a step's summary may be, with what other steps of a tool have written
+// there.
 const mostSummary = 1 << 20
 
 // openSummary adds the summary of a GitHub step, where the environment names its file.
@@ -180,7 +183,8 @@ func (o *Outputs) options(most int) format.Options {
 	return format.Options{Version: Version(), Paths: RepositoryPaths(), Most: most}
 }
 
-// Need says whether any of the formats asked for needs such facts of a case, or is better with them.
+// Need says whether any of the formats asked for needs such facts of a case, or is better with
+// them.
 func (o *Outputs) Need(facts format.Facts) bool {
 	for _, s := range o.sinks {
 		if (s.format.Needs|s.format.Uses)&facts != 0 {

@@ -17,12 +17,14 @@ import (
 func TestColours(t *testing.T) {
 	var b strings.Builder
 	c := &colours{w: &b}
-	for _, text := range []string{"PASS a\n", "FAIL b: PASS \n  FAIL c\n", "INCON", "CLUSIVE d\nWARN e\nERROR f\nPASSED g\n"} {
+	for _, text := range []string{"PASS a\n", "FAIL b: PASS \n  FAIL c\n", "INCON", "CLUSIVE d\nWARN e\nERROR f\nPASSED " +
+		"g\n"} {
 		n, err := c.Write([]byte(text))
 		require.NoError(t, err)
 		assert.Equal(t, len(text), n)
 	}
-	assert.Equal(t, "\x1b[1;32mPASS\x1b[0m a\n\x1b[1;31mFAIL\x1b[0m b: PASS \n  FAIL c\nINCONCLUSIVE d\n\x1b[1;33mWARN\x1b[0m e\n\x1b[1;31mERROR\x1b[0m f\nPASSED g\n", b.String(),
+	assert.Equal(t, "\x1b[1;32mPASS\x1b[0m a\n\x1b[1;31mFAIL\x1b[0m b: PASS \n  FAIL c\nINCONCLUSIVE d\n"+
+		"\x1b[1;33mWARN\x1b[0m e\n\x1b[1;31mERROR\x1b[0m f\nPASSED g\n", b.String(),
 		"the first word of a line, where it is an outcome")
 }
 
@@ -71,9 +73,11 @@ func TestOutputsThatCannotBeWritten(t *testing.T) {
 	folder := filepath.Join(dir, "folder.json")
 	require.NoError(t, os.Mkdir(folder, 0o700))
 	for path, want := range map[string]string{
-		filepath.Join(dir, "nowhere", "a.json"): "-o " + Shorten(filepath.Join(dir, "nowhere", "a.json")) + ": no such file or directory",
-		folder:                                  "-o " + Shorten(folder) + ": got no regular file",
-		filepath.Join(dir, "a.odd"):             "-o " + Shorten(filepath.Join(dir, "a.odd")) + ": got no ending that x writes, want one of ",
+		filepath.Join(dir, "nowhere", "a.json"): "-o " + Shorten(filepath.Join(dir, "nowhere", "a.json")) +
+			": no such file or directory",
+		folder: "-o " + Shorten(folder) + ": got no regular file",
+		filepath.Join(dir, "a.odd"): "-o " + Shorten(filepath.Join(dir, "a.odd")) + ": got no ending that x " +
+			"writes, want one of ",
 	} {
 		cmd := &cobra.Command{Use: "x"}
 		out := NewOutputs(cmd, format.Verdicts)

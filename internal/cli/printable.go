@@ -70,7 +70,8 @@ func (p Printable) write(b []byte) (int, error) {
 // actionsCommand begins a command of the runner of GitHub Actions (ActionCommand.TryParse).
 const actionsCommand = "##["
 
-// withoutCommands is what is read by a runner of GitHub Actions and is no text: a format that escapes what it has to.
+// withoutCommands is what is read by a runner of GitHub Actions and is no text: a format that
+// escapes what it has to.
 type withoutCommands struct{ w io.Writer }
 
 func (c withoutCommands) Write(b []byte) (int, error) {

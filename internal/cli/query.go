@@ -19,8 +19,8 @@ import (
 )
 
 // A Query is how another program answers what a command lacks: --missing lists the library calls
-// without an answer, and the cases whose recording is missing or stale; --answers brings the answers.
-// `python -m memshim` runs a command so until nothing is missing.
+// without an answer, and the cases whose recording is missing or stale; --answers brings the
+// answers. `python -m memshim` runs a command so until nothing is missing.
 type Query struct {
 	answers, Missing string
 

@@ -21,7 +21,8 @@ func Interrupted(done, of int) error {
 	return &Exit{Code: exitInterrupted, Err: fmt.Errorf("interrupted: %d of %s done", done, Plural(of, "case"))}
 }
 
-// ResultCase is a judged result for every format. Its text is a line where it passes and no more is asked for.
+// ResultCase is a judged result for every format. Its text is a line where it passes and no more is
+// asked for.
 func ResultCase(r *suite.Result, out *Outputs, verbose bool) *format.Case {
 	whole := func(w io.Writer) error {
 		o := suite.MessageOptions{Rows: RowsShown(verbose), Columns: layout.Columns(w)}
@@ -90,7 +91,8 @@ func RunCase(r *engine.Run) *format.Case {
 		Line:  fmt.Sprintf("%s %s: %s", r.Case.Name, r.Report.On(), report.Headline(r.Report))}
 }
 
-// EstimateExit is 3 where sizes are missing: a number that is too small must not look like one that is right.
+// EstimateExit is 3 where sizes are missing: a number that is too small must not look like one that
+// is right.
 func EstimateExit(r *report.Report) int {
 	if r.Quality == report.Incomplete {
 		return ExitUnsure

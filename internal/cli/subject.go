@@ -168,7 +168,8 @@ func (s *Subject) Unsearchable(err error) error {
 	case errors.As(err, &missing) && missing.Case != nil:
 		return s.unrecorded(missing)
 	case err != nil && s.Base.Artifact != "" && s.flags.recording(s.Base.Artifact) != nil:
-		return fmt.Errorf("%w; a recording is of one run: record the model at each value (python -m memshim capture), or export it with that dim open", err)
+		return fmt.Errorf("%w; a recording is of one run: record the model at each value (python -m memshim capture), or "+
+			"export it with that dim open", err)
 	case errors.As(err, &input) && filepath.Ext(s.Base.Artifact) == ".pt2":
 		words := []string{"python", "-m", "memshim", "export", "FILE.py:NAME"}
 		for _, in := range s.flags.Inputs {
@@ -183,8 +184,8 @@ func (s *Subject) Unsearchable(err error) error {
 	return err
 }
 
-// unrecorded says which recording a search would need, and the command that makes all that it needs:
-// nothing is run here.
+// unrecorded says which recording a search would need, and the command that makes all that it
+// needs: nothing is run here.
 func (s *Subject) unrecorded(missing *origin.Uncaptured) error {
 	at := ""
 	if on := missing.Case.Platform.Device.Name; on != s.Base.Platform.Device.Name {

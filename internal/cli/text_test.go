@@ -117,15 +117,18 @@ func TestWorkspaceLists(t *testing.T) {
 	b1, a2, a1 := by("b", "1", "sm75"), by("a", "2", "sm75"), by("a", "1", "sm80")
 	two, one := profile.Call{Op: "conv", Direction: "forward"}, profile.Call{Op: "conv", Direction: "dgrad"}
 	s := NewWorkspaceJSON("m.yaml")
-	s.Add(on("2.6", "t4"), []engine.LibraryCall{{By: b1, Call: two}, {By: b1, Call: one}, {By: a2, Call: two, Answered: a2}}, false)
+	s.Add(on("2.6", "t4"), []engine.LibraryCall{{By: b1, Call: two}, {By: b1, Call: one},
+		{By: a2, Call: two, Answered: a2}}, false)
 	s.Add(on("2.7", "t4"), []engine.LibraryCall{{By: b1, Call: two}, {By: a1, Call: two}}, false)
 	s.Sort()
 	require.Len(t, s.Groups, 3)
-	assert.Equal(t, []profile.Answerer{a1, a2, b1}, []profile.Answerer{s.Groups[0].Answerer, s.Groups[1].Answerer, s.Groups[2].Answerer})
+	assert.Equal(t, []profile.Answerer{a1, a2, b1}, []profile.Answerer{s.Groups[0].Answerer, s.Groups[1].Answerer,
+		s.Groups[2].Answerer})
 	assert.Equal(t, []profile.Call{one, two}, s.Groups[2].Calls)
 	var b strings.Builder
 	require.NoError(t, s.WriteText(&b, true))
-	assert.Contains(t, b.String(), "b 1 for sm75 (torch 2.6, 2.7; t4): 2 calls\n  "+one.Key()+"\n  "+two.Key()+"\nto ask for them: python -m memshim workspace m.yaml\n")
+	assert.Contains(t, b.String(), "b 1 for sm75 (torch 2.6, 2.7; t4): 2 calls\n  "+one.Key()+"\n  "+two.Key()+
+		"\nto ask for them: python -m memshim workspace m.yaml\n")
 	assert.Contains(t, b.String(), "a 1 for sm80 (torch 2.7; t4): 1 call\n")
 
 	s = NewWorkspaceJSON("m.yaml")
@@ -139,7 +142,8 @@ func TestWorkspaceLists(t *testing.T) {
 	require.NoError(t, s.WriteText(&b, true))
 	assert.Empty(t, b.String())
 
-	p := platform.Platform{Torch: platform.Version{Major: 2, Minor: 6}, CuDNN: platform.Version{Major: 9, Minor: 1, Patch: 0, Build: 70}}
+	p := platform.Platform{Torch: platform.Version{Major: 2, Minor: 6}, CuDNN: platform.Version{Major: 9, Minor: 1,
+		Patch: 0, Build: 70}}
 	assert.Equal(t, "nvidia-cudnn-cu12==9.1.0.70", wheel(&p))
 	p.CuDNN.Build = 0
 	assert.Equal(t, "nvidia-cudnn-cu12==9.1.0.*", wheel(&p))

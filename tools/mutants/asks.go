@@ -25,7 +25,8 @@ func (s *source) declared() map[*types.Func]*ast.FuncDecl {
 	return s.functions
 }
 
-// reached says whether what the rounds write can be reached by a function that they ask: all but a local variable can.
+// reached says whether what the rounds write can be reached by a function that they ask: all but a
+// local variable can.
 func (r *rounds) reached() bool {
 	if r.decl == nil || len(r.own) > 0 {
 		return true

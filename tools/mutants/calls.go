@@ -33,7 +33,8 @@ func (c *calls) long(m *mutation) time.Duration {
 	return sum
 }
 
-// pattern is what -test.run takes for the tests of a mutant; false where no test calls its function.
+// pattern is what -test.run takes for the tests of a mutant; false where no test calls its
+// function.
 func (c *calls) pattern(m *mutation) (string, bool) {
 	if c.tests == nil || !c.called[m.number] {
 		return "", c.called[m.number]
@@ -47,7 +48,8 @@ const (
 	oneByOneTime    = time.Second
 )
 
-// watch runs the tests without a mutant: it sets the limit of a mutant's tests and notes what they call.
+// watch runs the tests without a mutant: it sets the limit of a mutant's tests and notes what they
+// call.
 func (r *runner) watch(ctx context.Context, b *bench) error {
 	numbers, whole := r.callsIn(ctx, b, "")
 	if whole.err != nil {
@@ -85,7 +87,8 @@ func (r *runner) watch(ctx context.Context, b *bench) error {
 	return ctx.Err()
 }
 
-// callsIn runs tests without a mutant and returns the numbers of the mutants whose functions they called.
+// callsIn runs tests without a mutant and returns the numbers of the mutants whose functions they
+// called.
 func (r *runner) callsIn(ctx context.Context, b *bench, tests string) ([]int, tested) {
 	dir := filepath.Join(r.dir, "calls")
 	err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o755))

@@ -147,7 +147,8 @@ func asExpr(n ast.Node) ast.Expr {
 	return x
 }
 
-// isGrow says whether a call makes room and does nothing else: Grow of a builder, a buffer or package slices.
+// isGrow says whether a call makes room and does nothing else: Grow of a builder, a buffer or
+// package slices.
 func isGrow(call *ast.CallExpr) bool {
 	sel, ok := call.Fun.(*ast.SelectorExpr)
 	return ok && sel.Sel.Name == "Grow"
@@ -191,7 +192,8 @@ func (c *collector) add(operator string, node ast.Node, start, end token.Pos, te
 	if string(file.text[a:b]) == text {
 		return
 	}
-	m := &mutation{pkg: c.s, file: c.file, path: file.rel, function: c.function, decl: c.decl, operator: operator, start: a, end: b, text: text,
+	m := &mutation{pkg: c.s, file: c.file, path: file.rel, function: c.function, decl: c.decl, operator: operator,
+		start: a, end: b, text: text,
 		line: 1 + bytes.Count(file.text[:a], []byte("\n"))}
 	before, after := string(file.text[from:a]), string(file.text[b:to])
 	m.was, m.now = oneLine(before, string(file.text[a:b]), after), oneLine(before, text, after)
@@ -211,7 +213,8 @@ func (c *collector) part(operator string, node ast.Expr, text string) {
 		return
 	}
 	switch p := c.parent(1).(type) {
-	case *ast.BinaryExpr, *ast.IndexExpr, *ast.SliceExpr, *ast.CallExpr, *ast.KeyValueExpr, *ast.AssignStmt, *ast.ReturnStmt:
+	case *ast.BinaryExpr, *ast.IndexExpr, *ast.SliceExpr, *ast.CallExpr, *ast.KeyValueExpr, *ast.AssignStmt,
+		*ast.ReturnStmt:
 		whole = p
 	}
 	c.add(operator, whole, node.Pos(), node.End(), text)

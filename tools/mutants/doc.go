@@ -1,6 +1,6 @@
 // Mutants puts small bugs into the code, one at a time, and runs the tests of the package that each
-// is in, then of the packages that import that one. What no test notices lacks a test. `make mutants`
-// builds and runs it from the root of the repository.
+// is in, then of the packages that import that one. What no test notices lacks a test. `make
+// mutants` builds and runs it from the root of the repository.
 //
 //	bin/mutants -n 300 -seed 1 -pkg ./engine/...,./cudameasure/...
 //	bin/mutants -match 'engine/units/.*RoundUp' -n 0      every mutant of one function; -list prints them and runs nothing
@@ -26,8 +26,8 @@
 // without the mutant. Both figures are printed: how many live after their own package's tests, and
 // after all; -own stops after the first.
 //
-// equivalent.txt names survivors that change nothing one could see, each with its reason; they count
-// as living. A line there that fits no mutant, or one that a test kills, is an error.
+// equivalent.txt names survivors that change nothing one could see, each with its reason; they
+// count as living. A line there that fits no mutant, or one that a test kills, is an error.
 //
 // Exit code: 0 enough mutants died (-min), 1 too few, 2 something else is wrong.
 package main

@@ -15,8 +15,9 @@ import (
 	"time"
 )
 
-// A mutant that its own package's tests do not notice is tried by the tests of the packages that have
-// it in their binaries. Their binaries hold the mutants of all packages at once, so each is built once.
+// A mutant that its own package's tests do not notice is tried by the tests of the packages that
+// have it in their binaries. Their binaries hold the mutants of all packages at once, so each is
+// built once.
 
 // mostElsewhere is the processor time after which no further package's tests try a mutant.
 const mostElsewhere = 90 * time.Second
@@ -56,7 +57,8 @@ func (r *runner) elsewhere(ctx context.Context, living []*outcome, report func(*
 	return nil
 }
 
-// changesOf are the packages with those of the mutants in them that stand together, numbered through.
+// changesOf are the packages with those of the mutants in them that stand together, numbered
+// through.
 func changesOf(living []*outcome) []change {
 	var changes []change
 	next := 1
@@ -130,12 +132,15 @@ func (r *runner) sure(ctx context.Context, b *bench, o *outcome) bool {
 		binary = one
 	}
 	without := trial{tests: with.tests}
-	return r.test(ctx, b, binary, with, b.limit).err != nil && r.test(ctx, b, b.many, without, time.Hour).err == nil && ctx.Err() == nil
+	return r.test(ctx, b, binary, with, b.limit).err != nil && r.test(ctx, b, b.many, without, time.Hour).err == nil &&
+		ctx.Err() == nil
 }
 
-// importers are the repository's packages with tests, each with the packages that its test binary has.
+// importers are the repository's packages with tests, each with the packages that its test binary
+// has.
 func (r *runner) importers(ctx context.Context) ([]*bench, error) {
-	cmd := exec.CommandContext(ctx, "go", "list", "-json=ImportPath,Dir,Deps,TestGoFiles,XTestGoFiles,TestImports,XTestImports", "./...")
+	cmd := exec.CommandContext(ctx, "go", "list",
+		"-json=ImportPath,Dir,Deps,TestGoFiles,XTestGoFiles,TestImports,XTestImports", "./...")
 	var stderr bytes.Buffer
 	cmd.Dir, cmd.Stderr = r.root, &stderr
 	out, err := cmd.Output()

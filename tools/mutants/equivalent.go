@@ -37,7 +37,8 @@ func readEquivalents(path string) (*equivalents, error) {
 		case i < 0 || strings.TrimSpace(line[i+len(reasonMark):]) == "":
 			errs = append(errs, fmt.Errorf("%s:%d: got no reason, want one after %q", path, n, strings.TrimSpace(reasonMark)))
 		case e.line[strings.TrimSpace(line[:i])] > 0:
-			errs = append(errs, fmt.Errorf("%s:%d: got a mutant a second time, first in line %d", path, n, e.line[strings.TrimSpace(line[:i])]))
+			errs = append(errs, fmt.Errorf("%s:%d: got a mutant a second time, first in line %d", path, n,
+				e.line[strings.TrimSpace(line[:i])]))
 		default:
 			e.line[strings.TrimSpace(line[:i])] = n
 		}

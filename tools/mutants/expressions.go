@@ -9,20 +9,25 @@ import (
 	"strings"
 )
 
-// What becomes of an operator. A comparison is moved by one and turned round; the others are exchanged.
+// What becomes of an operator. A comparison is moved by one and turned round; the others are
+// exchanged.
 var (
 	comparisons = map[token.Token][]token.Token{
-		token.LSS: {token.LEQ, token.GEQ}, token.LEQ: {token.LSS, token.GTR}, token.GTR: {token.GEQ, token.LEQ}, token.GEQ: {token.GTR, token.LSS},
+		token.LSS: {token.LEQ, token.GEQ}, token.LEQ: {token.LSS, token.GTR}, token.GTR: {token.GEQ, token.LEQ},
+		token.GEQ: {token.GTR, token.LSS},
 		token.EQL: {token.NEQ}, token.NEQ: {token.EQL},
 	}
 	arithmetic = map[token.Token]token.Token{
 		token.ADD: token.SUB, token.SUB: token.ADD, token.MUL: token.QUO, token.QUO: token.MUL, token.REM: token.QUO,
-		token.SHL: token.SHR, token.SHR: token.SHL, token.AND: token.OR, token.OR: token.AND, token.XOR: token.AND, token.AND_NOT: token.AND,
+		token.SHL: token.SHR, token.SHR: token.SHL, token.AND: token.OR, token.OR: token.AND, token.XOR: token.AND,
+		token.AND_NOT: token.AND,
 	}
 	assignments = map[token.Token]token.Token{
-		token.ADD_ASSIGN: token.SUB_ASSIGN, token.SUB_ASSIGN: token.ADD_ASSIGN, token.MUL_ASSIGN: token.QUO_ASSIGN, token.QUO_ASSIGN: token.MUL_ASSIGN,
-		token.REM_ASSIGN: token.QUO_ASSIGN, token.SHL_ASSIGN: token.SHR_ASSIGN, token.SHR_ASSIGN: token.SHL_ASSIGN, token.AND_ASSIGN: token.OR_ASSIGN,
-		token.OR_ASSIGN: token.AND_ASSIGN, token.XOR_ASSIGN: token.AND_ASSIGN, token.AND_NOT_ASSIGN: token.AND_ASSIGN,
+		token.ADD_ASSIGN: token.SUB_ASSIGN, token.SUB_ASSIGN: token.ADD_ASSIGN, token.MUL_ASSIGN: token.QUO_ASSIGN,
+		token.QUO_ASSIGN: token.MUL_ASSIGN,
+		token.REM_ASSIGN: token.QUO_ASSIGN, token.SHL_ASSIGN: token.SHR_ASSIGN, token.SHR_ASSIGN: token.SHL_ASSIGN,
+		token.AND_ASSIGN: token.OR_ASSIGN,
+		token.OR_ASSIGN:  token.AND_ASSIGN, token.XOR_ASSIGN: token.AND_ASSIGN, token.AND_NOT_ASSIGN: token.AND_ASSIGN,
 	}
 )
 
@@ -114,7 +119,8 @@ func (c *collector) call(x *ast.CallExpr) {
 		if c.isFormat(a) { // go vet sees that one
 			continue
 		}
-		if ta, tb := c.s.info.TypeOf(a), c.s.info.TypeOf(b); ta != nil && tb != nil && types.Identical(types.Default(ta), types.Default(tb)) {
+		if ta, tb := c.s.info.TypeOf(a), c.s.info.TypeOf(b); ta != nil && tb != nil &&
+			types.Identical(types.Default(ta), types.Default(tb)) {
 			if (!x.Ellipsis.IsValid() || i < len(x.Args)-1) && !c.transposes(x, i) {
 				c.add("arguments", x, a.Pos(), b.End(), c.text(b)+", "+c.text(a))
 			}
@@ -122,17 +128,20 @@ func (c *collector) call(x *ast.CallExpr) {
 	}
 }
 
-// symmetric says whether a function gives the same when its first two arguments are swapped: one of the standard library,
-// and PromoteTypes, of which TestPromoteTypes compares every pair of dtypes in both orders.
+// symmetric says whether a function gives the same when its first two arguments are swapped: one of
+// the standard library, and PromoteTypes, of which TestPromoteTypes compares every pair of dtypes
+// in both orders.
 func (c *collector) symmetric(x *ast.CallExpr) bool {
 	switch c.text(x.Fun) {
-	case "bits.Mul64", "bits.Add64", "strings.EqualFold", "strings.ContainsAny", "bytes.Equal", "slices.Equal", "math.Max", "math.Min", "PromoteTypes", "ops.PromoteTypes":
+	case "bits.Mul64", "bits.Add64", "strings.EqualFold", "strings.ContainsAny", "bytes.Equal", "slices.Equal", "math.Max",
+		"math.Min", "PromoteTypes", "ops.PromoteTypes":
 		return true
 	}
 	return false
 }
 
-// transposes says whether arguments i-1 and i are the two dimensions that change places, in a function or an operator.
+// transposes says whether arguments i-1 and i are the two dimensions that change places, in a
+// function or an operator.
 func (c *collector) transposes(x *ast.CallExpr, i int) bool {
 	switch c.text(x.Fun) {
 	case "Transposed", "TransposedMeta", "ops.Transposed", "ops.TransposedMeta":
@@ -175,7 +184,8 @@ func (c *collector) questions(p *ast.CaseClause) bool {
 	return false
 }
 
-// negate turns a question round that is no comparison and no combination: these are changed where they stand.
+// negate turns a question round that is no comparison and no combination: these are changed where
+// they stand.
 func (c *collector) negate(x ast.Expr) {
 	switch y := x.(type) {
 	case *ast.BinaryExpr, *ast.ParenExpr:

@@ -42,7 +42,8 @@ type sourceFile struct {
 	tree *ast.File
 }
 
-// helpFile is added to a package while its mutants are tested: what goes through a slice from its end, and which mutant is on.
+// helpFile is added to a package while its mutants are tested: what goes through a slice from its
+// end, and which mutant is on.
 const helpFile = "zz_mutant.go"
 
 func helpText(name string) string {
@@ -71,7 +72,9 @@ type listed struct {
 
 // load reads the packages that patterns name, in the order of their paths.
 func load(root string, patterns []string) ([]*source, error) {
-	cmd := exec.Command("go", append([]string{"list", "-export", "-deps", "-json=Dir,ImportPath,Name,Export,GoFiles,TestGoFiles,XTestGoFiles,Imports,DepOnly", "os"}, patterns...)...)
+	cmd := exec.Command("go",
+		append([]string{"list", "-export", "-deps",
+			"-json=Dir,ImportPath,Name,Export,GoFiles,TestGoFiles,XTestGoFiles,Imports,DepOnly", "os"}, patterns...)...)
 	var stderr bytes.Buffer
 	cmd.Dir, cmd.Stderr = root, &stderr
 	out, err := cmd.Output()
@@ -112,8 +115,10 @@ func read(root string, p listed, exports map[string]string) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &source{path: p.ImportPath, dir: p.Dir, name: p.Name, rel: filepath.ToSlash(rel), fset: token.NewFileSet(), tests: len(p.TestGoFiles)+len(p.XTestGoFiles) > 0}
-	s.info = &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}}
+	s := &source{path: p.ImportPath, dir: p.Dir, name: p.Name, rel: filepath.ToSlash(rel), fset: token.NewFileSet(),
+		tests: len(p.TestGoFiles)+len(p.XTestGoFiles) > 0}
+	s.info = &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{},
+		Defs: map[*ast.Ident]types.Object{}}
 	lookup := func(path string) (io.ReadCloser, error) {
 		if exports[path] == "" {
 			return nil, fmt.Errorf("got no export data of %s", path)
@@ -126,7 +131,8 @@ func read(root string, p listed, exports map[string]string) (*source, error) {
 		if f.text, err = os.ReadFile(f.path); err != nil {
 			return nil, err
 		}
-		if f.tree, err = parser.ParseFile(s.fset, f.path, f.text, parser.ParseComments|parser.SkipObjectResolution); err != nil {
+		if f.tree, err = parser.ParseFile(s.fset, f.path, f.text,
+			parser.ParseComments|parser.SkipObjectResolution); err != nil {
 			return nil, err
 		}
 		s.files = append(s.files, f)

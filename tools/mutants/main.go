@@ -48,7 +48,8 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	f.SetOutput(stderr)
 	f.IntVar(&o.n, "n", 300, "how many mutants; 0 for all")
 	f.Int64Var(&o.seed, "seed", 1, "of the sample")
-	packages := f.String("pkg", "./engine/...,./cudameasure/...,./cmd/...,./internal/...,./assert/...", "packages whose code is changed, as go list takes them, by commas")
+	packages := f.String("pkg", "./engine/...,./cudameasure/...,./cmd/...,./internal/...,./assert/...",
+		"packages whose code is changed, as go list takes them, by commas")
 	match := f.String("match", "", "only mutants whose name matches this regular expression")
 	f.StringVar(&o.equivalent, "equivalent", "tools/mutants/equivalent.txt", "the file of survivors that change nothing")
 	f.Float64Var(&o.least, "min", 0, "percent that must die")
@@ -90,7 +91,8 @@ func (o *options) run(ctx context.Context, stdout, stderr io.Writer) (bool, erro
 		return false, err
 	}
 	sample, uncompiled := draw(all, o.n, o.seed, o.match)
-	fmt.Fprintf(stdout, "%d of %d mutants of %d packages, seed %d; %d drawn that do not compile\n", len(sample), len(all), len(sources), o.seed, uncompiled)
+	fmt.Fprintf(stdout, "%d of %d mutants of %d packages, seed %d; %d drawn that do not compile\n", len(sample), len(all),
+		len(sources), o.seed, uncompiled)
 	if o.list {
 		for _, m := range sample {
 			fmt.Fprintf(stdout, "%s:%d (%s)\n%s\t%s\n", m.path, m.line, m.operator, m.diff(), m.id())
@@ -106,7 +108,8 @@ func (o *options) run(ctx context.Context, stdout, stderr io.Writer) (bool, erro
 }
 
 // test runs the sample, package by package, and then what lives by the tests of other packages.
-func (o *options) test(ctx context.Context, sources []*source, sample []*mutation, known *equivalents, stderr io.Writer) ([]outcome, error) {
+func (o *options) test(ctx context.Context, sources []*source, sample []*mutation, known *equivalents,
+	stderr io.Writer) ([]outcome, error) {
 	r, err := newRunner(o.root)
 	if err != nil {
 		return nil, err
@@ -142,9 +145,12 @@ func (o *options) test(ctx context.Context, sources []*source, sample []*mutatio
 	if o.own || len(living) == 0 {
 		return out, nil
 	}
-	fmt.Fprintf(stderr, "%d live after their own package's tests; those of the packages that import it are next\n", len(living))
+	fmt.Fprintf(stderr, "%d live after their own package's tests; those of the packages that import it are next\n",
+		len(living))
 	n := 0
-	return out, r.elsewhere(ctx, living, func(res *outcome) { n++; say(n, res) }, func(err error) { fmt.Fprintln(stderr, "left out:", err) })
+	return out, r.elsewhere(ctx, living, func(res *outcome) { n++; say(n, res) }, func(err error) {
+		fmt.Fprintln(stderr, "left out:", err)
+	})
 }
 
 // refuted says which lines name a mutant that a test notices.
@@ -152,7 +158,8 @@ func (e *equivalents) refuted(results []outcome) error {
 	var errs []error
 	for _, o := range results {
 		if o.listed && o.status != survived {
-			errs = append(errs, fmt.Errorf("%s:%d: got a mutant that is %s (%s): %s", e.path, e.line[o.id()], o.status, o.by, o.id()))
+			errs = append(errs, fmt.Errorf("%s:%d: got a mutant that is %s (%s): %s", e.path, e.line[o.id()], o.status, o.by,
+				o.id()))
 		}
 	}
 	return errors.Join(sorted(errs)...)

@@ -124,7 +124,8 @@ func TestMutations(t *testing.T) {
 		}},
 		{"numbers of which one more is the same", `var math struct{ Inf, NaN func() float64 }
 		func f() (float64, float64, float64, float64) { return 1e300 * 2, 1.5 + 0, math.Inf(), math.NaN() }`, []string{
-			"return: f: return 1e300 * 2, 1.5 + 0, math.Inf(), math.NaN() => return 1e300 * 2, (1.5 + 0) + 1, math.Inf(), math.NaN()",
+			"return: f: return 1e300 * 2, 1.5 + 0, math.Inf(), math.NaN() => " +
+				"return 1e300 * 2, (1.5 + 0) + 1, math.Inf(), math.NaN()",
 			"arithmetic: f: 1e300 * 2 => 1e300 / 2",
 			"constant: f: 1e300 * 2 => 1e300 * 3",
 			"constant: f: 1e300 * 2 => 1e300 * 1",
@@ -222,8 +223,10 @@ func TestSameTextTwice(t *testing.T) {
 	assert.Equal(t, "p/p.go f: a == 7 => a != 7", ms[0].id())
 	assert.Equal(t, "p/p.go f: a == 7 => a != 7 #2", ms[4].id())
 	assert.Equal(t, 2, ms[0].line)
-	assert.Equal(t, "package p\nfunc f(a int) bool { if a == 7 { return true }; return a != 7 }\n", string(ms[4].mutated()))
-	assert.Equal(t, "\t-func f(a int) bool { if a == 7 { return true }; return a == 7 }\n\t+func f(a int) bool { if a == 7 { return true }; return a != 7 }\n", ms[4].diff())
+	const before = "func f(a int) bool { if a == 7 { return true }; return a == 7 }\n"
+	const after = "func f(a int) bool { if a == 7 { return true }; return a != 7 }\n"
+	assert.Equal(t, "package p\n"+after, string(ms[4].mutated()))
+	assert.Equal(t, "\t-"+before+"\t+"+after, ms[4].diff())
 }
 
 func TestOneLine(t *testing.T) {
@@ -233,7 +236,8 @@ func TestOneLine(t *testing.T) {
 	assert.Equal(t, "a b", oneLine("a ", "", " b")[:1]+" b")
 }
 
-const two = "package p\nfunc f(a, b int) int { if a < b { return a }; return b }\nfunc g(a int) int { a++; return a + 3 }\n"
+const two = "package p\nfunc f(a, b int) int { if a < b { return a }; return b }\n" +
+	"func g(a int) int { a++; return a + 3 }\n"
 
 func ids(ms []*mutation) []string {
 	var out []string

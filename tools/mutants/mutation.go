@@ -23,7 +23,8 @@ type mutation struct {
 	nth      int    // of those that read the same in the function, from 1
 }
 
-// id names a mutation by what it changes, so that it stays the same when lines move: it is how equivalent.txt names it.
+// id names a mutation by what it changes, so that it stays the same when lines move: it is how
+// equivalent.txt names it.
 func (m *mutation) id() string {
 	id := fmt.Sprintf("%s %s: %s => %s", m.path, m.function, m.was, m.now)
 	if m.nth > 1 {
@@ -32,7 +33,8 @@ func (m *mutation) id() string {
 	return id
 }
 
-// site is id without what becomes of it: several mutations may be made of one expression, and one of them is drawn.
+// site is id without what becomes of it: several mutations may be made of one expression, and one
+// of them is drawn.
 func (m *mutation) site() string {
 	return fmt.Sprintf("%s %s: %s #%d", m.path, m.function, m.was, m.nth)
 }

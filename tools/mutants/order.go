@@ -28,7 +28,8 @@ type rounds struct {
 
 // anyOrder says whether the rounds of a loop may come in any order.
 func (c *collector) anyOrder(loop *ast.RangeStmt) bool {
-	r := &rounds{collector: c, loop: loop, sums: map[string]token.Token{}, marks: map[string]string{}, own: map[types.Object]bool{}}
+	r := &rounds{collector: c, loop: loop, sums: map[string]token.Token{}, marks: map[string]string{},
+		own: map[types.Object]bool{}}
 	if loop.Tok != token.DEFINE || !r.block(loop.Body.List, true) {
 		return false
 	}
@@ -38,7 +39,8 @@ func (c *collector) anyOrder(loop *ast.RangeStmt) bool {
 	return !r.reads() && !(r.calls && r.reached())
 }
 
-// block says whether statements do what may come in any order; here says whether a break among them ends the loop.
+// block says whether statements do what may come in any order; here says whether a break among them
+// ends the loop.
 func (r *rounds) block(list []ast.Stmt, here bool) bool {
 	return !slices.ContainsFunc(list, func(s ast.Stmt) bool { return !r.does(s, here) })
 }
@@ -148,13 +150,15 @@ func (r *rounds) sum(to ast.Expr, by token.Token) bool {
 	if by == token.SUB_ASSIGN {
 		by = token.ADD_ASSIGN
 	}
-	if !r.is(to, types.IsInteger) || by == token.QUO_ASSIGN || by == token.SHL_ASSIGN || by == token.SHR_ASSIGN || by == token.REM_ASSIGN || by == token.AND_NOT_ASSIGN {
+	if !r.is(to, types.IsInteger) || by == token.QUO_ASSIGN || by == token.SHL_ASSIGN || by == token.SHR_ASSIGN ||
+		by == token.REM_ASSIGN || by == token.AND_NOT_ASSIGN {
 		return false
 	}
 	return r.collects(to, by)
 }
 
-// collects says whether what is gathered in a variable, which no index chooses, is always gathered alike.
+// collects says whether what is gathered in a variable, which no index chooses, is always gathered
+// alike.
 func (r *rounds) collects(to ast.Expr, by token.Token) bool {
 	text := r.text(to)
 	was, seen := r.sums[text]
@@ -272,7 +276,8 @@ func (r *rounds) question(call *ast.CallExpr) bool {
 	return slices.Contains(asking, f.Pkg().Path()) && f.Name() != "As"
 }
 
-// reads says whether a round looks at what another did: at a sum or a mark, or at another round's member.
+// reads says whether a round looks at what another did: at a sum or a mark, or at another round's
+// member.
 func (r *rounds) reads() bool {
 	found := false
 	var parents []ast.Node

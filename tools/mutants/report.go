@@ -8,7 +8,8 @@ import (
 	"text/tabwriter"
 )
 
-// A tally counts what became of mutants. Those that other packages' tests noticed, and equivalent ones, are in no other count.
+// A tally counts what became of mutants. Those that other packages' tests noticed, and equivalent
+// ones, are in no other count.
 type tally struct{ killed, hung, elsewhere, survived, equivalent, broken, partly int }
 
 func (t *tally) add(o *outcome) {
@@ -31,7 +32,8 @@ func (t *tally) add(o *outcome) {
 	}
 }
 
-// tried are those that compiled, live those that no test noticed: a reason in equivalent.txt kills none.
+// tried are those that compiled, live those that no test noticed: a reason in equivalent.txt kills
+// none.
 func (t *tally) tried() int { return t.killed + t.hung + t.elsewhere + t.live() }
 func (t *tally) live() int  { return t.survived + t.equivalent }
 
@@ -63,7 +65,8 @@ func write(w io.Writer, results []outcome) tally {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "killed\ttimed out\telsewhere\tsurvived\tequivalent\tdid not compile\tdied\t  package\t")
 	row := func(name string, n *tally) {
-		fmt.Fprintf(t, "%d\t%d\t%d\t%d\t%d\t%d\t%.1f %%\t  %s\t\n", n.killed, n.hung, n.elsewhere, n.survived, n.equivalent, n.broken, n.share(), name)
+		fmt.Fprintf(t, "%d\t%d\t%d\t%d\t%d\t%d\t%.1f %%\t  %s\t\n", n.killed, n.hung, n.elsewhere, n.survived, n.equivalent,
+			n.broken, n.share(), name)
 	}
 	for _, name := range names {
 		row(name, byPackage[name])

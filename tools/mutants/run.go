@@ -125,8 +125,8 @@ func (r *runner) run(ctx context.Context, s *source, ms []*mutation, report func
 	return nil
 }
 
-// try runs those tests of a package that call a mutant's function, and returns how long they took; of a mutant that is
-// compiled alone, all of them, with what it takes to compile it.
+// try runs those tests of a package that call a mutant's function, and returns how long they took;
+// of a mutant that is compiled alone, all of them, with what it takes to compile it.
 func (r *runner) try(ctx context.Context, b *bench, o *outcome) time.Duration {
 	binary, t := b.many, trial{mutant: o.name()}
 	if o.alone {
@@ -191,7 +191,8 @@ func (r *runner) build(ctx context.Context, b *bench, changes ...change) (string
 	}
 	r.built++
 	binary := filepath.Join(r.dir, fmt.Sprintf("%d.test", r.built))
-	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-w", "-overlay", overlay, "-o", binary, b.path)
+	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-w", "-overlay", overlay, "-o", binary,
+		b.path)
 	cmd.Dir, cmd.Env = r.root, r.env
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go test -c: %w\n%s", err, text)
@@ -219,13 +220,15 @@ type trial struct {
 func (r *runner) test(ctx context.Context, b *bench, binary string, t trial, limit time.Duration) tested {
 	wall, cancel := context.WithTimeout(ctx, wallPerTime*limit)
 	defer cancel()
-	args := []string{"-c", `ulimit -t "$1" && ulimit -v "$2" && shift 2 && exec "$@"`, "sh", strconv.Itoa(int(math.Ceil(limit.Seconds()))), strconv.Itoa(addresses),
+	args := []string{"-c", `ulimit -t "$1" && ulimit -v "$2" && shift 2 && exec "$@"`, "sh",
+		strconv.Itoa(int(math.Ceil(limit.Seconds()))), strconv.Itoa(addresses),
 		binary, "-test.failfast", "-test.timeout=0", "-test.run=" + t.tests}
 	if t.list {
 		args = append(args, "-test.list=.")
 	}
 	run := exec.CommandContext(wall, "/bin/sh", args...)
-	run.Dir, run.Env, run.WaitDelay = b.dir, append(slices.Clone(r.env), mutantVariable+"="+t.mutant, callsVariable+"="+t.calls), time.Second
+	run.Dir, run.Env, run.WaitDelay = b.dir, append(slices.Clone(r.env), mutantVariable+"="+t.mutant,
+		callsVariable+"="+t.calls), time.Second
 	var text bytes.Buffer
 	run.Stdout, run.Stderr = &text, &text
 	out := tested{err: run.Run()}
@@ -238,9 +241,11 @@ func (r *runner) test(ctx context.Context, b *bench, binary string, t trial, lim
 	return out
 }
 
-// outOfMemory says whether a Go program ended because it had no more memory, in the words of Go's runtime.
+// outOfMemory says whether a Go program ended because it had no more memory, in the words of Go's
+// runtime.
 func outOfMemory(text string) bool {
-	for _, said := range []string{"fatal error: runtime: out of memory", "fatal error: runtime: cannot allocate memory", "runtime: goroutine stack exceeds"} {
+	for _, said := range []string{"fatal error: runtime: out of memory", "fatal error: runtime: cannot allocate memory",
+		"runtime: goroutine stack exceeds"} {
 		if strings.Contains(text, said) {
 			return true
 		}

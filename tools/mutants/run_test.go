@@ -16,7 +16,8 @@ import (
 )
 
 // module writes a module with a package whose tests see some bugs, two without tests, and one that
-// serves tests and has no mutants. The tests of u go through s; v has some that fail with no regard to the mutant.
+// serves tests and has no mutants. The tests of u go through s; v has some that fail with no regard
+// to the mutant.
 func module(t *testing.T) string {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -59,13 +60,17 @@ func TestAll(t *testing.T) {
 	}
 }
 `,
-		"p/twice_test.go": "package p\n\nimport \"testing\"\n\nfunc TestTwice(t *testing.T) {\n\tif Twice(2) != 4 {\n\t\tt.Error()\n\t}\n}\n",
-		"r/r.go":          "package r\n\nimport \"testing\"\n\nfunc Log(t *testing.T, n int) { t.Log(n + 1) }\n",
-		"q/q.go":          "package q\n\nvar Limit = 7.5\n",
-		"s/s.go": "package s\n\nvar Whole = 1\n\nfunc Half(n int) int { return n / 2 }\n\nfunc Third(n int) int { return n / 3 }\n\n" +
-			"func Fourth(n int) int { return n / 4 }\n\nfunc Fifth(n int) int { return n / 5 }\n\nfunc Sixth(n int) int { return n / 6 }\n",
+		"p/twice_test.go": "package p\n\nimport \"testing\"\n\nfunc TestTwice(t *testing.T) {\n\tif Twice(2) != 4 {\n" +
+			"\t\tt.Error()\n\t}\n}\n",
+		"r/r.go": "package r\n\nimport \"testing\"\n\nfunc Log(t *testing.T, n int) { t.Log(n + 1) }\n",
+		"q/q.go": "package q\n\nvar Limit = 7.5\n",
+		"s/s.go": "package s\n\nvar Whole = 1\n\nfunc Half(n int) int { return n / 2 }\n\nfunc Third(n int) int { return n " +
+			"/ 3 }\n\n" +
+			"func Fourth(n int) int { return n / 4 }\n\nfunc Fifth(n int) int { return n / 5 }\n\nfunc Sixth(n int) int { " +
+			"return n / 6 }\n",
 		"u/u_test.go": "package u\n\nimport (\n\t\"testing\"\n\n\t\"example/s\"\n)\n\n" +
-			"var half int\n\nfunc TestHalf(t *testing.T) {\n\tif half = s.Half(4); half != 2*s.Whole {\n\t\tt.Error()\n\t}\n}\n\n" +
+			"var half int\n\nfunc TestHalf(t *testing.T) {\n\tif half = s.Half(4); half != 2*s.Whole {\n\t\tt.Error()\n\t}\n" +
+			"}\n\n" +
 			"func TestMore(t *testing.T) {\n\tif half+s.Fourth(4) != 3 {\n\t\tt.Error()\n\t}\n}\n",
 	} {
 		path := filepath.Join(dir, name)
@@ -79,7 +84,8 @@ func TestRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds tests")
 	}
-	for name, oneByOne := range map[string]time.Duration{"all tests of a package": time.Hour, "tests that call the function": 0} {
+	for name, oneByOne := range map[string]time.Duration{"all tests of a package": time.Hour,
+		"tests that call the function": 0} {
 		t.Run(name, func(t *testing.T) { runModule(t, oneByOne) })
 	}
 }
@@ -96,7 +102,9 @@ func runModule(t *testing.T, oneByOne time.Duration) {
 	r, err := newRunner(root)
 	require.NoError(t, err)
 	defer r.close()
-	r.least = 900 * time.Millisecond // ulimit counts whole seconds, and the tests of these take hundredths: one for the mutant that hangs
+	// ulimit counts whole seconds, and the tests of these take hundredths: one for the mutant that
+	// hangs
+	r.least = 900 * time.Millisecond
 	r.oneByOne = oneByOne
 	want := map[string]status{
 		"p/p.go Twice: n * 2 => n / 2":                 killed,
@@ -140,9 +148,12 @@ func runModule(t *testing.T, oneByOne time.Duration) {
 
 	unbuilt := *all[0]
 	unbuilt.text = "nonsense("
-	require.NoError(t, r.run(t.Context(), sources[0], []*mutation{&unbuilt}, func(o outcome) { assert.Equal(t, broken, o.status) }))
+	require.NoError(t, r.run(t.Context(), sources[0], []*mutation{&unbuilt}, func(o outcome) {
+		assert.Equal(t, broken, o.status)
+	}))
 
-	require.NoError(t, os.WriteFile(filepath.Join(root, "p/p_test.go"), []byte("package p\n\nimport \"testing\"\n\nfunc TestFails(t *testing.T) { t.Error() }\n"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(root, "p/p_test.go"),
+		[]byte("package p\n\nimport \"testing\"\n\nfunc TestFails(t *testing.T) { t.Error() }\n"), 0o644))
 	require.ErrorContains(t, r.run(t.Context(), sources[0], all[:1], nil), "p: its tests fail without a mutant")
 
 	where := map[string]string{}
@@ -151,7 +162,9 @@ func runModule(t *testing.T, oneByOne time.Duration) {
 			delete(want, id)
 		}
 	}
-	for _, id := range []string{"Half: n / 2 => n * 2", "Half: n / 2 => n / 3", "Whole: 1 => 2", "Fourth: n / 4 => n * 4"} { // the last by a test that needs what another left
+	for _, id := range []string{"Half: n / 2 => n * 2", "Half: n / 2 => n / 3", "Whole: 1 => 2",
+		"Fourth: n / 4 => n * 4"} {
+		// the last by a test that needs what another left
 		want["s/s.go "+id], where["s/s.go "+id] = killed, "example/u"
 	}
 	got = map[string]status{}
@@ -183,8 +196,9 @@ func TestElsewhereLeavesOutWhatFails(t *testing.T) {
 		t.Skip("builds tests")
 	}
 	root := module(t)
-	require.NoError(t, os.WriteFile(filepath.Join(root, "u/u_test.go"), []byte("package u\n\nimport (\n\t\"testing\"\n\n\t\"example/s\"\n)\n\n"+
-		"func TestFails(t *testing.T) { t.Error(s.Half(2)) }\n"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(root, "u/u_test.go"),
+		[]byte("package u\n\nimport (\n\t\"testing\"\n\n\t\"example/s\"\n)\n\n"+
+			"func TestFails(t *testing.T) { t.Error(s.Half(2)) }\n"), 0o644))
 	sources, err := load(root, []string{"./s"})
 	require.NoError(t, err)
 	r, err := newRunner(root)
@@ -192,14 +206,17 @@ func TestElsewhereLeavesOutWhatFails(t *testing.T) {
 	defer r.close()
 	o := &outcome{mutation: sources[0].mutations()[0], status: survived}
 	var failed []string
-	require.NoError(t, r.elsewhere(t.Context(), []*outcome{o}, func(*outcome) {}, func(err error) { failed = append(failed, err.Error()) }))
+	require.NoError(t, r.elsewhere(t.Context(), []*outcome{o}, func(*outcome) {}, func(err error) {
+		failed = append(failed, err.Error())
+	}))
 	require.Len(t, failed, 1)
 	assert.Contains(t, failed[0], "example/u: ")
 	assert.Equal(t, survived, o.status)
 }
 
 func TestHowLongTestsTake(t *testing.T) {
-	c := &calls{whole: time.Minute, tests: map[int][]string{1: {"TestA", "TestB"}}, each: map[string]time.Duration{"TestA": 1, "TestB": 2, "TestC": 4}}
+	c := &calls{whole: time.Minute, tests: map[int][]string{1: {"TestA", "TestB"}},
+		each: map[string]time.Duration{"TestA": 1, "TestB": 2, "TestC": 4}}
 	assert.EqualValues(t, 3, c.long(&mutation{number: 1}))
 	c.tests = nil
 	assert.Equal(t, time.Minute, c.long(&mutation{number: 1}))
@@ -236,7 +253,8 @@ func TestFirstFailure(t *testing.T) {
 func TestReport(t *testing.T) {
 	ms := parsed(t, "package p\nfunc f(n int) int { return n * 3 }\n").mutations()
 	results := []outcome{
-		{mutation: ms[1], status: survived}, {mutation: ms[0], status: killed}, {mutation: ms[0], status: killed}, {mutation: ms[0], status: hung},
+		{mutation: ms[1], status: survived}, {mutation: ms[0], status: killed}, {mutation: ms[0], status: killed},
+		{mutation: ms[0], status: hung},
 		{mutation: ms[0], status: broken}, {mutation: ms[0], status: survived, listed: true, partly: true},
 		{mutation: ms[0], status: killed, where: "q"},
 	}
@@ -275,7 +293,8 @@ func (e *textError) Error() string { return e.text }
 func TestEquivalents(t *testing.T) {
 	s := parsed(t, "package p\nfunc f(n int) int { return n * 3 }\n")
 	all := s.mutations()
-	e, err := list(t, "# comment\n\np/p.go f: n * 3 => n / 3  -- a reason\nother/o.go g: a => b  -- of a package that is not looked at\n")
+	e, err := list(t, "# comment\n\np/p.go f: n * 3 => n / 3  -- a reason\nother/o.go g: a => b  -- of a package that "+
+		"is not looked at\n")
 	require.NoError(t, err)
 	assert.Equal(t, 3, e.line["p/p.go f: n * 3 => n / 3"])
 	require.NoError(t, e.stale([]*source{s}, all))

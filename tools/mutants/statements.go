@@ -37,7 +37,8 @@ func (c *collector) removeCall(n *ast.ExprStmt) {
 	if !ok || isGrow(call) {
 		return
 	}
-	if c.builtin(call) == "panic" && strings.Contains(c.text(call), "internal error") { // says of itself that nothing gets there
+	if c.builtin(call) == "panic" && strings.Contains(c.text(call), "internal error") {
+		// says of itself that nothing gets there
 		return
 	}
 	c.remove(n)
@@ -116,7 +117,8 @@ func (c *collector) results(n *ast.ReturnStmt) {
 	}
 }
 
-// absorbs says whether one more than a number is the same number: a float that is so large, infinite or none.
+// absorbs says whether one more than a number is the same number: a float that is so large,
+// infinite or none.
 func (c *collector) absorbs(x ast.Expr) bool {
 	if v := c.s.info.Types[x].Value; v != nil && c.is(x, types.IsFloat) {
 		is, _ := constant.Float64Val(v)

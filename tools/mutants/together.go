@@ -31,8 +31,10 @@ func together(s *source, ms []*mutation, first int) (map[int][]byte, []*mutation
 		in = append(in, m)
 		text := s.files[m.file].text
 		from, name, to := s.offset(m.decl.Pos()), s.offset(m.decl.Name.End()), s.offset(m.decl.End())
-		copies[m.file] += fmt.Sprintf("\n%s%s%s%s%s\n", text[from:name], m.suffix(), text[name:m.start], m.text, text[m.end:to])
-		edits[m.file] = append(edits[m.file], edit{s.offset(m.decl.Body.Lbrace) + 1, fmt.Sprintf(" if mutantIs(%d) { %s }; ", m.number, call)})
+		copies[m.file] += fmt.Sprintf("\n%s%s%s%s%s\n", text[from:name], m.suffix(), text[name:m.start], m.text,
+			text[m.end:to])
+		edits[m.file] = append(edits[m.file],
+			edit{s.offset(m.decl.Body.Lbrace) + 1, fmt.Sprintf(" if mutantIs(%d) { %s }; ", m.number, call)})
 	}
 	out := map[int][]byte{}
 	for file, es := range edits {
@@ -54,8 +56,9 @@ func together(s *source, ms []*mutation, first int) (map[int][]byte, []*mutation
 // switchFile is added beside helpFile where a test binary holds many mutants.
 const switchFile = "zz_mutant_switch.go"
 
-// Environment variables of a test binary that holds many mutants: which of them is on, and the folder
-// for an empty file a mutant whose function was called. Nothing is written: a test may forbid that.
+// Environment variables of a test binary that holds many mutants: which of them is on, and the
+// folder for an empty file a mutant whose function was called. Nothing is written: a test may
+// forbid that.
 const (
 	mutantVariable = "GO_MUTANT"
 	callsVariable  = "GO_MUTANT_CALLS"

@@ -61,7 +61,8 @@ func (r *cppReader) fused(x *term) error {
 	return nil
 }
 
-// tensor reads a term that stands for a tensor; ok says whether it is one, which it is not with an error.
+// tensor reads a term that stands for a tensor; ok says whether it is one, which it is not with an
+// error.
 func (r *cppReader) tensor(x *term) (a program.Arg, ok bool, err error) {
 	switch {
 	case x.kind == nameTerm:
@@ -126,7 +127,8 @@ func (r *cppReader) wrapped(x *term) (program.Arg, bool, error) {
 	return r.tensor(inner)
 }
 
-// shim reads a call of PyTorch's C interface (torch/csrc/inductor/aoti_torch/c/shim.h and its generated parts).
+// shim reads a call of PyTorch's C interface (torch/csrc/inductor/aoti_torch/c/shim.h and its
+// generated parts).
 func (r *cppReader) shim(x *term) error {
 	args, outs := x.args, []string(nil)
 	for len(args) > 0 {
@@ -263,8 +265,8 @@ func (r *cppReader) operator(x *term, name string, args []*term, outs []string) 
 	return r.inferred(x, name, args, outs)
 }
 
-// inferred reads a call of a function that the table does not have: the operator is what the name says, and
-// arguments have their places in the schema.
+// inferred reads a call of a function that the table does not have: the operator is what the name
+// says, and arguments have their places in the schema.
 func (r *cppReader) inferred(x *term, name string, args []*term, outs []string) error {
 	base := version().ReplaceAllString(strings.TrimPrefix(strings.TrimPrefix(name, "cuda_"), "cpu_"), "")
 	op := "aten::" + base

@@ -191,7 +191,8 @@ func (g *graph) loop(where place, read func() error) error {
 	return nil
 }
 
-// leaves goes out of the loop whose names before it are given, where a value that was read is nought.
+// leaves goes out of the loop whose names before it are given, where a value that was read is
+// nought.
 func (g *graph) leaves(value *program.Value, before map[string]program.Arg, where place) error {
 	n := g.node(program.LeaveLoop, where)
 	n.Args = []program.Arg{{Value: value}}

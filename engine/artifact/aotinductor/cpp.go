@@ -177,7 +177,9 @@ func (r *cppReader) assignment(s *statement) error {
 		return r.symbol(name, x)
 	case first == "auto" && x.kind == nameTerm && r.renamed(x.text, name): // auto u0 = u0_raw
 		return nil
-	case first == "auto" && x.kind == callTerm && strings.HasSuffix(x.text, ".size") && len(x.args) == 1 && x.args[0].kind == intTerm: // auto u0 = buf1.size(0)
+	case first == "auto" && x.kind == callTerm && strings.HasSuffix(x.text, ".size") && len(x.args) == 1 &&
+		x.args[0].kind == intTerm:
+		// auto u0 = buf1.size(0)
 		a, ok := r.names[strings.TrimSuffix(x.text, ".size")]
 		if !ok {
 			return fail(s.where, "got a size of %s, want one of a buffer", short(x.text))

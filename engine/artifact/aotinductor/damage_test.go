@@ -14,7 +14,8 @@ import (
 
 // cppStatements is one of each kind of statement that a wrapper has.
 const (
-	cppStatements = buffer + `auto buf1 = wrap_with_raii_handle_if_needed(reinterpret_tensor_wrapper(buf0, 1, int_array_1, int_array_1, 2L));
+	cppStatements = buffer +
+		`auto buf1 = wrap_with_raii_handle_if_needed(reinterpret_tensor_wrapper(buf0, 1, int_array_1, int_array_1, 2L));
 AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cuda_mm_out(buf0, arg0_1, wrap_with_raii_handle_if_needed(reinterpret_tensor_wrapper(w, 2, int_array_1, int_array_1, 0L))));
 // Topologically Sorted Source Nodes: [gelu], Original ATen: [aten.addmm, aten.gelu]
 call_triton_poi_fused_addmm_gelu_0(arg0_1, w, buf0, 1024L*s77, this->device_idx_, stream, kernels, this->cubin_dir_);
@@ -109,12 +110,15 @@ func TestKinds(t *testing.T) {
 			if line := text[strings.LastIndexByte(text[:from], '\n')+1 : from]; strings.Contains(line, "//") {
 				return nil // a comment
 			}
-			word, with := text[from:to], func(what, other string) [2]string { return [2]string{what, text[:from] + other + text[to:]} }
+			word, with := text[from:to], func(what, other string) [2]string {
+				return [2]string{what, text[:from] + other + text[to:]}
+			}
 			switch c := word[0]; {
 			case '0' <= c && c <= '9':
 				return [][2]string{with("as a text", `"`+word+`"`), with("as a fraction", word+".5")}
 			case len(word) > 1 && (c == '"' || c == '\''):
-				return [][2]string{with("as a name", strings.NewReplacer(" ", "_", "'", "_", "[", "_", "]", "_").Replace(word[1:len(word)-1]))}
+				return [][2]string{with("as a name", strings.NewReplacer(" ", "_", "'", "_", "[", "_", "]",
+					"_").Replace(word[1:len(word)-1]))}
 			case !(c == '_' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'):
 				return nil
 			case !strings.HasPrefix(text[to:], "("):
@@ -130,7 +134,8 @@ func TestKinds(t *testing.T) {
 					}
 				}
 			}
-			return [][2]string{with("as a text", `"`+word+`"`), {"as a name", text[:to] + text[end+1:]}, {"without arguments", text[:to] + "()" + text[end+1:]},
+			return [][2]string{with("as a text", `"`+word+`"`), {"as a name", text[:to] + text[end+1:]},
+				{"without arguments", text[:to] + "()" + text[end+1:]},
 				{"with another argument", text[:end] + ", 3" + text[end:]}}
 		})))
 	})

@@ -58,19 +58,37 @@ func listing(t testing.TB, p *program.Program) string {
 // TestStatements: what each statement of a wrapper becomes.
 func TestStatements(t *testing.T) {
 	for _, tt := range []struct{ why, code, want string }{
-		{"a buffer is made, handed on and given to the caller", buffer + "auto buf1 = std::move(buf0);  // reuse\noutput_handles[0] = buf1.release();",
+		{"a buffer is made, handed on and given to the caller", buffer + "auto buf1 = std::move(buf0);  // reuse\n" +
+			"output_handles[0] = buf1.release();",
 			"buf0%1 inductor::empty_strided() -> float32[s77, 64] strides [64, 1] cuda; buf1%2 inductor::move(buf0%1); inductor::free(arg0_1%0); return [buf1%2]"},
-		{"what nothing ends, ends with the function, the latest first", buffer + "auto buf1 = wrap_with_raii_handle_if_needed(reinterpret_tensor_wrapper(buf0, 1, int_array_1, int_array_1, 2L));\noutput_handles[0] = arg0_1.release();",
+		{"what nothing ends, ends with the function, the latest first",
+			buffer + "auto buf1 = wrap_with_raii_handle_if_needed(reinterpret_tensor_wrapper(buf0, 1, int_array_1, " +
+				"int_array_1, 2L));\noutput_handles[0] = arg0_1.release();",
 			"buf0%1 inductor::empty_strided() -> float32[s77, 64] strides [64, 1] cuda; buf1%2 inductor::reinterpret_tensor(buf0%1) -> [64, 1] strides [64, 1] offset 2 cuda; inductor::free(buf1%2); inductor::free(buf0%1); return [arg0_1%0]"},
-		{"a view in a call ends with its statement", buffer + "AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cuda_mm_out(buf0, arg0_1, wrap_with_raii_handle_if_needed(reinterpret_tensor_wrapper(w, 2, int_array_1, int_array_1, 0L))));\narg0_1.reset();\noutput_handles[0] = buf0.release();",
+		{"a view in a call ends with its statement", buffer + "AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cuda_mm_out(buf0, " +
+			"arg0_1, wrap_with_raii_handle_if_needed(reinterpret_tensor_wrapper(w, 2, int_array_1, int_array_1, 0L))));\n" +
+			"arg0_1.reset();\noutput_handles[0] = buf0.release();",
 			`buf0%1 inductor::empty_strided() -> float32[s77, 64] strides [64, 1] cuda; view 1%2 inductor::reinterpret_tensor(state net.w) -> [64, 1] strides [64, 1] cuda; aten::mm.out(out=buf0%1, self=arg0_1%0, mat2=view 1%2); inductor::free(view 1%2); inductor::free(arg0_1%0); return [buf0%1]`},
-		{"the kernel that first uses a buffer tells what it is", buffer + "// Topologically Sorted Source Nodes: [gelu], Original ATen: [aten.addmm, aten.gelu]\ncall_triton_poi_fused_addmm_gelu_0(arg0_1, w, buf0, 1024L*s77, this->device_idx_, stream, kernels, this->cubin_dir_);\noutput_handles[0] = buf0.release();",
+		{"the kernel that first uses a buffer tells what it is", buffer + "// Topologically Sorted Source Nodes: [gelu], " +
+			"Original ATen: [aten.addmm, aten.gelu]\ncall_triton_poi_fused_addmm_gelu_0(arg0_1, w, buf0, 1024L*s77, " +
+			"this->device_idx_, stream, kernels, this->cubin_dir_);\noutput_handles[0] = buf0.release();",
 			`buf0%1 inductor::empty_strided().aten::addmm, aten::gelu -> float32[s77, 64] strides [64, 1] cuda; inductor::kernel(arg0_1%0, state net.w, buf0%1).triton_poi_fused_addmm_gelu_0; inductor::free(arg0_1%0); return [buf0%1]`},
-		{"a kernel made of a library's operator alone copies an operand for it", buffer + "// Topologically Sorted Source Nodes: [conv2d], Original ATen: [aten.convolution]\ncall_triton_poi_fused_convolution_0(w, buf0, 64L, stream);\noutput_handles[0] = buf0.release();",
+		{"a kernel made of a library's operator alone copies an operand for it", buffer + "// Topologically Sorted Source " +
+			"Nodes: [conv2d], Original ATen: [aten.convolution]\ncall_triton_poi_fused_convolution_0(w, buf0, 64L, stream);\n" +
+			"output_handles[0] = buf0.release();",
 			`buf0%1 inductor::empty_strided().layout copy for aten::convolution -> float32[s77, 64] strides [64, 1] cuda; inductor::kernel(state net.w, buf0%1).triton_poi_fused_convolution_0; inductor::free(arg0_1%0); return [buf0%1]`},
-		{"an operator makes what its handle names; a list comes with its length", "AtenTensorHandle buf0_handle;\nAOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cuda_convolution(arg0_1, w, nullptr, static_cast<const int64_t*>(std::array<int64_t, 2>{2L, s77}.data()), 2, 0, &buf0_handle));\nRAIIAtenTensorHandle buf0(buf0_handle);\nif (_check_aoti_runtime_check_inputs_env()) { assert_size_stride(buf0, {s77, 4L}, {4L, 1L}, \"torch.ops.aten.convolution.default\", cached_torch_dtype_float16, \"torch.float16\"); }\narg0_1.reset();\noutput_handles[0] = buf0.release();",
+		{"an operator makes what its handle names; a list comes with its length",
+			"AtenTensorHandle buf0_handle;\nAOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cuda_convolution(arg0_1, w, nullptr, " +
+				"static_cast<const int64_t*>(std::array<int64_t, 2>{2L, s77}.data()), 2, 0, &buf0_handle));\n" +
+				"RAIIAtenTensorHandle buf0(buf0_handle);\nif (_check_aoti_runtime_check_inputs_env()) { assert_size_stride(buf0, " +
+				"{s77, 4L}, {4L, 1L}, \"torch.ops.aten.convolution.default\", cached_torch_dtype_float16, \"torch.float16\"); }\n" +
+				"arg0_1.reset();\noutput_handles[0] = buf0.release();",
 			`buf0%1 aten::convolution(arg0_1%0, state net.w, None, [2, s77], 0) -> float16[s77, 4] strides [4, 1] cuda; inductor::free(arg0_1%0); return [buf0%1]`},
-		{"of an operator without a function in C the results are told", "AtenTensorHandle buf0_handle;\nAOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_new_uninitialized_tensor(&buf0_handle));\nRAIIAtenTensorHandle buf0(buf0_handle);\naoti_torch_proxy_executor_call_function(proxy_executor, 0, 0, nullptr, 2, std::array<AtenTensorHandle, 2>{arg0_1, buf0}.data());\nassert_size_stride(buf0, {1L}, {1L}, \"torch.ops.mine.op.default\");\noutput_handles[0] = buf0.release();",
+		{"of an operator without a function in C the results are told",
+			"AtenTensorHandle buf0_handle;\nAOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_new_uninitialized_tensor(&buf0_handle));\n" +
+				"RAIIAtenTensorHandle buf0(buf0_handle);\naoti_torch_proxy_executor_call_function(proxy_executor, 0, 0, nullptr, " +
+				"2, std::array<AtenTensorHandle, 2>{arg0_1, buf0}.data());\nassert_size_stride(buf0, {1L}, {1L}, " +
+				"\"torch.ops.mine.op.default\");\noutput_handles[0] = buf0.release();",
 			`buf0%1 inductor::proxy_executor().an operator of the package's own; inductor::free(arg0_1%0); return [buf0%1]`},
 	} {
 		t.Run(tt.why, func(t *testing.T) {
@@ -105,23 +123,37 @@ func nodes(t testing.TB, p *program.Program) string {
 // TestRefused: what is not known is an error at its line, and never passed over.
 func TestRefused(t *testing.T) {
 	for _, tt := range []struct{ why, code, want string }{
-		{"a loop", "for (int i = 0; i < 3; i++) { }", "18:1: got for, want if or while: other control flow in compiled code is not read"},
-		{"a choice", "if (x) { buf0.reset(); }", "18:1: got a block that runs if x, want a comparison of a value that was read with a number"},
-		{"a value of nothing", "AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_item_int64(buf9, &u0_raw));", "18:29: got a value of buf9, want one of a buffer"},
-		{"a choice by a number that was not read", "if (x == 0) { buf0.reset(); }", "18:1: got a block that runs if x, want a comparison of a value that was read with a number"},
+		{"a loop", "for (int i = 0; i < 3; i++) { }", "18:1: got for, want if or while: other control flow in compiled " +
+			"code is not read"},
+		{"a choice", "if (x) { buf0.reset(); }", "18:1: got a block that runs if x, want a comparison of a value that was " +
+			"read with a number"},
+		{"a value of nothing", "AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_item_int64(buf9, &u0_raw));",
+			"18:29: got a value of buf9, want one of a buffer"},
+		{"a choice by a number that was not read", "if (x == 0) { buf0.reset(); }", "18:1: got a block that runs if x, " +
+			"want a comparison of a value that was read with a number"},
 		{"a loop with a condition", "while (x) { if (!x) break; }", "18:1: got a loop while x, want while (1)"},
 		{"a loop without end", "while (1) { }", "18:1: got a loop that is left in 0 places, want one"},
-		{"a way out by a number that was not read", "while (1) { if (!x) break; }", "18:13: got a loop that is left if x, want a value that was read to be nought"},
-		{"a way out of no loop", "int64_t x;\naoti_torch_item_int64(arg0_1, &x);\nif (!x) break;", "20:1: got a block that runs if x, want a comparison of a value that was read with a number"},
-		{"a name of a block behind it", "int64_t x;\naoti_torch_item_int64(arg0_1, &x);\nif (x == 0) { auto y = std::move(arg0_1); }\ny.reset();", "21:1: got y freed, want a name that stands for something"},
+		{"a way out by a number that was not read", "while (1) { if (!x) break; }", "18:13: got a loop that is left if x, " +
+			"want a value that was read to be nought"},
+		{"a way out of no loop", "int64_t x;\naoti_torch_item_int64(arg0_1, &x);\nif (!x) break;",
+			"20:1: got a block that runs if x, want a comparison of a value that was read with a number"},
+		{"a name of a block behind it", "int64_t x;\naoti_torch_item_int64(arg0_1, &x);\nif (x == 0) { auto y = " +
+			"std::move(arg0_1); }\ny.reset();", "21:1: got y freed, want a name that stands for something"},
 		{"an else of nothing", ";\nelse { }", "19:1: got else, want it behind an if"},
-		{"an else of what is only checked", "else { }", "17:5: got a block that runs if _check_aoti_runtime_check_inputs_env, want a comparison of a value that was read with a number"},
+		{"an else of what is only checked", "else { }",
+			"17:5: got a block that runs if _check_aoti_runtime_check_inputs_env, want a comparison of a value that was read " +
+				"with a number"},
 		{"a call that no wrapper makes", "system(\"true\");", "18:1: got a call of system, want one that a wrapper makes"},
 		{"a name that stands for nothing", "buf7.reset();", "18:1: got buf7 freed, want a name that stands for something"},
 		{"an output that is not there", "output_handles[1] = arg0_1.release();", "19:1: got no output 0 of 2"},
 		{"a size with a choice", "const int64_t int_array_0[] = {s77 ? 1L : 2L};", "18:36: got ?, want , or }"},
-		{"a size of a float", buffer[:0] + "AtenTensorHandle h_handle;\nAOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_empty_strided(1, {1.5}, {1L}, cached_torch_dtype_float32, cached_torch_device_type_cuda, 0, &h_handle));", "19:58: got 1.5 in a size, want whole numbers, symbols, + - * // % min and max"},
-		{"another dtype", "AtenTensorHandle h_handle;\nAOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_empty_strided(1, {1L}, {1L}, cached_torch_dtype_float33, cached_torch_device_type_cuda, 0, &h_handle));", "19:69: got cached_torch_dtype_float33, want a dtype"},
+		{"a size of a float", buffer[:0] + "AtenTensorHandle h_handle;\n" +
+			"AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_empty_strided(1, {1.5}, {1L}, cached_torch_dtype_float32, " +
+			"cached_torch_device_type_cuda, 0, &h_handle));", "19:58: got 1.5 in a size, want whole numbers, symbols, + - * " +
+			"// % min and max"},
+		{"another dtype", "AtenTensorHandle h_handle;\nAOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_empty_strided(1, {1L}, {1L}, " +
+			"cached_torch_dtype_float33, cached_torch_device_type_cuda, 0, &h_handle));",
+			"19:69: got cached_torch_dtype_float33, want a dtype"},
 		{"a constant that is not there", "auto& v = constants_->at(1);", "18:1: got constant 1, want one of 1"},
 		{"an end without a beginning", "} buf0", "18: got no output 0 of 0"},
 		{"a text without an end", "auto x = \"a\n;", "18:10: got a text without an end"},
@@ -138,11 +170,14 @@ func TestRefused(t *testing.T) {
 	}
 	for _, tt := range []struct{ why, old, new, want string }{
 		{"no code", "run_impl(", "run(", "1:1: got no void AOTInductorModel::run_impl(…), want the wrapper of a package"},
-		{"a weight smaller than its tensor", "data_size = 2048", "data_size = 2047", "constant net.w: got 2047 bytes, want the 2048 of its tensor"},
+		{"a weight smaller than its tensor", "data_size = 2048", "data_size = 2047", "constant net.w: got 2047 bytes, want " +
+			"the 2048 of its tensor"},
 		{"a weight of unequal ranks", "shape = {64, 8}", "shape = {64}", "constant net.w: got 1 sizes and 2 strides"},
-		{"a weight out of order", "constants_info_[0].name", "constants_info_[3].name", "got constant 3 after -1, want them in order"},
+		{"a weight out of order", "constants_info_[0].name", "constants_info_[3].name",
+			"got constant 3 after -1, want them in order"},
 		{"an input without sizes", `"input");`, `"input"`, "20:1: got the end, want }"},
-		{"an input without a dtype", "_expected_dtype", "_dtype", "got no dtype of the input arg0_1, want the checks that AOTInductor writes"},
+		{"an input without a dtype", "_expected_dtype", "_dtype", "got no dtype of the input arg0_1, want the checks that " +
+			"AOTInductor writes"},
 	} {
 		t.Run(tt.why, func(t *testing.T) {
 			_, err := decodeCPP(strings.Replace(wrapper("output_handles[0] = arg0_1.release();\n"), tt.old, tt.new, 1), "w.cpp")
@@ -163,12 +198,19 @@ func TestPackages(t *testing.T) {
 		files fstest.MapFS
 		want  string
 	}{
-		{"a library alone", fstest.MapFS{in + "a.so": text}, "got no wrapper (*.wrapper.cpp) below data/aotinductor, want the package with its sources: aot_inductor.package_cpp_only, or torch 2.6 and later"},
-		{"two models", fstest.MapFS{in + "a.wrapper.cpp": text, "data/aotinductor/other/a.wrapper.cpp": text, in + "a.wrapper_metadata.json": meta("cuda")}, ""},
-		{"two models, none of which is the one that is loaded", fstest.MapFS{"data/aotinductor/first/a.wrapper.cpp": text, "data/aotinductor/other/a.wrapper.cpp": text}, "got 2 wrappers, of the models first, other, want one named: FILE.pt2#MODEL; without it the model named model is read, as aoti_load_package does"},
-		{"code of a CPU", fstest.MapFS{in + "a.wrapper.cpp": text, in + "a.wrapper_metadata.json": meta("cpu")}, "got a package that was compiled for cpu, want one compiled for cuda"},
-		{"stripped of its source", fstest.MapFS{in + "a.wrapper.cpp": &fstest.MapFile{}}, in + "a.wrapper.cpp: got no text, want the wrapper's"},
-		{"code of a GPU", fstest.MapFS{in + "a.wrapper.cpp": text, in + "a.kernel.cpp": text, in + "a.wrapper_metadata.json": meta("cuda")}, ""},
+		{"a library alone", fstest.MapFS{in + "a.so": text}, "got no wrapper (*.wrapper.cpp) below data/aotinductor, want " +
+			"the package with its sources: aot_inductor.package_cpp_only, or torch 2.6 and later"},
+		{"two models", fstest.MapFS{in + "a.wrapper.cpp": text, "data/aotinductor/other/a.wrapper.cpp": text,
+			in + "a.wrapper_metadata.json": meta("cuda")}, ""},
+		{"two models, none of which is the one that is loaded", fstest.MapFS{"data/aotinductor/first/a.wrapper.cpp": text,
+			"data/aotinductor/other/a.wrapper.cpp": text}, "got 2 wrappers, of the models first, other, want one named: " +
+			"FILE.pt2#MODEL; without it the model named model is read, as aoti_load_package does"},
+		{"code of a CPU", fstest.MapFS{in + "a.wrapper.cpp": text, in + "a.wrapper_metadata.json": meta("cpu")},
+			"got a package that was compiled for cpu, want one compiled for cuda"},
+		{"stripped of its source", fstest.MapFS{in + "a.wrapper.cpp": &fstest.MapFile{}},
+			in + "a.wrapper.cpp: got no text, want the wrapper's"},
+		{"code of a GPU", fstest.MapFS{in + "a.wrapper.cpp": text, in + "a.kernel.cpp": text,
+			in + "a.wrapper_metadata.json": meta("cuda")}, ""},
 	} {
 		t.Run(tt.why, func(t *testing.T) {
 			p, err := Decode(tt.files, "")
@@ -188,7 +230,8 @@ func TestNamedModel(t *testing.T) {
 		return &fstest.MapFile{Data: []byte(wrapper("output_handles[0] = arg0_1.release(); // " + name + "\n"))}
 	}
 	const in = "data/aotinductor/"
-	several := fstest.MapFS{in + "first/a.wrapper.cpp": text("first"), in + "model/b.wrapper.cpp": text("model"), in + "empty/a.so": text(""),
+	several := fstest.MapFS{in + "first/a.wrapper.cpp": text("first"), in + "model/b.wrapper.cpp": text("model"),
+		in + "empty/a.so":          text(""),
 		in + "twice/a.wrapper.cpp": text(""), in + "twice/b.wrapper.cpp": text("")}
 	for _, tt := range []struct{ model, record, want string }{
 		{"", "model/b.wrapper.cpp", ""},
@@ -208,7 +251,8 @@ func TestNamedModel(t *testing.T) {
 		assert.Equal(t, in+tt.record, p.Entry.Record, tt.model)
 	}
 	_, err := Decode(fstest.MapFS{in + "first/a.wrapper.cpp": text("first")}, "model")
-	require.EqualError(t, err, "got no model model in the package, want one of first", "a package of one is held to the name too")
+	require.EqualError(t, err, "got no model model in the package, want one of first",
+		"a package of one is held to the name too")
 }
 
 // open reads a package of the repository.

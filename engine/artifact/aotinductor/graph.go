@@ -129,7 +129,8 @@ func (g *graph) kernel(name string, args []program.Arg, where place) {
 	g.describe(n)
 }
 
-// describe says of a kernel, and of the buffers that are first used by it, which operators it was made of.
+// describe says of a kernel, and of the buffers that are first used by it, which operators it was
+// made of.
 func (g *graph) describe(n *program.Node) {
 	if g.at != nil {
 		n.Where.Stack = g.at.stack

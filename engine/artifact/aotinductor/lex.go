@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Inductor writes its wrapper one plain statement a line or a few: calls, lists in braces, arithmetic.
-// Nothing is executed, and no macro or template is followed.
+// Inductor writes its wrapper one plain statement a line or a few: calls, lists in braces,
+// arithmetic. Nothing is executed, and no macro or template is followed.
 
 type tokenKind uint8
 
@@ -42,7 +42,8 @@ const (
 	maxNested = 100
 )
 
-// SyntaxError is a place in a wrapper that is not read. It is reported as line:col: and what was found there.
+// SyntaxError is a place in a wrapper that is not read. It is reported as line:col: and what was
+// found there.
 type SyntaxError struct {
 	where place
 	msg   string

@@ -16,14 +16,16 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// Where inductor records what it makes kernels of (torch._inductor.config.trace.provenance_tracking_level), its
-// wrapper has a handle above each kernel, and a file beside it names the lines of the user's code that the
-// kernel was made of.
+// Where inductor records what it makes kernels of
+// (torch._inductor.config.trace.provenance_tracking_level), its wrapper has a handle above each
+// kernel, and a file beside it names the lines of the user's code that the kernel was made of.
 
-// handles begins the comment above a kernel that names it: [Provenance debug handles] triton_poi_fused_sin_1:3.
+// handles begins the comment above a kernel that names it: [Provenance debug handles]
+// triton_poi_fused_sin_1:3.
 const handles = "[Provenance debug handles] "
 
-// kernelsFile names the lines of a package's kernels (torch/_inductor/debug.py create_kernel_information_json).
+// kernelsFile names the lines of a package's kernels (torch/_inductor/debug.py
+// create_kernel_information_json).
 const kernelsFile = "kernel_information.json"
 
 // lines are the places in the user's code that a kernel was made of.
@@ -49,7 +51,9 @@ func newLines(stacks []*program.Stack) *lines {
 		}
 	}
 	if l != nil {
-		slices.SortFunc(l.all, func(a, b program.Pos) int { return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line)) })
+		slices.SortFunc(l.all, func(a, b program.Pos) int {
+			return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
+		})
 	}
 	return l
 }

@@ -34,7 +34,8 @@ output_handles[0] = buf0.release();
 	stack := func(line int) *program.Stack {
 		return &program.Stack{Frames: []*program.Frame{{File: "/m/net.py", Line: line, Function: "forward"}}}
 	}
-	p, err := decodePackage(wrapper(code), "w.cpp", beside{lines: map[string]*lines{"triton_a:1": newLines([]*program.Stack{stack(9), stack(7)})}})
+	p, err := decodePackage(wrapper(code), "w.cpp",
+		beside{lines: map[string]*lines{"triton_a:1": newLines([]*program.Stack{stack(9), stack(7)})}})
 	require.NoError(t, err)
 	g, err := p.Entry.Graph()
 	require.NoError(t, err)
@@ -56,7 +57,8 @@ func TestNoKernelLines(t *testing.T) {
 
 // FuzzKernelLines: whatever these files hold, they are read or refused.
 func FuzzKernelLines(f *testing.F) {
-	f.Add(`{"k:1": {"stack_traces": ["File \"m.py\", line 9, in f\n    x"]}}`, `{"nodes": [{"name": "b", "node": {"target": "a::b", "inputs": [{"name": "x", "arg": {"as_tensor": {"name": "buf0"}}}]}}]}`)
+	f.Add(`{"k:1": {"stack_traces": ["File \"m.py\", line 9, in f\n    x"]}}`,
+		`{"nodes": [{"name": "b", "node": {"target": "a::b", "inputs": [{"name": "x", "arg": {"as_tensor": {"name": "buf0"}}}]}}]}`)
 	f.Fuzz(func(t *testing.T, kernels, own string) {
 		folder := fstest.MapFS{kernelsFile: {Data: []byte(kernels)}, "w.json": {Data: []byte(own)}}
 		_, _ = kernelLines(folder, "w.cpp")

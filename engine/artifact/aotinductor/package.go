@@ -114,14 +114,17 @@ func wrapperOf(f fs.FS, model string) (string, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) == 0:
-		return "", fmt.Errorf("got no wrapper (*.wrapper.cpp) below %s, want the package with its sources: aot_inductor.package_cpp_only, or torch 2.6 and later", Folder)
+		return "", fmt.Errorf("got no wrapper (*.wrapper.cpp) below %s, want the package with its sources: "+
+			"aot_inductor.package_cpp_only, or torch 2.6 and later", Folder)
 	}
-	return "", fmt.Errorf("got %d wrappers, of the models %s, want one named: FILE.pt2#MODEL; without it the model named %s is read, as aoti_load_package does", len(found), strings.Join(folders, ", "), loadedModel)
+	return "", fmt.Errorf("got %d wrappers, of the models %s, want one named: FILE.pt2#MODEL; without it the model "+
+		"named %s is read, as aoti_load_package does", len(found), strings.Join(folders, ", "), loadedModel)
 }
 
 var metadataEntry = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"(AOTI_[A-Z_]+)": ?"([^"]*)"`) })
 
-// readMetadata says what a package was compiled for (torch/_inductor/codecache.py); nothing where it does not say.
+// readMetadata says what a package was compiled for (torch/_inductor/codecache.py); nothing where
+// it does not say.
 func readMetadata(f fs.FS, record string) map[string]string {
 	data, err := fs.ReadFile(f, strings.TrimSuffix(record, ".cpp")+"_metadata.json")
 	if err != nil {
@@ -238,7 +241,8 @@ func (r *cppReader) inputMeta(head string, in *input) (*program.TensorMeta, erro
 		return nil, fmt.Errorf("input %s: %w", in.name, err)
 	}
 	if in.sizes == nil {
-		return nil, fmt.Errorf("got no sizes of the input %s (assert_size_stride), want a package of torch 2.9 or later", in.name)
+		return nil, fmt.Errorf("got no sizes of the input %s (assert_size_stride), want a package of torch 2.9 or later",
+			in.name)
 	}
 	return r.meta(d, in.sizes, in.strides)
 }

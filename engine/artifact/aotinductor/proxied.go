@@ -40,7 +40,8 @@ func (r *cppReader) proxied(x *term) error {
 	return nil
 }
 
-// ownCall is a call of an operator that has no C function (torch/_export/serde/schema.py ExternKernelNode).
+// ownCall is a call of an operator that has no C function (torch/_export/serde/schema.py
+// ExternKernelNode).
 type ownCall struct {
 	Node struct {
 		Target string
@@ -68,7 +69,9 @@ func readOwn(f fs.FS, record string) ([]ownCall, error) {
 	return own.Nodes, nil
 }
 
-var target = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_]\w*::[A-Za-z_]\w*(\.[A-Za-z_]\w*)?$`) })
+var target = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z_]\w*::[A-Za-z_]\w*(\.[A-Za-z_]\w*)?$`)
+})
 
 // describe gives a node the operator's name, and its arguments where each of them is of a form that
 // is known; else it has none.

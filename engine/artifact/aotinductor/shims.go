@@ -25,8 +25,8 @@ type shimParam struct {
 	counted bool
 }
 
-// shims are the functions by their names without aoti_torch_ and the device: torchgen's list of fallback
-// operators with their versions, and those of shim.h (python -m truth shims).
+// shims are the functions by their names without aoti_torch_ and the device: torchgen's list of
+// fallback operators with their versions, and those of shim.h (python -m truth shims).
 var shims = sync.OnceValue(func() map[string]*shim {
 	out := map[string]*shim{}
 	for line := range strings.Lines(shimTable) {
@@ -56,8 +56,8 @@ func (s *shim) count() int {
 	return n
 }
 
-// known reads a call of a function of the table: each argument by its name, each result at its place in
-// the schema, whether the wrapper takes it or not.
+// known reads a call of a function of the table: each argument by its name, each result at its
+// place in the schema, whether the wrapper takes it or not.
 func (r *cppReader) known(x *term, s *shim) error {
 	op, _, _ := strings.Cut(s.key, ".")
 	meta := &program.NodeMeta{Key: s.key}

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestShims: functions are named by their operators and overloads, and C counts what the schema does not.
+// TestShims: functions are named by their operators and overloads, and C counts what the schema
+// does not.
 func TestShims(t *testing.T) {
 	for _, tt := range []struct {
 		function, key, first, results string

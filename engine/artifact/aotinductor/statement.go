@@ -77,7 +77,8 @@ func (p *parser) statement() (*statement, error) {
 	return s, p.want(";")
 }
 
-// control reads an if; what else chooses or repeats is left to the reader of the statement, without its content.
+// control reads an if; what else chooses or repeats is left to the reader of the statement, without
+// its content.
 func (p *parser) control(s *statement) (*statement, error) {
 	word := p.peek().text
 	p.pos++

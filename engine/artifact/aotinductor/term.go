@@ -77,7 +77,8 @@ func short(s string) string {
 	return strings.Trim(strconv.Quote(s), `"`)
 }
 
-// ranks of operators between two terms, the weakest first. A question mark is none: no size is written with one.
+// ranks of operators between two terms, the weakest first. A question mark is none: no size is
+// written with one.
 var ranks = [...][]string{
 	{"||"}, {"&&"}, {"==", "!=", "<", ">", "<=", ">="}, {"|", "&", "^"}, {"<<", ">>"}, {"+", "-"}, {"*", "/", "%"},
 }
@@ -120,7 +121,9 @@ func (p *parser) unary() (*term, error) {
 		if !p.take(s) {
 			continue
 		}
-		if next := p.peek(); s == "-" && next.kind == numberToken && strings.TrimRight(next.text, "L") == "9223372036854775808" { // its positive is no int64
+		if next := p.peek(); s == "-" && next.kind == numberToken &&
+			strings.TrimRight(next.text, "L") == "9223372036854775808" {
+			// its positive is no int64
 			p.pos++
 			return &term{kind: intTerm, n: math.MinInt64, where: t.where}, nil
 		}
@@ -288,7 +291,8 @@ var sizeFunctions = map[string]string{
 	"std::max": "max", "std::min": "min",
 }
 
-// size is a term as a whole number over the program's symbols, alias being the names that stand for others.
+// size is a term as a whole number over the program's symbols, alias being the names that stand for
+// others.
 func (t *term) size(alias map[string]*term) (program.Size, error) {
 	if t.kind == intTerm {
 		return expr.Const(t.n), nil

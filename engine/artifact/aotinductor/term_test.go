@@ -14,9 +14,12 @@ func TestWords(t *testing.T) {
 	for _, tt := range []struct {
 		text, want string
 	}{
-		{"a_1 = b->c::d(1.5e-3f, -2L);", "name a_1 1|sign = 1|name b 1|sign -> 1|name c 1|sign :: 1|name d 1|sign ( 1|number 1.5e-3f 1|sign , 1|sign - 1|number 2L 1|sign ) 1|sign ; 1"},
-		{"0x1f+1 1E+5 .5 .a 0x1e-1", "number 0x1f 1|sign + 1|number 1 1|number 1E+5 1|number .5 1|sign . 1|name a 1|number 0x1e 1|sign - 1|number 1 1"},
-		{"a<=b&&c||d!=e==f>=g<<h>>i", "name a 1|sign <= 1|name b 1|sign && 1|name c 1|sign || 1|name d 1|sign != 1|name e 1|sign == 1|name f 1|sign >= 1|name g 1|sign << 1|name h 1|sign >> 1|name i 1"},
+		{"a_1 = b->c::d(1.5e-3f, -2L);", "name a_1 1|sign = 1|name b 1|sign -> 1|name c 1|sign :: 1|name d 1|sign ( " +
+			"1|number 1.5e-3f 1|sign , 1|sign - 1|number 2L 1|sign ) 1|sign ; 1"},
+		{"0x1f+1 1E+5 .5 .a 0x1e-1", "number 0x1f 1|sign + 1|number 1 1|number 1E+5 1|number .5 1|sign . 1|name a 1|number " +
+			"0x1e 1|sign - 1|number 1 1"},
+		{"a<=b&&c||d!=e==f>=g<<h>>i", "name a 1|sign <= 1|name b 1|sign && 1|name c 1|sign || 1|name d 1|sign != 1|name e " +
+			"1|sign == 1|name f 1|sign >= 1|name g 1|sign << 1|name h 1|sign >> 1|name i 1"},
 		{"a // b\nc /* d\n e */ f", "name a 1|name c 2|name f 3"},
 		{"// x Original ATen: [aten.add]\na", "note // x Original ATen: [aten.add] 1|name a 2"},
 		{"R\"(a\n\"b)\" R\"xy(c)xy\" \"d\\\"e\" 'f'", "string a\n\"b 1|string c 2|string d\\\"e 2|string f 2"},
@@ -36,8 +39,10 @@ func TestWords(t *testing.T) {
 		assert.Equal(t, endToken, tokens[len(tokens)-1].kind)
 	}
 	for text, want := range map[string]string{
-		"a\n\"b": "8:1: got a text without an end", "'a\n'": "7:1: got a text without an end", "/* a": "7:1: got the end, want */", "R\"(a": "7:1: got a text without an end", "R\"a": "7:1: got R\", want R\"(",
-		"R\"" + strings.Repeat("a", 18) + "()": "7:1: got a text without an end", "R\"" + strings.Repeat("a", 19) + "()": "7:1: got R\", want R\"(",
+		"a\n\"b": "8:1: got a text without an end", "'a\n'": "7:1: got a text without an end",
+		"/* a": "7:1: got the end, want */", "R\"(a": "7:1: got a text without an end", "R\"a": "7:1: got R\", want R\"(",
+		"R\"" + strings.Repeat("a", 18) + "()": "7:1: got a text without an end", "R\"" + strings.Repeat("a", 19) +
+			"()": "7:1: got R\", want R\"(",
 	} {
 		_, err := lex(text, place{7, 1})
 		assert.EqualError(t, err, want, text)
@@ -56,8 +61,10 @@ func TestSizes(t *testing.T) {
 	alias := map[string]*term{"u": parse("s0 + 1"), "v": parse("u * 2")}
 	symbols := map[string]int64{"s0": 7, "s1": 3}
 	for text, want := range map[string]int64{
-		"5": 5, "-5": -5, "s0": 7, "-s0 + 20": 13, "s0 - s1": 4, "s0 * s1": 21, "(s0 + 2) * s1": 27, "u": 8, "v": 16, "s0 % s1": 1, "static_cast<int64_t>(s0)": 7,
-		"c10::div_floor_integer(static_cast<int64_t>(s0), static_cast<int64_t>(2L))": 3, "c10::div_mod(s0, s1)": 1, "std::max(s0, s1)": 7, "std::min({s0, s1, 2L})": 2, "std::max(1L, s1)": 3, "std::min(s0, v)": 7,
+		"5": 5, "-5": -5, "s0": 7, "-s0 + 20": 13, "s0 - s1": 4, "s0 * s1": 21, "(s0 + 2) * s1": 27, "u": 8, "v": 16,
+		"s0 % s1": 1, "static_cast<int64_t>(s0)": 7,
+		"c10::div_floor_integer(static_cast<int64_t>(s0), static_cast<int64_t>(2L))": 3, "c10::div_mod(s0, s1)": 1,
+		"std::max(s0, s1)": 7, "std::min({s0, s1, 2L})": 2, "std::max(1L, s1)": 3, "std::min(s0, v)": 7,
 	} {
 		size, err := parse(text).size(alias)
 		require.NoError(t, err, text)
@@ -65,7 +72,8 @@ func TestSizes(t *testing.T) {
 		require.NoError(t, err, text)
 		assert.Equal(t, want, got, text)
 	}
-	for _, text := range []string{"1.5", "f(s0)", "\"a\"", "s0 < s1", "c10::div_floor_integer(s0)", "c10::div_mod(s0, s1, 2)", "std::max()", "a[0]"} {
+	for _, text := range []string{"1.5", "f(s0)", "\"a\"", "s0 < s1", "c10::div_floor_integer(s0)",
+		"c10::div_mod(s0, s1, 2)", "std::max()", "a[0]"} {
 		_, err := parse(text).size(alias)
 		assert.ErrorContains(t, err, "want whole numbers", text)
 	}
@@ -96,7 +104,8 @@ func TestSizes(t *testing.T) {
 // TestKeys: an overload by the name that Python has for it.
 func TestKeys(t *testing.T) {
 	for op, want := range map[string]string{
-		"torch.ops.aten.convolution.default": "aten::convolution", "torch.ops.aten.add.Tensor": "aten::add.Tensor", "aten.mm": "aten::mm", "mylib.f.default": "mylib::f", "default.default.x": "default::default.x",
+		"torch.ops.aten.convolution.default": "aten::convolution", "torch.ops.aten.add.Tensor": "aten::add.Tensor",
+		"aten.mm": "aten::mm", "mylib.f.default": "mylib::f", "default.default.x": "default::default.x",
 	} {
 		got, err := key(op)
 		require.NoError(t, err, op)

@@ -101,8 +101,9 @@ func (c *Cache) PerToken(dtype string) units.Bytes {
 	return sum
 }
 
-// PerSequence returns the bytes of one sequence of so many tokens, of which the last step are written
-// before any behind a window are given back (vllm/v1/kv_cache_interface.py, SlidingWindowSpec).
+// PerSequence returns the bytes of one sequence of so many tokens, of which the last step are
+// written before any behind a window are given back (vllm/v1/kv_cache_interface.py,
+// SlidingWindowSpec).
 func (c *Cache) PerSequence(dtype string, tokens, step int64) units.Bytes {
 	var sum units.Bytes
 	for i := range c.Parts {

@@ -14,18 +14,21 @@ const (
 		"in_chans": 3, "out_hidden_size": 3584, "patch_size": 14, "spatial_merge_size": 2, "temporal_patch_size": 2}`
 )
 
-// TestTextAndImages: Qwen2.5-VL-7B has 8,292,166,656 parameters, as published with it, 7,615,616,512 of
-// them those of Qwen2.5-7B. Its config of the hub has the text's fields beside the encoder's.
+// TestTextAndImages: Qwen2.5-VL-7B has 8,292,166,656 parameters, as published with it,
+// 7,615,616,512 of them those of Qwen2.5-7B. Its config of the hub has the text's fields beside the
+// encoder's.
 func TestTextAndImages(t *testing.T) {
 	for why, config := range map[string]string{
-		"flat":   `{"model_type": "qwen2_5_vl", "torch_dtype": "bfloat16", ` + qwenText + `, ` + qwenVision + `}`,
-		"nested": `{"model_type": "qwen2_5_vl", "torch_dtype": "bfloat16", "text_config": {` + qwenText + `}, ` + qwenVision + `}`,
+		"flat": `{"model_type": "qwen2_5_vl", "torch_dtype": "bfloat16", ` + qwenText + `, ` + qwenVision + `}`,
+		"nested": `{"model_type": "qwen2_5_vl", "torch_dtype": "bfloat16", "text_config": {` + qwenText + `}, ` + qwenVision +
+			`}`,
 	} {
 		m := read(t, config, nil)
 		assert.Equal(t, int64(8_292_166_656), m.Weights.Parameters(), why)
 		assert.Contains(t, m.Notes, "of the weights 1.26 GiB are of the encoder, and of what joins it to the text", why)
 		assert.Equal(t, int64(2*28*4*128*2), int64(m.Cache.PerToken("bfloat16")), why)
-		assert.Equal(t, []string{"the rest: an engine runs the encoder of vision_config in its profile run, with the largest " +
+		assert.Equal(t, []string{"the rest: an engine runs the encoder of vision_config in its profile run, with the " +
+			"largest " +
 			"input that it takes; --language-model-only leaves it out"}, m.Unknown, why)
 	}
 }

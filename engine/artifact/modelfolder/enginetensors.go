@@ -11,11 +11,12 @@ type EngineTensor struct {
 	DType    string // "" is the one that the engine runs in
 }
 
-// mostEngineTensors bounds what a config may ask for; the largest models have some thousand tensors.
+// mostEngineTensors bounds what a config may ask for; the largest models have some thousand
+// tensors.
 const mostEngineTensors = 1 << 17
 
-// vocabularyPadding is what vLLM makes the rows of embeddings a multiple of: DEFAULT_VOCAB_PADDING_SIZE
-// in vllm/model_executor/layers/vocab_parallel_embedding.py.
+// vocabularyPadding is what vLLM makes the rows of embeddings a multiple of:
+// DEFAULT_VOCAB_PADDING_SIZE in vllm/model_executor/layers/vocab_parallel_embedding.py.
 const vocabularyPadding = 64
 
 // vocabularies are the modules that have a row for each token.
@@ -29,8 +30,8 @@ var merged = map[string]string{
 	"q_a_proj": "fused_qkv_a_proj", "kv_a_proj_with_mqa": "fused_qkv_a_proj",
 }
 
-// engineTensors returns what vLLM makes of a config whose weights are not quantised, in the order of
-// its modules: what stands before the layers, layer after layer, and what follows them.
+// engineTensors returns what vLLM makes of a config whose weights are not quantised, in the order
+// of its modules: what stands before the layers, layer after layer, and what follows them.
 func (c *config) engineTensors() ([]EngineTensor, error) {
 	var all []EngineTensor
 	done := map[string]bool{}
@@ -90,7 +91,8 @@ func (a *architecture) inStack(stack string) []*tensorRule {
 	return all
 }
 
-// splitName takes model.layers.*.mlp.up_proj.weight apart: the module around it, up_proj, and weight.
+// splitName takes model.layers.*.mlp.up_proj.weight apart: the module around it, up_proj, and
+// weight.
 func splitName(name string) (parent, module, parameter string) {
 	rest, parameter := cutLast(name)
 	parent, module = cutLast(rest)

@@ -10,7 +10,8 @@ import (
 	"github.com/memspec/memspec/engine/internal/python"
 )
 
-// An expression is a rule's text: Python's operators over the fields of a config, with int() and lists.
+// An expression is a rule's text: Python's operators over the fields of a config, with int() and
+// lists.
 type expression struct {
 	text  string
 	root  python.Expr
@@ -90,7 +91,8 @@ type scope struct {
 	of     *expression
 }
 
-// errNoValue is an expression that has no value for this config: a field is null where a number is wanted.
+// errNoValue is an expression that has no value for this config: a field is null where a number is
+// wanted.
 var errNoValue = errors.New("no value")
 
 // evaluate returns the value of an expression, by Python's rules.

@@ -15,8 +15,8 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// tinyLlama has 2 layers: 2 * 64 * 8 of embeddings and head, 2 * (4 * 8 * 8 + 3 * 8 * 16 + 2 * 8) and
-// a norm of 8 are 2,344 parameters.
+// tinyLlama has 2 layers: 2 * 64 * 8 of embeddings and head, 2 * (4 * 8 * 8 + 3 * 8 * 16 + 2 * 8)
+// and a norm of 8 are 2,344 parameters.
 const tinyLlama = `{"model_type": "llama", "vocab_size": 64, "hidden_size": 8, "intermediate_size": 16,
 	"num_hidden_layers": 2, "num_attention_heads": 2, "max_position_embeddings": 32, "torch_dtype": "bfloat16"}`
 
@@ -92,7 +92,8 @@ func TestWindowsAndStates(t *testing.T) {
 
 // TestHeadersDecide: files say what the weights are, whatever the rules say.
 func TestHeadersDecide(t *testing.T) {
-	header := `{"__metadata__": {"format": "pt"}, "a": {"dtype": "F32", "shape": [3, 2], "data_offsets": [0, 24]}, "b": {"dtype": "I32", "shape": [2], "data_offsets": [24, 32]}}`
+	header :=
+		`{"__metadata__": {"format": "pt"}, "a": {"dtype": "F32", "shape": [3, 2], "data_offsets": [0, 24]}, "b": {"dtype": "I32", "shape": [2], "data_offsets": [24, 32]}}`
 	for name, files := range map[string]fstest.MapFS{
 		"one file": {singleName: file(header, 32)},
 		"an index": {
@@ -114,7 +115,8 @@ func TestHeadersDecide(t *testing.T) {
 	assert.Empty(t, m.Unknown)
 }
 
-// TestQuantised: layers 2 * (4 * 64 + 3 * 128) = 1,280 elements of linear layers; the rest is 1,064 in 16 bits.
+// TestQuantised: layers 2 * (4 * 64 + 3 * 128) = 1,280 elements of linear layers; the rest is 1,064
+// in 16 bits.
 func TestQuantised(t *testing.T) {
 	for _, c := range []struct {
 		config string
@@ -142,7 +144,8 @@ func TestWhatIsNotKnownIsSaid(t *testing.T) {
 	require.Len(t, m.Unknown, 1)
 	assert.Contains(t, m.Unknown[0], `did you mean "llama"?`)
 
-	m = read(t, `{"model_type": "a-later-one"}`, fstest.MapFS{singleName: file(`{"a": {"dtype": "BF16", "shape": [5], "data_offsets": [0, 10]}}`, 10)})
+	m = read(t, `{"model_type": "a-later-one"}`,
+		fstest.MapFS{singleName: file(`{"a": {"dtype": "BF16", "shape": [5], "data_offsets": [0, 10]}}`, 10)})
 	assert.True(t, m.Weights.Known, "headers need no rule")
 	assert.False(t, m.Cache.Known)
 }
@@ -157,20 +160,31 @@ func TestBadFolders(t *testing.T) {
 	}{
 		{`[]`, nil, `config.json: offset 0: got an array, want an object`},
 		{`{}`, nil, `config.json: got model_type null, want the name of an architecture, such as "llama"`},
-		{`{"model_type": 7}`, nil, `config.json: got model_type a whole number, want the name of an architecture, such as "llama"`},
+		{`{"model_type": 7}`, nil,
+			`config.json: got model_type a whole number, want the name of an architecture, such as "llama"`},
 		{`{"model_type": "llama", "dtype": "bf17"}`, nil, `config.json: dtype: got bf17, want a dtype such as bfloat16`},
-		{`{"model_type": "llama", "quantization_config": 3}`, nil, `config.json: quantization_config: got a whole number, want an object`},
-		{tinyLlama, index(`{"weight_map": {"a": "../x.safetensors"}}`), `model.safetensors.index.json: offset 39: got the file "../x.safetensors", want one of this folder that ends in .safetensors`},
-		{tinyLlama, index(`{"weight_map": {"a": "x.bin"}}`), `model.safetensors.index.json: offset 28: got the file "x.bin", want one of this folder that ends in .safetensors`},
+		{`{"model_type": "llama", "quantization_config": 3}`, nil,
+			`config.json: quantization_config: got a whole number, want an object`},
+		{tinyLlama, index(`{"weight_map": {"a": "../x.safetensors"}}`),
+			`model.safetensors.index.json: offset 39: got the file "../x.safetensors", want one of this folder that ends in .safetensors`},
+		{tinyLlama, index(`{"weight_map": {"a": "x.bin"}}`),
+			`model.safetensors.index.json: offset 28: got the file "x.bin", want one of this folder that ends in .safetensors`},
 		{tinyLlama, index(`{}`), `model.safetensors.index.json: got 0 files in weight_map, want 1 to 4096`},
 		{tinyLlama, index(`{"weight_map": {"a": "x.safetensors"}}`), `x.safetensors: file does not exist`},
-		{tinyLlama, fstest.MapFS{singleName: {Data: []byte("abc")}}, `model.safetensors: got 3 bytes, want a safetensors file`},
-		{tinyLlama, fstest.MapFS{singleName: {Data: []byte("version https://git-lfs.github.com/spec/v1\n")}}, `model.safetensors: got a Git LFS pointer, want the file itself (git lfs pull)`},
-		{tinyLlama, fstest.MapFS{singleName: {Data: []byte("\xff\xff\xff\xff\xff\xff\xff\xff{}")}}, `model.safetensors: got a header of 18446744073709551615 bytes in a file of 10, want a whole safetensors file`},
-		{tinyLlama, one(`{"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}`, 7), `model.safetensors: offset 60: a: got data_offsets [0 8] in 7 bytes of data, want its beginning and end`},
-		{tinyLlama, one(`{"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 4]}}`, 8), `model.safetensors: offset 60: a: got 4 bytes for 2 elements of F32`},
-		{tinyLlama, one(`{"a": {"dtype": "F33", "shape": [2], "data_offsets": [0, 4]}}`, 8), `model.safetensors: offset 60: a: got the dtype "F33", want one of safetensors`},
-		{tinyLlama, one(`{"a": {"dtype": "F32", "shape": [4611686018427387904, 4], "data_offsets": [0, 4]}}`, 8), `model.safetensors: offset 55: a: got a size of 4, want one that fits`},
+		{tinyLlama, fstest.MapFS{singleName: {Data: []byte("abc")}},
+			`model.safetensors: got 3 bytes, want a safetensors file`},
+		{tinyLlama, fstest.MapFS{singleName: {Data: []byte("version https://git-lfs.github.com/spec/v1\n")}},
+			`model.safetensors: got a Git LFS pointer, want the file itself (git lfs pull)`},
+		{tinyLlama, fstest.MapFS{singleName: {Data: []byte("\xff\xff\xff\xff\xff\xff\xff\xff{}")}},
+			`model.safetensors: got a header of 18446744073709551615 bytes in a file of 10, want a whole safetensors file`},
+		{tinyLlama, one(`{"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}`, 7),
+			`model.safetensors: offset 60: a: got data_offsets [0 8] in 7 bytes of data, want its beginning and end`},
+		{tinyLlama, one(`{"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 4]}}`, 8),
+			`model.safetensors: offset 60: a: got 4 bytes for 2 elements of F32`},
+		{tinyLlama, one(`{"a": {"dtype": "F33", "shape": [2], "data_offsets": [0, 4]}}`, 8),
+			`model.safetensors: offset 60: a: got the dtype "F33", want one of safetensors`},
+		{tinyLlama, one(`{"a": {"dtype": "F32", "shape": [4611686018427387904, 4], "data_offsets": [0, 4]}}`, 8),
+			`model.safetensors: offset 55: a: got a size of 4, want one that fits`},
 	} {
 		_, err := readMap(c.config, c.files)
 		assert.EqualError(t, err, c.want)
@@ -192,7 +206,8 @@ func TestSizesBeyondReason(t *testing.T) {
 	}
 }
 
-// TestSnapshotOfTheHub: config.json is a link to a file beside the snapshots, as the hub's cache has it.
+// TestSnapshotOfTheHub: config.json is a link to a file beside the snapshots, as the hub's cache
+// has it.
 func TestSnapshotOfTheHub(t *testing.T) {
 	top := t.TempDir()
 	snapshot := filepath.Join(top, "models--a--b", "snapshots", "0123")
@@ -215,8 +230,11 @@ func TestSnapshotOfTheHub(t *testing.T) {
 
 func FuzzConfig(f *testing.F) {
 	f.Add([]byte(tinyLlama), []byte(`{"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}`))
-	f.Add([]byte(`{"model_type": "gemma3_text", "layer_types": ["full_attention"], "sliding_window": 1e300}`), []byte(`{}`))
-	f.Add([]byte(`{"model_type": "qwen3_moe", "mlp_only_layers": [[]], "quantization_config": {"quant_method": "gptq", "bits": 8, "group_size": -1}}`), []byte(`[`))
+	f.Add([]byte(`{"model_type": "gemma3_text", "layer_types": ["full_attention"], "sliding_window": 1e300}`),
+		[]byte(`{}`))
+	f.Add(
+		[]byte(
+			`{"model_type": "qwen3_moe", "mlp_only_layers": [[]], "quantization_config": {"quant_method": "gptq", "bits": 8, "group_size": -1}}`), []byte(`[`))
 	f.Fuzz(func(t *testing.T, config, header []byte) {
 		for _, files := range []fstest.MapFS{nil, {singleName: file(string(header), 8)}, {indexName: {Data: header}}} {
 			m, err := readMap(string(config), files)
@@ -227,7 +245,8 @@ func FuzzConfig(f *testing.F) {
 	})
 }
 
-// TestKindsOfLayers: kinds have older names, and no figure is made of a kind that no rule was found with.
+// TestKindsOfLayers: kinds have older names, and no figure is made of a kind that no rule was found
+// with.
 func TestKindsOfLayers(t *testing.T) {
 	config := `{"model_type": "qwen3_next", "num_hidden_layers": 2, "layer_types": ["KIND", "linear_attention"]}`
 	kinds := func(kind string) *Model { return read(t, strings.Replace(config, "KIND", kind, 1), nil) }
@@ -246,5 +265,6 @@ func TestKindsOfLayers(t *testing.T) {
 func TestAFieldWithOneComparedValue(t *testing.T) {
 	tied := read(t, `{"model_type": "dbrx", "tie_word_embeddings": true}`, nil)
 	assert.Contains(t, tied.Unknown, "tie_word_embeddings true: the rules of dbrx were compared with false alone")
-	assert.NotContains(t, read(t, `{"model_type": "dbrx", "tie_word_embeddings": false}`, nil).Unknown, "tie_word_embeddings")
+	assert.NotContains(t, read(t, `{"model_type": "dbrx", "tie_word_embeddings": false}`, nil).Unknown,
+		"tie_word_embeddings")
 }

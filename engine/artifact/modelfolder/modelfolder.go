@@ -130,7 +130,8 @@ func Read(folder fs.FS) (*Model, error) {
 func describe(json object, headers map[string]Tensor) (*Model, error) {
 	modelType, ok := json["model_type"].(string)
 	if !ok {
-		return nil, fmt.Errorf("got model_type %s, want the name of an architecture, such as \"llama\"", kindOf(json["model_type"]))
+		return nil, fmt.Errorf("got model_type %s, want the name of an architecture, such as \"llama\"",
+			kindOf(json["model_type"]))
 	}
 	m := &Model{Type: modelType}
 	rules, err := find(modelType)
@@ -138,7 +139,8 @@ func describe(json object, headers map[string]Tensor) (*Model, error) {
 		return nil, err
 	}
 	if rules == nil {
-		m.unknownf("no rules for the architecture %.40q%s; those that are known are of transformers %s", modelType, hint(modelType), RulesOf)
+		m.unknownf("no rules for the architecture %.40q%s; those that are known are of transformers %s", modelType,
+			hint(modelType), RulesOf)
 		rules = &architecture{name: modelType, unknown: "not known", cacheless: "not known"}
 	}
 	m.Class = rules.class
@@ -201,7 +203,8 @@ func (m *Model) readDType(json object) error {
 
 // itemSizes are the bytes of PyTorch's dtypes that parameters and caches have.
 var itemSizes = map[string]units.Bytes{
-	"float64": 8, "int64": 8, "float32": 4, "int32": 4, "bfloat16": 2, "float16": 2, "int16": 2, "int8": 1, "uint8": 1, "bool": 1,
+	"float64": 8, "int64": 8, "float32": 4, "int32": 4, "bfloat16": 2, "float16": 2, "int16": 2, "int8": 1, "uint8": 1,
+	"bool":          1,
 	"float8_e4m3fn": 1, "float8_e5m2": 1,
 }
 

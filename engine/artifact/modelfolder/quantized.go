@@ -83,15 +83,18 @@ func quantization(json object) (*method, error) {
 var layerNumber = regexp.MustCompile(`\.\d+(\.|$)`)
 
 // notLinear are modules whose weights have two sizes and are not quantised.
-var notLinear = map[string]bool{"gate": true, "router": true, "shared_expert_gate": true, "lm_head": true, "wte": true, "wpe": true}
+var notLinear = map[string]bool{"gate": true, "router": true, "shared_expert_gate": true, "lm_head": true, "wte": true,
+	"wpe": true}
 
-// stored returns what a rule's tensor is saved as, elements by dtype; nil where it is not quantised.
+// stored returns what a rule's tensor is saved as, elements by dtype; nil where it is not
+// quantised.
 func (m *method) stored(t *tensor) map[string]int64 {
 	name := strings.TrimSuffix(t.rule.name, ".weight")
 	module := name[strings.LastIndexByte(name, '.')+1:]
 	experts := len(t.dims) == 3 && strings.Contains(name, ".experts.")
 	linear := len(t.dims) == 2 && name != t.rule.name && t.rule.layers != nil
-	if m.name == "mxfp4" && !experts || !experts && !linear || notLinear[module] || strings.Contains(module, "norm") || strings.Contains(name, "embed") {
+	if m.name == "mxfp4" && !experts || !experts && !linear || notLinear[module] || strings.Contains(module, "norm") ||
+		strings.Contains(name, "embed") {
 		return nil
 	}
 	for _, keep := range m.keep {

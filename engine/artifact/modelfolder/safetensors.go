@@ -142,7 +142,8 @@ var itemBits = map[string]int64{
 	"C64": 64, "F4": 4, "F6_E2M3": 6, "F6_E3M2": 6,
 }
 
-// addHeader adds the tensors of a header. Their bytes must lie within the file's so many bytes behind it.
+// addHeader adds the tensors of a header. Their bytes must lie within the file's so many bytes
+// behind it.
 func addHeader(data []byte, room int64, to map[string]Tensor) error {
 	if err := regular.CheckJSON(data, objectText); err != nil {
 		return err

@@ -15,16 +15,17 @@ import (
 	"github.com/memspec/memspec/engine/internal/testing/golden"
 )
 
-// builtRow is one config, with what transformers makes of it: elements by dtype, or by how a cache grows.
+// builtRow is one config, with what transformers makes of it: elements by dtype, or by how a cache
+// grows.
 type builtRow struct {
 	Config            json.RawMessage
 	Parameters, Cache map[string]int64
 }
 
 // TestTransformers compares the rules with what transformers itself makes of configs: parameters on
-// the meta device, and the caches of a forward pass, to the element. None of these configs took part
-// in finding the rules. A rule may say that it does not know; it may not be wrong. Which it does not
-// know is in testdata/coverage.txt.
+// the meta device, and the caches of a forward pass, to the element. None of these configs took
+// part in finding the rules. A rule may say that it does not know; it may not be wrong. Which it
+// does not know is in testdata/coverage.txt.
 func TestTransformers(t *testing.T) {
 	equalRows, unknownRows := map[string]int{}, map[string]int{}
 	for n, row := range builtRows(t) {

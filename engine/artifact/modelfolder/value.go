@@ -8,10 +8,12 @@ import (
 // object is a JSON object.
 type object = map[string]any
 
-// objectText is how much text an object of a config or of a safetensors header has at least, on average.
+// objectText is how much text an object of a config or of a safetensors header has at least, on
+// average.
 const objectText = 16
 
-// readObject reads a document that is one JSON object, as Python's json reads it: with Infinity and NaN.
+// readObject reads a document that is one JSON object, as Python's json reads it: with Infinity and
+// NaN.
 func readObject(data []byte) (object, error) {
 	if err := regular.CheckJSON(data, objectText); err != nil {
 		return nil, err

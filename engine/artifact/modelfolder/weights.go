@@ -51,7 +51,8 @@ func floating(dtype string) bool { return strings.HasPrefix(dtype, "float") || d
 // torchNames are PyTorch's names of safetensors' dtypes.
 var torchNames = map[string]string{
 	"BOOL": "bool", "U8": "uint8", "I8": "int8", "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2", "F8_E8M0": "uint8",
-	"I16": "int16", "F16": "float16", "BF16": "bfloat16", "I32": "int32", "F32": "float32", "I64": "int64", "F64": "float64",
+	"I16": "int16", "F16": "float16", "BF16": "bfloat16", "I32": "int32", "F32": "float32", "I64": "int64",
+	"F64": "float64",
 }
 
 // readWeights takes the weights from the headers, else from the architecture's rules.
@@ -109,18 +110,21 @@ func (m *Model) countWeights(c *config, method *method) error {
 	m.Weights.Known, m.Weights.Elements = true, elements
 	m.Weights.Stored = m.Weights.Bytes(m.DType)
 	m.readRotary(c)
-	m.notef("weights are counted from config.json by the rules of transformers %s; the folder has no safetensors files", RulesOf)
+	m.notef("weights are counted from config.json by the rules of transformers %s; the folder has no safetensors files",
+		RulesOf)
 	if n := c.encoderParameters(); n > 0 {
 		item, _ := ItemSize(cmp.Or(m.DType, "bfloat16"))
 		m.notef("of the weights %v are of the encoder, and of what joins it to the text", item.Mul(n))
 	} else if field := encoderField(c.json); field != "" {
-		m.unknownf("weights: the rules of %s leave out the encoder of %s, and the folder has no safetensors files", m.Type, field)
+		m.unknownf("weights: the rules of %s leave out the encoder of %s, and the folder has no safetensors files", m.Type,
+			field)
 		m.Weights.Known = false
 	}
 	if method == nil {
 		m.Weights.Engine, _ = c.engineTensors()
 	} else {
-		m.notef("weights that %s quantises are by formula: scales and zeros beside them in the method's usual form", method.name)
+		m.notef("weights that %s quantises are by formula: scales and zeros beside them in the method's usual form",
+			method.name)
 	}
 	return nil
 }
@@ -192,7 +196,8 @@ func (m *Model) compareWithRules(c *config, stored int64) bool {
 	built := (&Weights{Elements: elements}).Parameters()
 	switch {
 	case stored > built:
-		m.notef("the files hold %d elements more than transformers builds for %s: tied or further layers that an engine may not load", stored-built, m.Type)
+		m.notef("the files hold %d elements more than transformers builds for %s: tied or further layers that an engine "+
+			"may not load", stored-built, m.Type)
 	case stored < built:
 		m.notef("the files hold %d elements fewer than transformers builds for %s", built-stored, m.Type)
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// TestRotaryTables: cosines and sines of as many positions as the kind of rope has, for what is rotated of a head.
+// TestRotaryTables: cosines and sines of as many positions as the kind of rope has, for what is
+// rotated of a head.
 func TestRotaryTables(t *testing.T) {
 	const rope = `"max_position_embeddings": 32, "num_attention_heads": 2, "hidden_size": 8`
 	for _, c := range []struct {
@@ -27,16 +28,24 @@ func TestRotaryTables(t *testing.T) {
 		{"a whole head", rope + `, "partial_rotary_factor": 1.0`, 32 * 4, ""},
 		{"none of it is no setting", rope + `, "partial_rotary_factor": 0`, 32 * 4, ""},
 		{"the newer place of the setting", rope + `, "rope_parameters": {"partial_rotary_factor": 0.5}`, 32 * 2, ""},
-		{"yarn: positions of before times a factor", rope + `, "rope_scaling": {"rope_type": "yarn", "factor": 4, "original_max_position_embeddings": 16}`, 64 * 4, ""},
-		{"yarn without them: those of the config", rope + `, "rope_scaling": {"rope_type": "yarn", "factor": 4}`, 128 * 4, ""},
-		{"linear: those of the config", rope + `, "rope_scaling": {"type": "linear", "factor": 2.5, "original_max_position_embeddings": 16}`, 80 * 4, ""},
-		{"a factor that leaves none", rope + `, "rope_scaling": {"type": "linear", "factor": 0.01}`, 0, "the table of rotary embeddings of this rope_type is not counted: linear"},
+		{"yarn: positions of before times a factor",
+			rope + `, "rope_scaling": {"rope_type": "yarn", "factor": 4, "original_max_position_embeddings": 16}`, 64 * 4, ""},
+		{"yarn without them: those of the config", rope + `, "rope_scaling": {"rope_type": "yarn", "factor": 4}`, 128 * 4,
+			""},
+		{"linear: those of the config",
+			rope + `, "rope_scaling": {"type": "linear", "factor": 2.5, "original_max_position_embeddings": 16}`, 80 * 4, ""},
+		{"a factor that leaves none", rope + `, "rope_scaling": {"type": "linear", "factor": 0.01}`, 0,
+			"the table of rotary embeddings of this rope_type is not counted: linear"},
 		{"llama3", rope + `, "rope_scaling": {"rope_type": "llama3", "factor": 8}`, 32 * 4, ""},
-		{"a kind without a rule", rope + `, "rope_scaling": {"rope_type": "longrope"}`, 0, "the table of rotary embeddings of this rope_type is not counted: longrope"},
-		{"one for each kind of layer", rope + `, "rope_parameters": {"full_attention": {"rope_type": "default"}, "sliding_attention": {"rope_type": "linear", "factor": 2}}`, 32*4 + 64*4, ""},
+		{"a kind without a rule", rope + `, "rope_scaling": {"rope_type": "longrope"}`, 0,
+			"the table of rotary embeddings of this rope_type is not counted: longrope"},
+		{"one for each kind of layer",
+			rope +
+				`, "rope_parameters": {"full_attention": {"rope_type": "default"}, "sliding_attention": {"rope_type": "linear", "factor": 2}}`, 32*4 + 64*4, ""},
 		{"more than fits is not counted", rope + `, "head_dim": 4611686018427387904`, 0, ""},
 	} {
-		m := read(t, `{"model_type": "llama", "vocab_size": 64, "intermediate_size": 16, "num_hidden_layers": 1, `+c.fields+`}`, nil)
+		m := read(t, `{"model_type": "llama", "vocab_size": 64, "intermediate_size": 16, "num_hidden_layers": 1, `+c.fields+
+			`}`, nil)
 		assert.Equal(t, c.elements, m.Weights.Rotary, c.why)
 		if c.note != "" {
 			assert.Contains(t, m.Notes, c.note, c.why)
@@ -54,21 +63,35 @@ func TestStored(t *testing.T) {
 		want              map[string]int64 // nil: as it is
 	}{
 		{"one scale", "fp8", "layers.up_proj.weight", []int64{20, 30}, map[string]int64{"float8_e4m3fn": 600, "float32": 1}},
-		{"a scale for each expert", "fp8", "layers.experts.up_proj", []int64{4, 20, 30}, map[string]int64{"float8_e4m3fn": 2400, "float32": 4}},
-		{"a scale for each block", "fp8 block", "layers.up_proj.weight", []int64{20, 30}, map[string]int64{"float8_e4m3fn": 600, "float32": 3 * 4}},
-		{"and of each expert", "fp8 block", "layers.experts.up_proj", []int64{4, 20, 30}, map[string]int64{"float8_e4m3fn": 2400, "float32": 4 * 3 * 4}},
-		{"experts alone", "mxfp4", "layers.experts.up_proj", []int64{2, 32, 64}, map[string]int64{"uint8": 2*32*64/2 + 2*32*64/32}},
+		{"a scale for each expert", "fp8", "layers.experts.up_proj", []int64{4, 20, 30},
+			map[string]int64{"float8_e4m3fn": 2400, "float32": 4}},
+		{"a scale for each block", "fp8 block", "layers.up_proj.weight", []int64{20, 30},
+			map[string]int64{"float8_e4m3fn": 600, "float32": 3 * 4}},
+		{"and of each expert", "fp8 block", "layers.experts.up_proj", []int64{4, 20, 30},
+			map[string]int64{"float8_e4m3fn": 2400, "float32": 4 * 3 * 4}},
+		{"experts alone", "mxfp4", "layers.experts.up_proj", []int64{2, 32, 64},
+			map[string]int64{"uint8": 2*32*64/2 + 2*32*64/32}},
 		{"no other layer", "mxfp4", "layers.up_proj.weight", []int64{32, 64}, nil},
-		{"two in a byte, a scale for 64", "bitsandbytes", "layers.up_proj.weight", []int64{20, 64}, map[string]int64{"uint8": 640, "float32": 20}},
-		{"scales of 8 bits, a scale of 256 of them", "bitsandbytes double", "layers.up_proj.weight", []int64{300, 64}, map[string]int64{"uint8": 9600 + 300, "float32": 2}},
-		{"exactly 256 of them", "bitsandbytes double", "layers.up_proj.weight", []int64{256, 64}, map[string]int64{"uint8": 8192 + 256, "float32": 1}},
-		{"8 bits, a scale for each row", "bitsandbytes 8", "layers.up_proj.weight", []int64{20, 64}, map[string]int64{"int8": 1280, "float32": 20}},
-		{"of each expert", "bitsandbytes 8", "layers.experts.up_proj", []int64{3, 20, 64}, map[string]int64{"int8": 3840, "float32": 60}},
-		{"packed, zeros, scales", "awq", "layers.up_proj.weight", []int64{64, 256}, map[string]int64{"int32": 64*256/8 + 2*64/8, "float16": 2 * 64}},
-		{"and the order of inputs", "gptq", "layers.up_proj.weight", []int64{64, 256}, map[string]int64{"int32": 64*256/8 + 2*64/8 + 256, "float16": 2 * 64}},
-		{"of each expert", "gptq", "layers.experts.up_proj", []int64{3, 64, 256}, map[string]int64{"int32": 3 * (64*256/8 + 2*64/8 + 256), "float16": 3 * 2 * 64}},
-		{"one group", "gptq -1", "layers.up_proj.weight", []int64{64, 256}, map[string]int64{"int32": 64*256/8 + 64/8 + 256, "float16": 64}},
-		{"a group that is not full", "awq", "layers.up_proj.weight", []int64{64, 192}, map[string]int64{"int32": 64*192/8 + 2*64/8, "float16": 2 * 64}},
+		{"two in a byte, a scale for 64", "bitsandbytes", "layers.up_proj.weight", []int64{20, 64},
+			map[string]int64{"uint8": 640, "float32": 20}},
+		{"scales of 8 bits, a scale of 256 of them", "bitsandbytes double", "layers.up_proj.weight", []int64{300, 64},
+			map[string]int64{"uint8": 9600 + 300, "float32": 2}},
+		{"exactly 256 of them", "bitsandbytes double", "layers.up_proj.weight", []int64{256, 64},
+			map[string]int64{"uint8": 8192 + 256, "float32": 1}},
+		{"8 bits, a scale for each row", "bitsandbytes 8", "layers.up_proj.weight", []int64{20, 64},
+			map[string]int64{"int8": 1280, "float32": 20}},
+		{"of each expert", "bitsandbytes 8", "layers.experts.up_proj", []int64{3, 20, 64},
+			map[string]int64{"int8": 3840, "float32": 60}},
+		{"packed, zeros, scales", "awq", "layers.up_proj.weight", []int64{64, 256},
+			map[string]int64{"int32": 64*256/8 + 2*64/8, "float16": 2 * 64}},
+		{"and the order of inputs", "gptq", "layers.up_proj.weight", []int64{64, 256},
+			map[string]int64{"int32": 64*256/8 + 2*64/8 + 256, "float16": 2 * 64}},
+		{"of each expert", "gptq", "layers.experts.up_proj", []int64{3, 64, 256},
+			map[string]int64{"int32": 3 * (64*256/8 + 2*64/8 + 256), "float16": 3 * 2 * 64}},
+		{"one group", "gptq -1", "layers.up_proj.weight", []int64{64, 256}, map[string]int64{"int32": 64*256/8 + 64/8 + 256,
+			"float16": 64}},
+		{"a group that is not full", "awq", "layers.up_proj.weight", []int64{64, 192},
+			map[string]int64{"int32": 64*192/8 + 2*64/8, "float16": 2 * 64}},
 		{"a router", "fp8", "layers.mlp.router.weight", []int64{4, 30}, nil},
 		{"a gate", "fp8", "layers.mlp.gate.weight", []int64{4, 30}, nil},
 		{"a gate of the shared expert", "fp8", "layers.mlp.shared_expert_gate.weight", []int64{1, 30}, nil},
@@ -83,7 +106,8 @@ func TestStored(t *testing.T) {
 		{"kept by its whole name", "fp8 keep", "layers.kept.weight", []int64{64, 30}, nil},
 		{"kept by its last name", "fp8 keep", "layers.mlp.last.weight", []int64{64, 30}, nil},
 		{"kept with what is in it", "fp8 keep", "layers.part.up_proj.weight", []int64{64, 30}, nil},
-		{"not by a part of a name", "fp8 keep", "layers.mlp.blast.weight", []int64{64, 30}, map[string]int64{"float8_e4m3fn": 1920, "float32": 1}},
+		{"not by a part of a name", "fp8 keep", "layers.mlp.blast.weight", []int64{64, 30},
+			map[string]int64{"float8_e4m3fn": 1920, "float32": 1}},
 	} {
 		config := map[string]string{
 			"fp8":                 `{"quant_method": "fp8"}`,

@@ -35,7 +35,8 @@ func decode(t testing.TB, path string) *program.Program {
 	return p
 }
 
-// TestDecode holds the programs of the small archives, each of which shows one thing of the format, against their text.
+// TestDecode holds the programs of the small archives, each of which shows one thing of the format,
+// against their text.
 func TestDecode(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join(exported, "*.pt2"))
 	require.NoError(t, err)
@@ -66,7 +67,8 @@ func TestModelsDecode(t *testing.T) {
 
 // TestOldLayout reads the one archive of schema 2 that was found in public.
 func TestOldLayout(t *testing.T) {
-	path := filepath.Join("..", "..", "..", "..", "shared", "corpus", "pt2", "KladovValentin__hades-pid__exported_program.pt2")
+	path := filepath.Join("..", "..", "..", "..", "shared", "corpus", "pt2",
+		"KladovValentin__hades-pid__exported_program.pt2")
 	if _, err := os.Stat(path); err != nil {
 		t.Skip("no corpus")
 	}
@@ -79,7 +81,8 @@ func TestOldLayout(t *testing.T) {
 
 // model is a program of one operator, with its parts to be changed.
 func model(edits ...string) fstest.MapFS {
-	text := `{"graph_module": {"graph": {"inputs": [{"as_tensor": {"name": "x"}}], "outputs": [{"as_tensor": {"name": "y"}}],
+	text :=
+		`{"graph_module": {"graph": {"inputs": [{"as_tensor": {"name": "x"}}], "outputs": [{"as_tensor": {"name": "y"}}],
 		"nodes": [{"target": "torch.ops.aten.relu.default", "inputs": [{"name": "self", "arg": {"as_tensor": {"name": "x"}}, "kind": 1}],
 			"outputs": [{"as_tensor": {"name": "y"}}], "metadata": {}}],
 		"tensor_values": {"x": {"dtype": 7, "sizes": [{"as_int": 4}], "strides": [{"as_int": 1}], "storage_offset": {"as_int": 0}, "device": {"type": "cpu", "index": null},
@@ -102,72 +105,122 @@ func TestRefused(t *testing.T) {
 		files fstest.MapFS
 		want  string
 	}{
-		{"a schema of tomorrow", model(`"major": 8`, `"major": 9`), "models/model.json: got schema version 9.20, want 8.x or older: a newer torch wrote this"},
-		{"a schema of tomorrow, in a form of tomorrow", model(`"major": 8`, `"major": 9`, `"nodes": [`, `"nodes": 7, "other": [`),
+		{"a schema of tomorrow", model(`"major": 8`, `"major": 9`), "models/model.json: got schema version 9.20, want 8.x " +
+			"or older: a newer torch wrote this"},
+		{"a schema of tomorrow, in a form of tomorrow", model(`"major": 8`, `"major": 9`, `"nodes": [`,
+			`"nodes": 7, "other": [`),
 			"models/model.json: got schema version 9.20, want 8.x or older: a newer torch wrote this"},
-		{"a schema of long ago", model(`{"major": 8, "minor": 20}`, `1`), "models/model.json: got schema version 1.0, want 2.x to 8.x: an old torch wrote this; export the model again"},
-		{"no schema", model(`"schema_version"`, `"scheme"`), "models/model.json: got no schema_version, want one: is this a torch.export program?"},
+		{"a schema of long ago", model(`{"major": 8, "minor": 20}`, `1`), "models/model.json: got schema version 1.0, want " +
+			"2.x to 8.x: an old torch wrote this; export the model again"},
+		{"no schema", model(`"schema_version"`, `"scheme"`), "models/model.json: got no schema_version, want one: is this " +
+			"a torch.export program?"},
 		{"no graph", model(`"graph":`, `"grape":`), "models/model.json: got no graph_module.graph, want one"},
-		{"no JSON", fstest.MapFS{"models/model.json": {Data: []byte("{")}}, "models/model.json: offset 1: got the end, want a string"},
-		{"bottomless JSON", fstest.MapFS{"models/model.json": {Data: []byte(`{"a": ` + big)}}, "models/model.json: offset 1006: got values nested more than 1000 deep"},
+		{"no JSON", fstest.MapFS{"models/model.json": {Data: []byte("{")}}, "models/model.json: offset 1: got the end, " +
+			"want a string"},
+		{"bottomless JSON", fstest.MapFS{"models/model.json": {Data: []byte(`{"a": ` + big)}},
+			"models/model.json: offset 1006: got values nested more than 1000 deep"},
 		{"no program", fstest.MapFS{"models/readme.txt": {Data: []byte("x")}}, "got no models/*.json, want a program"},
-		{"no program at all", fstest.MapFS{}, "got no record serialized_exported_program.json and no folder models, want one of them"},
-		{"two programs", fstest.MapFS{"models/a.json": {}, "models/b.json": {}}, "got the programs a, b in one package, want one of them saved by itself (torch.export.save)"},
-		{"a name that nothing makes", model(`"arg": {"as_tensor": {"name": "x"}}, "kind"`, `"arg": {"as_tensor": {"name": "z"}}, "kind"`),
+		{"no program at all", fstest.MapFS{}, "got no record serialized_exported_program.json and no folder models, want " +
+			"one of them"},
+		{"two programs", fstest.MapFS{"models/a.json": {}, "models/b.json": {}}, "got the programs a, b in one package, " +
+			"want one of them saved by itself (torch.export.save)"},
+		{"a name that nothing makes", model(`"arg": {"as_tensor": {"name": "x"}}, "kind"`,
+			`"arg": {"as_tensor": {"name": "z"}}, "kind"`),
 			`models/model.json: node 0, torch.ops.aten.relu.default: argument self: got the name "z", which stands for nothing yet`},
-		{"a node that takes its own result", model(`"arg": {"as_tensor": {"name": "x"}}, "kind"`, `"arg": {"as_tensor": {"name": "y"}}, "kind"`),
+		{"a node that takes its own result", model(`"arg": {"as_tensor": {"name": "x"}}, "kind"`,
+			`"arg": {"as_tensor": {"name": "y"}}, "kind"`),
 			`models/model.json: node 0, torch.ops.aten.relu.default: argument self: got the name "y", which stands for nothing yet`},
-		{"a kind of argument of tomorrow", model(`"arg": {"as_tensor": {"name": "x"}}, "kind"`, `"arg": {"as_quantum": {"name": "x"}}, "kind"`),
+		{"a kind of argument of tomorrow", model(`"arg": {"as_tensor": {"name": "x"}}, "kind"`,
+			`"arg": {"as_quantum": {"name": "x"}}, "kind"`),
 			"models/model.json: offset 217: got an argument of kind as_quantum, want one that is known"},
-		{"a kind of input of tomorrow", model(`{"user_input": `, `{"dream": `), "models/model.json: offset 606: got an input of kind dream, want one that is known"},
-		{"a kind of output of tomorrow", model(`{"user_output": `, `{"dream": `), "models/model.json: offset 679: got an output of kind dream, want one that is known"},
-		{"a kind of size of tomorrow", model(`[{"as_int": 4}]`, `[{"as_jagged": 4}]`), "models/model.json: offset 371: got a size of kind as_jagged, want one that is known"},
-		{"fewer inputs in the signature", model(`[{"user_input": {"arg": {"as_tensor": {"name": "x"}}}}]`, `[]`), "models/model.json: got 1 inputs of the graph and 0 of its signature"},
-		{"an input that nothing describes", model(`"tensor_values": {"x"`, `"tensor_values": {"z"`), "models/model.json: input x: got no tensor_values of it"},
-		{"a weight that nothing describes", model(`{"user_input": {"arg": {"as_tensor": {"name": "x"}}}}`, `{"parameter": {"arg": {"name": "w"}, "parameter_name": "net.w"}}`,
-			`"tensor_values": {"x"`, `"tensor_values": {"z"`), "models/model.json: net.w: got no description of it, want its sizes"},
-		{"an unknown dtype", model(`"dtype": 7`, `"dtype": 99`), "models/model.json: input x: got dtype 99, want one of torch.export's"},
-		{"a negative size", model(`{"user_input": {"arg": {"as_tensor": {"name": "x"}}}}`, `{"parameter": {"arg": {"name": "w"}, "parameter_name": "net.w"}}`, `{"as_int": 4}`, `{"as_int": -4}`),
+		{"a kind of input of tomorrow", model(`{"user_input": `, `{"dream": `), "models/model.json: offset 606: got an " +
+			"input of kind dream, want one that is known"},
+		{"a kind of output of tomorrow", model(`{"user_output": `, `{"dream": `), "models/model.json: offset 679: got an " +
+			"output of kind dream, want one that is known"},
+		{"a kind of size of tomorrow", model(`[{"as_int": 4}]`, `[{"as_jagged": 4}]`), "models/model.json: offset 371: got " +
+			"a size of kind as_jagged, want one that is known"},
+		{"fewer inputs in the signature", model(`[{"user_input": {"arg": {"as_tensor": {"name": "x"}}}}]`, `[]`),
+			"models/model.json: got 1 inputs of the graph and 0 of its signature"},
+		{"an input that nothing describes", model(`"tensor_values": {"x"`, `"tensor_values": {"z"`),
+			"models/model.json: input x: got no tensor_values of it"},
+		{"a weight that nothing describes", model(`{"user_input": {"arg": {"as_tensor": {"name": "x"}}}}`,
+			`{"parameter": {"arg": {"name": "w"}, "parameter_name": "net.w"}}`,
+			`"tensor_values": {"x"`, `"tensor_values": {"z"`), "models/model.json: net.w: got no description of it, want its " +
+			"sizes"},
+		{"an unknown dtype", model(`"dtype": 7`, `"dtype": 99`), "models/model.json: input x: got dtype 99, want one of " +
+			"torch.export's"},
+		{"a negative size", model(`{"user_input": {"arg": {"as_tensor": {"name": "x"}}}}`,
+			`{"parameter": {"arg": {"name": "w"}, "parameter_name": "net.w"}}`, `{"as_int": 4}`, `{"as_int": -4}`),
 			"models/model.json: net.w: got a negative size"},
-		{"an absurd size", model(`{"user_input": {"arg": {"as_tensor": {"name": "x"}}}}`, `{"parameter": {"arg": {"name": "w"}, "parameter_name": "net.w"}}`, `[{"as_int": 4}]`,
-			`[{"as_int": 4611686018427387904}, {"as_int": 4611686018427387904}]`, `"strides": [{"as_int": 1}]`, `"strides": [{"as_int": 1}, {"as_int": 1}]`),
+		{"an absurd size", model(`{"user_input": {"arg": {"as_tensor": {"name": "x"}}}}`,
+			`{"parameter": {"arg": {"name": "w"}, "parameter_name": "net.w"}}`, `[{"as_int": 4}]`,
+			`[{"as_int": 4611686018427387904}, {"as_int": 4611686018427387904}]`, `"strides": [{"as_int": 1}]`,
+			`"strides": [{"as_int": 1}, {"as_int": 1}]`),
 			"models/model.json: net.w: size overflows int64"},
-		{"an open size of a weight", model(`{"user_input": {"arg": {"as_tensor": {"name": "x"}}}}`, `{"parameter": {"arg": {"name": "w"}, "parameter_name": "net.w"}}`, `[{"as_int": 4}]`,
+		{"an open size of a weight", model(`{"user_input": {"arg": {"as_tensor": {"name": "x"}}}}`,
+			`{"parameter": {"arg": {"name": "w"}, "parameter_name": "net.w"}}`, `[{"as_int": 4}]`,
 			`[{"as_expr": {"expr_str": "s0"}}]`), "models/model.json: net.w: got the size s0, want a plain number"},
-		{"several open sizes of a weight: the first", model(`{"user_input": {"arg": {"as_tensor": {"name": "x"}}}}`, `{"parameter": {"arg": {"name": "w"}, "parameter_name": "net.w"}}`,
-			`[{"as_int": 4}]`, `[{"as_int": 4}, {"as_expr": {"expr_str": "s1"}}, {"as_expr": {"expr_str": "s2"}}]`), "models/model.json: net.w: got the size s1, want a plain number"},
-		{"open strides of a weight: the first", model(`{"user_input": {"arg": {"as_tensor": {"name": "x"}}}}`, `{"parameter": {"arg": {"name": "w"}, "parameter_name": "net.w"}}`,
-			`"strides": [{"as_int": 1}]`, `"strides": [{"as_expr": {"expr_str": "s3"}}, {"as_expr": {"expr_str": "s4"}}]`), "models/model.json: net.w: got the size s3, want a plain number"},
-		{"an input of a size in an unknown form", model(`[{"as_int": 4}]`, `[{"as_expr": {"expr_str": "Frob(Symbol('s0'))"}}]`),
+		{"several open sizes of a weight: the first", model(`{"user_input": {"arg": {"as_tensor": {"name": "x"}}}}`,
+			`{"parameter": {"arg": {"name": "w"}, "parameter_name": "net.w"}}`,
+			`[{"as_int": 4}]`, `[{"as_int": 4}, {"as_expr": {"expr_str": "s1"}}, {"as_expr": {"expr_str": "s2"}}]`),
+			"models/model.json: net.w: got the size s1, want a plain number"},
+		{"open strides of a weight: the first", model(`{"user_input": {"arg": {"as_tensor": {"name": "x"}}}}`,
+			`{"parameter": {"arg": {"name": "w"}, "parameter_name": "net.w"}}`,
+			`"strides": [{"as_int": 1}]`, `"strides": [{"as_expr": {"expr_str": "s3"}}, {"as_expr": {"expr_str": "s4"}}]`),
+			"models/model.json: net.w: got the size s3, want a plain number"},
+		{"an input of a size in an unknown form",
+			model(`[{"as_int": 4}]`, `[{"as_expr": {"expr_str": "Frob(Symbol('s0'))"}}]`),
 			`models/model.json: input x: size "Frob(Symbol('s0'))": got Frob of 1 arguments, want a function of sizes that is known`},
-		{"a joint graph", model(`{"user_output": {"arg": {"as_tensor": {"name": "y"}}}}`, `{"gradient_to_parameter": {"arg": {"name": "y"}, "parameter_name": "w"}}`),
-			"models/model.json: got a joint graph of forward and backward, want a program of forward alone: a training step is recorded instead (python -m memshim capture)"},
-		{"a write to nothing", model(`{"user_output": {"arg": {"as_tensor": {"name": "y"}}}}`, `{"buffer_mutation": {"arg": {"name": "y"}, "buffer_name": "w"}}`),
+		{"a joint graph", model(`{"user_output": {"arg": {"as_tensor": {"name": "y"}}}}`,
+			`{"gradient_to_parameter": {"arg": {"name": "y"}, "parameter_name": "w"}}`),
+			"models/model.json: got a joint graph of forward and backward, want a program of forward alone: a training step " +
+				"is recorded instead (python -m memshim capture)"},
+		{"a write to nothing", model(`{"user_output": {"arg": {"as_tensor": {"name": "y"}}}}`,
+			`{"buffer_mutation": {"arg": {"name": "y"}, "buffer_name": "w"}}`),
 			"models/model.json: got a write to w, which is no parameter or buffer"},
-		{"a result that is a text", model(`"outputs": [{"as_tensor": {"name": "y"}}], "metadata"`, `"outputs": [{"as_string": "y"}], "metadata"`),
-			"models/model.json: node 0, torch.ops.aten.relu.default: got a result of another kind than tensor, number, list or None"},
-		{"a graph where none can be", model(`"arg": {"as_tensor": {"name": "x"}}, "kind"`, `"arg": {"as_graph": {"name": "g", "graph": {}}}, "kind"`),
-			"models/model.json: node 0, torch.ops.aten.relu.default: got a graph as an argument, want one in torch.ops.higher_order alone"},
-		{"a structure that is none", model(`"module_call_graph": []`, `"module_call_graph": [{"fqn": "", "signature": {"in_spec": "[1, 2", "out_spec": ""}}]`),
+		{"a result that is a text", model(`"outputs": [{"as_tensor": {"name": "y"}}], "metadata"`,
+			`"outputs": [{"as_string": "y"}], "metadata"`),
+			"models/model.json: node 0, torch.ops.aten.relu.default: got a result of another kind than tensor, number, list " +
+				"or None"},
+		{"a graph where none can be", model(`"arg": {"as_tensor": {"name": "x"}}, "kind"`,
+			`"arg": {"as_graph": {"name": "g", "graph": {}}}, "kind"`),
+			"models/model.json: node 0, torch.ops.aten.relu.default: got a graph as an argument, want one in " +
+				"torch.ops.higher_order alone"},
+		{"a structure that is none",
+			model(`"module_call_graph": []`,
+				`"module_call_graph": [{"fqn": "", "signature": {"in_spec": "[1, 2", "out_spec": ""}}]`),
 			"models/model.json: got a treespec that is none, want a protocol number and a tree"},
-		{"a structure of tomorrow", model(`"module_call_graph": []`, `"module_call_graph": [{"fqn": "", "signature": {"in_spec": "[2, {}]", "out_spec": ""}}]`),
+		{"a structure of tomorrow",
+			model(`"module_call_graph": []`,
+				`"module_call_graph": [{"fqn": "", "signature": {"in_spec": "[2, {}]", "out_spec": ""}}]`),
 			"models/model.json: got a treespec of protocol 2, want 1"},
-		{"a structure of one member", model(`"module_call_graph": []`, `"module_call_graph": [{"fqn": "", "signature": {"in_spec": "[1, `+tree("builtins.tuple", tree("builtins.tuple"))+`]", "out_spec": ""}}]`),
+		{"a structure of one member",
+			model(`"module_call_graph": []`, `"module_call_graph": [{"fqn": "", "signature": {"in_spec": "[1, `+
+				tree("builtins.tuple", tree("builtins.tuple"))+`]", "out_spec": ""}}]`),
 			"models/model.json: got an in_spec of another form than (positional arguments, keyword arguments)"},
-		{"a structure of positional arguments twice", model(`"module_call_graph": []`, `"module_call_graph": [{"fqn": "", "signature": {"in_spec": "[1, `+tree("builtins.tuple", tree("builtins.tuple"), tree("builtins.tuple"))+`]", "out_spec": ""}}]`),
+		{"a structure of positional arguments twice",
+			model(`"module_call_graph": []`, `"module_call_graph": [{"fqn": "", "signature": {"in_spec": "[1, `+
+				tree("builtins.tuple", tree("builtins.tuple"), tree("builtins.tuple"))+`]", "out_spec": ""}}]`),
 			"models/model.json: got an in_spec of another form than (positional arguments, keyword arguments)"},
-		{"a structure in a list", model(`"module_call_graph": []`, `"module_call_graph": [{"fqn": "", "signature": {"in_spec": "[1, `+tree("builtins.list", tree("builtins.tuple"), tree("builtins.dict"))+`]", "out_spec": ""}}]`),
+		{"a structure in a list",
+			model(`"module_call_graph": []`, `"module_call_graph": [{"fqn": "", "signature": {"in_spec": "[1, `+
+				tree("builtins.list", tree("builtins.tuple"), tree("builtins.dict"))+`]", "out_spec": ""}}]`),
 			"models/model.json: got an in_spec of another form than (positional arguments, keyword arguments)"},
-		{"a structure of no inputs", model(`"module_call_graph": []`, `"module_call_graph": [{"fqn": "", "signature": {"in_spec": "[1, `+tree("builtins.tuple", tree("builtins.tuple"), tree("builtins.dict"))+`]", "out_spec": ""}}]`),
+		{"a structure of no inputs",
+			model(`"module_call_graph": []`, `"module_call_graph": [{"fqn": "", "signature": {"in_spec": "[1, `+
+				tree("builtins.tuple", tree("builtins.tuple"), tree("builtins.dict"))+`]", "out_spec": ""}}]`),
 			"models/model.json: got 1 inputs, want the 0 leaves of in_spec"},
 		{"a weight without a record", func() fstest.MapFS {
 			m := model()
-			m["data/weights/model_weights_config.json"] = &fstest.MapFile{Data: []byte(`{"config": {"w": {"path_name": "weight_0", "is_param": true, "use_pickle": false}}}`)}
+			m["data/weights/model_weights_config.json"] =
+				&fstest.MapFile{Data: []byte(`{"config": {"w": {"path_name": "weight_0", "is_param": true, "use_pickle": false}}}`)}
 			return m
 		}(), "data/weights/model_weights_config.json: got no record data/weights/weight_0, want that of w"},
 		{"a weight in a record that is too short", func() fstest.MapFS {
-			m := model(`{"user_input": {"arg": {"as_tensor": {"name": "x"}}}}`, `{"parameter": {"arg": {"name": "x"}, "parameter_name": "w"}}`)
-			m["data/weights/model_weights_config.json"] = &fstest.MapFile{Data: []byte(`{"config": {"w": {"path_name": "weight_0", "is_param": true, "use_pickle": false}}}`)}
+			m := model(`{"user_input": {"arg": {"as_tensor": {"name": "x"}}}}`,
+				`{"parameter": {"arg": {"name": "x"}, "parameter_name": "w"}}`)
+			m["data/weights/model_weights_config.json"] =
+				&fstest.MapFile{Data: []byte(`{"config": {"w": {"path_name": "weight_0", "is_param": true, "use_pickle": false}}}`)}
 			m["data/weights/weight_0"] = &fstest.MapFile{Data: make([]byte, 12)}
 			return m
 		}(), "models/model.json: w: got a tensor of 16 bytes in data/weights/weight_0 of 12"},
@@ -185,14 +238,18 @@ func tree(kind string, members ...string) string {
 	if context == "" {
 		context = `\"null\"`
 	}
-	return `{\"type\": \"` + kind + `\", \"context\": ` + context + `, \"children_spec\": [` + strings.Join(members, ", ") + `]}`
+	return `{\"type\": \"` + kind + `\", \"context\": ` + context + `, \"children_spec\": [` + strings.Join(members,
+		", ") + `]}`
 }
 
 // TestFakeWeights: weights of no bytes share one record, and are separate tensors all the same.
 func TestFakeWeights(t *testing.T) {
-	m := model(`"inputs": [{"as_tensor": {"name": "x"}}]`, `"inputs": [{"as_tensor": {"name": "x"}}, {"as_tensor": {"name": "v"}}]`,
-		`{"user_input": {"arg": {"as_tensor": {"name": "x"}}}}`, `{"parameter": {"arg": {"name": "x"}, "parameter_name": "w"}}, {"parameter": {"arg": {"name": "v"}, "parameter_name": "v"}}`)
-	meta := `"tensor_meta": {"dtype": 7, "sizes": [{"as_int": 4}], "strides": [{"as_int": 1}], "storage_offset": {"as_int": 0}, "device": {"type": "meta"}, "layout": 7, "requires_grad": true}`
+	m := model(`"inputs": [{"as_tensor": {"name": "x"}}]`,
+		`"inputs": [{"as_tensor": {"name": "x"}}, {"as_tensor": {"name": "v"}}]`,
+		`{"user_input": {"arg": {"as_tensor": {"name": "x"}}}}`,
+		`{"parameter": {"arg": {"name": "x"}, "parameter_name": "w"}}, {"parameter": {"arg": {"name": "v"}, "parameter_name": "v"}}`)
+	meta :=
+		`"tensor_meta": {"dtype": 7, "sizes": [{"as_int": 4}], "strides": [{"as_int": 1}], "storage_offset": {"as_int": 0}, "device": {"type": "meta"}, "layout": 7, "requires_grad": true}`
 	m["data/weights/model_weights_config.json"] = &fstest.MapFile{Data: []byte(fmt.Sprintf(
 		`{"config": {"v": {"path_name": "weight_0", "is_param": true, "use_pickle": false, %[1]s}, "w": {"path_name": "weight_0", "is_param": true, "use_pickle": false, %[1]s}}}`, meta))}
 	m["data/weights/weight_0"] = &fstest.MapFile{}
@@ -225,8 +282,10 @@ func FuzzDecode(f *testing.F) {
 		f.Add(data, config)
 	}
 	f.Fuzz(func(t *testing.T, data, config []byte) {
-		p, err := Decode(fstest.MapFS{"models/model.json": {Data: data}, "data/weights/model_weights_config.json": {Data: config},
-			"data/weights/weight_0": {Data: make([]byte, 64)}})
+		p,
+			err := Decode(fstest.MapFS{"models/model.json": {Data: data},
+			"data/weights/model_weights_config.json": {Data: config},
+			"data/weights/weight_0":                  {Data: make([]byte, 64)}})
 		if err != nil {
 			return
 		}

@@ -68,7 +68,8 @@ type tensorMeta struct {
 	grad           bool
 }
 
-// size is a whole number: the number itself, or the text of an expression with the value that it had.
+// size is a whole number: the number itself, or the text of an expression with the value that it
+// had.
 type size struct {
 	n       int64
 	text    []byte // raw; nil of a plain number
@@ -203,7 +204,8 @@ func readDocument(data []byte) (*document, error) {
 		return nil, fmt.Errorf("got schema version %d.%d, want %d.x or older: a newer torch wrote this", d.major,
 			d.minor, newestSchema)
 	case d.major != 0 && d.major < oldestSchema:
-		return nil, fmt.Errorf("got schema version %d.%d, want %d.x to %d.x: an old torch wrote this; export the model again", d.major, d.minor, oldestSchema, newestSchema)
+		return nil, fmt.Errorf("got schema version %d.%d, want %d.x to %d.x: an old torch wrote this; export the model again",
+			d.major, d.minor, oldestSchema, newestSchema)
 	case err != nil:
 		return nil, err
 	case d.major == 0:
@@ -238,7 +240,8 @@ func (d *document) read(r reader) {
 	r.End()
 }
 
-// readVersionAlone finds the schema version of a document of which something else could not be read.
+// readVersionAlone finds the schema version of a document of which something else could not be
+// read.
 func (d *document) readVersionAlone(data []byte) {
 	r := newReader(data)
 	r.Object(func(key string) {
@@ -348,7 +351,8 @@ func (r reader) list(item func()) {
 	}
 }
 
-// union reads an object of which one member is not null, as every version but the oldest writes it alone.
+// union reads an object of which one member is not null, as every version but the oldest writes it
+// alone.
 func (r reader) union(member func(key string)) {
 	r.Object(func(key string) {
 		if !r.Null() {
@@ -397,7 +401,8 @@ func (r reader) inputSpec() (s inputSpec) {
 	return s
 }
 
-// specArgument is what an input or output stands for: anything where it is the user's, else a tensor's name.
+// specArgument is what an input or output stands for: anything where it is the user's, else a
+// tensor's name.
 func (r reader) specArgument(user bool) argument {
 	if user {
 		return r.argument()

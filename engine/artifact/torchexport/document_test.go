@@ -38,24 +38,36 @@ func TestArguments(t *testing.T) {
 		{`{"as_device": {"index": 1, "type": "cuda"}}`, argument{kind: deviceArg, text: "cuda"}},
 		{`{"as_operator": "f"}`, argument{kind: operatorArg, text: "f"}},
 		{`{"as_custom_obj": {"name": "o", "class_fqn": "c"}}`, argument{kind: objectArg, text: "o"}},
-		{`{"as_complex": {"imag": 2.5, "note": "", "real": 1.5}}`, argument{kind: complexArg, items: []argument{{kind: floatArg, f: 1.5}, {kind: floatArg, f: 2.5}}}},
+		{`{"as_complex": {"imag": 2.5, "note": "", "real": 1.5}}`,
+			argument{kind: complexArg, items: []argument{{kind: floatArg, f: 1.5}, {kind: floatArg, f: 2.5}}}},
 		{`{"as_optional_tensor": {"as_tensor": {"name": "x"}}}`, tensorOf("x")},
 		{`{"as_optional_tensor": {"as_none": true}}`, argument{}},
 		{`{"as_optional_tensor": {"name": "x"}}`, tensorOf("x")},
-		{`{"as_tensors": [{"name": "x"}, {"name": "y"}]}`, argument{kind: listArg, elem: tensorArg, items: []argument{tensorOf("x"), tensorOf("y")}}},
-		{`{"as_optional_tensors": [{"as_none": true}, {"as_tensor": {"name": "y"}}]}`, argument{kind: listArg, elem: tensorArg, items: []argument{{}, tensorOf("y")}}},
-		{`{"as_nested_tensors": [[{"name": "x"}], []]}`, argument{kind: listArg, elem: listArg, items: []argument{{kind: listArg, elem: tensorArg, items: []argument{tensorOf("x")}},
-			{kind: listArg, elem: tensorArg}}}},
+		{`{"as_tensors": [{"name": "x"}, {"name": "y"}]}`, argument{kind: listArg, elem: tensorArg,
+			items: []argument{tensorOf("x"), tensorOf("y")}}},
+		{`{"as_optional_tensors": [{"as_none": true}, {"as_tensor": {"name": "y"}}]}`,
+			argument{kind: listArg, elem: tensorArg, items: []argument{{}, tensorOf("y")}}},
+		{`{"as_nested_tensors": [[{"name": "x"}], []]}`,
+			argument{kind: listArg, elem: listArg,
+				items: []argument{{kind: listArg, elem: tensorArg, items: []argument{tensorOf("x")}},
+					{kind: listArg, elem: tensorArg}}}},
 		{`{"as_ints": [1, 2]}`, argument{kind: listArg, elem: intArg, items: []argument{number(1), number(2)}}},
 		{`{"as_floats": [1.5]}`, argument{kind: listArg, elem: floatArg, items: []argument{{kind: floatArg, f: 1.5}}}},
-		{`{"as_bools": [true, false]}`, argument{kind: listArg, elem: boolArg, items: []argument{{kind: boolArg, n: 1}, {kind: boolArg}}}},
+		{`{"as_bools": [true, false]}`, argument{kind: listArg, elem: boolArg, items: []argument{{kind: boolArg, n: 1},
+			{kind: boolArg}}}},
 		{`{"as_strings": ["a"]}`, argument{kind: listArg, elem: stringArg, items: []argument{{kind: stringArg, text: "a"}}}},
-		{`{"as_sym_ints": [{"as_int": 1}, {"as_name": "s0"}]}`, argument{kind: listArg, elem: intArg, items: []argument{number(1), {kind: symbolArg, text: "s0"}}}},
+		{`{"as_sym_ints": [{"as_int": 1}, {"as_name": "s0"}]}`,
+			argument{kind: listArg, elem: intArg, items: []argument{number(1), {kind: symbolArg, text: "s0"}}}},
 		{`{"as_sym_floats": []}`, argument{kind: listArg, elem: floatArg}},
 		{`{"as_sym_bools": []}`, argument{kind: listArg, elem: boolArg}},
-		{`{"as_int_lists": [[1], []]}`, argument{kind: listArg, elem: listArg, items: []argument{{kind: listArg, elem: intArg, items: []argument{number(1)}}, {kind: listArg, elem: intArg}}}},
-		{`{"as_float_lists": [[1.5]]}`, argument{kind: listArg, elem: listArg, items: []argument{{kind: listArg, elem: floatArg, items: []argument{{kind: floatArg, f: 1.5}}}}}},
-		{`{"as_string_to_argument": {"k": {"as_int": 1}}}`, argument{kind: dictArg, items: []argument{{kind: intArg, n: 1, name: "k"}}}},
+		{`{"as_int_lists": [[1], []]}`,
+			argument{kind: listArg, elem: listArg, items: []argument{{kind: listArg, elem: intArg, items: []argument{number(1)}},
+				{kind: listArg, elem: intArg}}}},
+		{`{"as_float_lists": [[1.5]]}`,
+			argument{kind: listArg, elem: listArg,
+				items: []argument{{kind: listArg, elem: floatArg, items: []argument{{kind: floatArg, f: 1.5}}}}}},
+		{`{"as_string_to_argument": {"k": {"as_int": 1}}}`,
+			argument{kind: dictArg, items: []argument{{kind: intArg, n: 1, name: "k"}}}},
 	} {
 		r := newReader([]byte(tt.text))
 		got := r.argument()
@@ -63,7 +75,8 @@ func TestArguments(t *testing.T) {
 		require.NoError(t, r.Err(), tt.text)
 		assert.Equal(t, tt.want, got, tt.text)
 	}
-	for _, text := range []string{`{"as_thing": 1}`, `{"as_sym_int": {"as_thing": 1}}`, `{"as_optional_tensor": {"as_int": 1}}`} {
+	for _, text := range []string{`{"as_thing": 1}`, `{"as_sym_int": {"as_thing": 1}}`,
+		`{"as_optional_tensor": {"as_int": 1}}`} {
 		r := newReader([]byte(text))
 		r.argument()
 		assert.ErrorContains(t, r.Err(), "want one that is known", text)
@@ -81,11 +94,15 @@ func TestSignature(t *testing.T) {
 	}{
 		{`{"user_input": {"arg": {"as_tensor": {"name": "x"}}, "more": 1}}`, inputSpec{kind: userSpec, arg: x}},
 		{`{"parameter": {"arg": {"name": "x"}, "parameter_name": "w"}}`, inputSpec{kind: parameterSpec, arg: x, target: "w"}},
-		{`{"buffer": {"arg": {"name": "x"}, "buffer_name": "b", "persistent": true}}`, inputSpec{kind: bufferSpec, arg: x, target: "b", persistent: true}},
-		{`{"tensor_constant": {"arg": {"name": "x"}, "tensor_constant_name": "c"}}`, inputSpec{kind: constantSpec, arg: x, target: "c"}},
-		{`{"custom_obj": {"arg": {"name": "x", "class_fqn": ""}, "custom_obj_name": "o"}}`, inputSpec{kind: objectSpec, arg: x, target: "o"}},
+		{`{"buffer": {"arg": {"name": "x"}, "buffer_name": "b", "persistent": true}}`,
+			inputSpec{kind: bufferSpec, arg: x, target: "b", persistent: true}},
+		{`{"tensor_constant": {"arg": {"name": "x"}, "tensor_constant_name": "c"}}`,
+			inputSpec{kind: constantSpec, arg: x, target: "c"}},
+		{`{"custom_obj": {"arg": {"name": "x", "class_fqn": ""}, "custom_obj_name": "o"}}`,
+			inputSpec{kind: objectSpec, arg: x, target: "o"}},
 		{`{"token": {"arg": {"name": "x"}}}`, inputSpec{kind: tokenSpec, arg: x}},
-		{`{"constant_input": {"name": "n", "value": {"as_int": 3}}}`, inputSpec{kind: literalSpec, arg: argument{kind: intArg, n: 3}, target: "n"}},
+		{`{"constant_input": {"name": "n", "value": {"as_int": 3}}}`,
+			inputSpec{kind: literalSpec, arg: argument{kind: intArg, n: 3}, target: "n"}},
 		{`{"user_input": null, "token": {"arg": {"name": "x"}}}`, inputSpec{kind: tokenSpec, arg: x}},
 	} {
 		r := newReader([]byte(tt.text))
@@ -100,11 +117,16 @@ func TestSignature(t *testing.T) {
 	}{
 		{`{"user_output": {"arg": {"as_tensor": {"name": "x"}}, "more": 1}}`, outputSpec{kind: userSpec, arg: x}},
 		{`{"loss_output": {"arg": {"name": "x"}}}`, outputSpec{kind: lossSpec, arg: x}},
-		{`{"buffer_mutation": {"arg": {"name": "x"}, "buffer_name": "b"}}`, outputSpec{kind: bufferMutation, arg: x, target: "b"}},
-		{`{"parameter_mutation": {"arg": {"name": "x"}, "parameter_name": "w"}}`, outputSpec{kind: parameterMutation, arg: x, target: "w"}},
-		{`{"user_input_mutation": {"arg": {"name": "x"}, "user_input_name": "i"}}`, outputSpec{kind: inputMutation, arg: x, target: "i"}},
-		{`{"gradient_to_parameter": {"arg": {"name": "x"}, "parameter_name": "w"}}`, outputSpec{kind: gradientSpec, arg: x, target: "w"}},
-		{`{"gradient_to_user_input": {"arg": {"name": "x"}, "user_input_name": "i"}}`, outputSpec{kind: gradientSpec, arg: x, target: "i"}},
+		{`{"buffer_mutation": {"arg": {"name": "x"}, "buffer_name": "b"}}`, outputSpec{kind: bufferMutation, arg: x,
+			target: "b"}},
+		{`{"parameter_mutation": {"arg": {"name": "x"}, "parameter_name": "w"}}`, outputSpec{kind: parameterMutation, arg: x,
+			target: "w"}},
+		{`{"user_input_mutation": {"arg": {"name": "x"}, "user_input_name": "i"}}`,
+			outputSpec{kind: inputMutation, arg: x, target: "i"}},
+		{`{"gradient_to_parameter": {"arg": {"name": "x"}, "parameter_name": "w"}}`,
+			outputSpec{kind: gradientSpec, arg: x, target: "w"}},
+		{`{"gradient_to_user_input": {"arg": {"name": "x"}, "user_input_name": "i"}}`,
+			outputSpec{kind: gradientSpec, arg: x, target: "i"}},
 		{`{"token": {"arg": {"name": "x"}}}`, outputSpec{kind: tokenSpec, arg: x}},
 	} {
 		r := newReader([]byte(tt.text))
@@ -122,11 +144,15 @@ func TestSignature(t *testing.T) {
 
 // TestPayloads reads the list of a program's tensors.
 func TestPayloads(t *testing.T) {
-	list, err := readPayloads([]byte(`{"version": [1], "config": {"w": {"path_name": "weight_0", "other": {}, "use_pickle": false, "tensor_meta": null},
+	list,
+		err := readPayloads(
+		[]byte(
+			`{"version": [1], "config": {"w": {"path_name": "weight_0", "other": {}, "use_pickle": false, "tensor_meta": null},
 		"c": {"path_name": "tensor_1", "use_pickle": true}}}`))
 	require.NoError(t, err)
 	require.Len(t, list, 2)
-	assert.Equal(t, []string{"w", "weight_0", "c", "tensor_1"}, []string{list[0].name, list[0].record, list[1].name, list[1].record})
+	assert.Equal(t, []string{"w", "weight_0", "c", "tensor_1"}, []string{list[0].name, list[0].record, list[1].name,
+		list[1].record})
 	assert.Equal(t, []bool{false, true}, []bool{list[0].pickled, list[1].pickled})
 	_, err = readPayloads([]byte(`{"config": [1]}`))
 	assert.Error(t, err)
@@ -147,8 +173,10 @@ func TestTargets(t *testing.T) {
 		assert.Equal(t, []string{tt.op, tt.key}, []string{op, key}, tt.target)
 	}
 	// the schema's numbers of layouts and formats (torch/_export/serde/schema.py), and c10's
-	assert.Equal(t, map[int64]int64{1: 1, 2: 2, 3: 5, 4: 6, 5: 7, 6: 3, 7: 0}, layouts, "sparse COO, CSR, CSC, BSR, BSC, MKL-DNN, strided")
-	assert.Equal(t, map[int64]tensor.MemoryFormat{1: tensor.Contiguous, 2: tensor.ChannelsLast, 3: tensor.ChannelsLast3d, 4: tensor.Preserve}, memoryFormats)
+	assert.Equal(t, map[int64]int64{1: 1, 2: 2, 3: 5, 4: 6, 5: 7, 6: 3, 7: 0}, layouts,
+		"sparse COO, CSR, CSC, BSR, BSC, MKL-DNN, strided")
+	assert.Equal(t, map[int64]tensor.MemoryFormat{1: tensor.Contiguous, 2: tensor.ChannelsLast, 3: tensor.ChannelsLast3d,
+		4: tensor.Preserve}, memoryFormats)
 }
 
 // TestTrees reads the structures of inputs and outputs.
@@ -166,7 +194,9 @@ func TestTrees(t *testing.T) {
 		{node("builtins.list", `"null"`, leaf), program.ListTree, nil},
 		{node("collections.deque", `"null"`, leaf), program.ListTree, nil},
 		{node("builtins.dict", `"[\"a\", \"b\"]"`, leaf+","+leaf), program.DictTree, []string{"a", "b"}},
-		{node("collections.defaultdict", `{"default_factory_module": "builtins", "default_factory_name": "list", "dict_context": ["a", "b"]}`, leaf+","+leaf), program.DictTree, []string{"a", "b"}},
+		{node("collections.defaultdict",
+			`{"default_factory_module": "builtins", "default_factory_name": "list", "dict_context": ["a", "b"]}`, leaf+","+leaf),
+			program.DictTree, []string{"a", "b"}},
 		{node("my.Output", `"[\"logits\"]"`, leaf), program.ObjectTree, []string{"logits"}},
 		{node("my.Output", `"[\"logits\", \"loss\", \"more\"]"`, leaf), program.ObjectTree, nil},
 		{node("my.Output", `null`, leaf), program.ObjectTree, nil},
@@ -185,15 +215,18 @@ func TestTrees(t *testing.T) {
 	}
 }
 
-// TestStacks reads what Python's traceback writes, the innermost frame first, each frame once in the program.
+// TestStacks reads what Python's traceback writes, the innermost frame first, each frame once in
+// the program.
 func TestStacks(t *testing.T) {
 	p := newPlaces()
-	raw := []byte(`  File \"net.py\", line 13, in forward\n    out = self.helper(x)\n  File \"net.py\", line 21, in helper\n    return x + 1\n    ~~^~~\n`)
+	raw := []byte(
+		`  File \"net.py\", line 13, in forward\n    out = self.helper(x)\n  File \"net.py\", line 21, in helper\n    return x + 1\n    ~~^~~\n`)
 	s := p.stack(raw)
 	require.NotNil(t, s)
 	require.Len(t, s.Frames, 2)
 	assert.Equal(t, program.Frame{File: "net.py", Line: 21, Function: "helper", Text: "return x + 1"}, *s.Frames[0])
-	assert.Equal(t, program.Frame{File: "net.py", Line: 13, Function: "forward", Text: "out = self.helper(x)"}, *s.Frames[1])
+	assert.Equal(t, program.Frame{File: "net.py", Line: 13, Function: "forward", Text: "out = self.helper(x)"},
+		*s.Frames[1])
 	assert.Same(t, s, p.stack(raw), "read once")
 	assert.Nil(t, p.stack(nil))
 	assert.Nil(t, p.stack([]byte(`no frame here`)))
@@ -201,14 +234,16 @@ func TestStacks(t *testing.T) {
 	assert.Same(t, s.Frames[1], other.Frames[0], "equal frames are one")
 }
 
-// TestFramesOfStacks: which lines of a stack begin a frame; all others are the text of the frame above, or nothing.
+// TestFramesOfStacks: which lines of a stack begin a frame; all others are the text of the frame
+// above, or nothing.
 func TestFramesOfStacks(t *testing.T) {
 	for _, tt := range []struct {
 		why, line string
 		want      program.Frame
 		ok        bool
 	}{
-		{"as Python writes it", `  File "net.py", line 13, in forward`, program.Frame{File: "net.py", Line: 13, Function: "forward"}, true},
+		{"as Python writes it", `  File "net.py", line 13, in forward`, program.Frame{File: "net.py", Line: 13,
+			Function: "forward"}, true},
 		{"without a function", `File "net.py", line 13`, program.Frame{File: "net.py", Line: 13}, true},
 		{"a name with quotes", `File "a"b.py", line 1, in f`, program.Frame{File: `a"b.py`, Line: 1, Function: "f"}, true},
 		{"code", "out = self.helper(x)", program.Frame{}, false},
@@ -222,7 +257,8 @@ func TestFramesOfStacks(t *testing.T) {
 	}
 }
 
-// TestCallsOfModules: the modules that a node is in, the outermost first, each call once in the program.
+// TestCallsOfModules: the modules that a node is in, the outermost first, each call once in the
+// program.
 func TestCallsOfModules(t *testing.T) {
 	p := newPlaces()
 	inner := p.call([]byte(`L__self__,,net.Net;L__self___c,c@1,torch.nn.Conv2d`))
@@ -241,7 +277,8 @@ func TestCallsOfModules(t *testing.T) {
 	for _, tt := range []struct {
 		why string
 		raw []byte
-	}{{"none", nil}, {"deeper", deep(maxCalls + 2)}, {"torch lost them", []byte(noModules)}, {"no JSON text", []byte(`a,b\x,C`)}} {
+	}{{"none", nil}, {"deeper", deep(maxCalls + 2)}, {"torch lost them", []byte(noModules)},
+		{"no JSON text", []byte(`a,b\x,C`)}} {
 		assert.Nil(t, p.call(tt.raw), tt.why)
 	}
 }

@@ -111,7 +111,9 @@ type payloads struct {
 
 func (a *archive) weights(model string) (*payloads, error) {
 	ps := &payloads{byName: map[string]*payload{}}
-	files := []string{"serialized_state_dict.pt", "serialized_state_dict.json", "serialized_constants.pt", "serialized_constants.json"} // of torch.save, whatever they are called
+	// of torch.save, whatever they are called
+	files := []string{"serialized_state_dict.pt", "serialized_state_dict.json", "serialized_constants.pt",
+		"serialized_constants.json"}
 	name, ok := strings.CutPrefix(strings.TrimSuffix(model, ".json"), "models/")
 	if ok {
 		files = []string{"data/weights/" + name + ".pt", "data/constants/" + name + ".pt"}

@@ -42,7 +42,8 @@ func lower(d *document, record string, weights *payloads) (*program.Program, err
 func (d *document) refused() error {
 	for _, o := range d.outputs {
 		if o.kind == gradientSpec || o.kind == lossSpec {
-			return errors.New("got a joint graph of forward and backward, want a program of forward alone: a training step is recorded instead (python -m memshim capture)")
+			return errors.New("got a joint graph of forward and backward, want a program of forward alone: a training step is " +
+				"recorded instead (python -m memshim capture)")
 		}
 	}
 	return nil
@@ -93,7 +94,8 @@ var (
 	anyType    = &program.Type{Kind: program.AnyType}
 )
 
-// entry lowers the program's graph: parameters, buffers and constants are literals, the user's inputs the parameters.
+// entry lowers the program's graph: parameters, buffers and constants are literals, the user's
+// inputs the parameters.
 func (l *lowerer) entry(f *program.Func) (*program.Graph, error) {
 	g := l.graph
 	if len(g.inputs) != len(l.inputs) {

@@ -141,7 +141,8 @@ func operator(target string) (op, key string) {
 	return op, op + "." + overload
 }
 
-// numberFunctions are the functions of numbers that graphs call (torch/fx/experimental/sym_node.py, torch/__init__.py).
+// numberFunctions are the functions of numbers that graphs call (torch/fx/experimental/sym_node.py,
+// torch/__init__.py).
 var numberFunctions = map[string]string{
 	"_operator.add": "aten::add", "_operator.sub": "aten::sub",
 	"_operator.mul": "aten::mul", "_operator.floordiv": "aten::floordiv",

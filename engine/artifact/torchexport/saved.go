@@ -56,7 +56,8 @@ var dtypesOfStorages = map[string]tensor.DType{
 	"UntypedStorage": tensor.Undefined,
 }
 
-// readSaved reads what a record of torch.save holds; nil where it was stripped to nothing, or is of another form.
+// readSaved reads what a record of torch.save holds; nil where it was stripped to nothing, or is of
+// another form.
 func readSaved(f fs.FS, record string) (any, error) {
 	file, err := f.Open(record)
 	if err != nil {
@@ -148,7 +149,8 @@ func (s *savedFile) reduce(fn any, args []any) (any, error) {
 	return unread{}, nil
 }
 
-// rebuilt is _rebuild_tensor_v2(storage, offset, sizes, strides, requires_grad, hooks), and v3 with the dtype behind.
+// rebuilt is _rebuild_tensor_v2(storage, offset, sizes, strides, requires_grad, hooks), and v3 with
+// the dtype behind.
 func rebuilt(args []any) (any, error) {
 	if len(args) < 4 {
 		return nil, fmt.Errorf("got %d arguments for a tensor, want at least 4", len(args))

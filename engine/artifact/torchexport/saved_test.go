@@ -42,7 +42,8 @@ func pickleOf(t testing.TB, archive, record string) []byte {
 	return data
 }
 
-// TestSavedRefused: a file of torch.save that says what none says is an error, and names the record.
+// TestSavedRefused: a file of torch.save that says what none says is an error, and names the
+// record.
 func TestSavedRefused(t *testing.T) {
 	good := string(pickleOf(t, filepath.Join("models", "ao_int8.pt2"), "data/weights/weight_0"))
 	v, err := readSaved(savedAs(t, []byte(good)), "weights.pt")
@@ -55,13 +56,15 @@ func TestSavedRefused(t *testing.T) {
 	for _, c := range []struct{ why, old, with, want string }{
 		{"no pickle at all", good, "x", "weights.pt: data.pkl: offset 0"},
 		{"a storage of another class", "CharStorage", "WideStorage", "got a persistent id that is no storage"},
-		{"no numbers as sizes", "J\x00\x00\x02\x00t", "J\x00\x00\x01\x00t", "got a tensor of 131072 bytes in a storage of 65536"},
+		{"no numbers as sizes", "J\x00\x00\x02\x00t", "J\x00\x00\x01\x00t", "got a tensor of 131072 bytes in a storage of " +
+			"65536"},
 	} {
 		require.Contains(t, good, c.old, c.why)
 		_, err := readSaved(savedAs(t, []byte(strings.Replace(good, c.old, c.with, 1))), "weights.pt")
 		require.ErrorContains(t, err, c.want, c.why)
 	}
-	for _, c := range []struct{ why, data string }{{"an empty record", ""}, {"weights of no archive", "abcdefgh"}, {"two bytes", "PK"}} {
+	for _, c := range []struct{ why, data string }{{"an empty record", ""}, {"weights of no archive", "abcdefgh"},
+		{"two bytes", "PK"}} {
 		v, err := readSaved(fstest.MapFS{"weights.pt": {Data: []byte(c.data)}}, "weights.pt")
 		require.NoError(t, err, c.why)
 		assert.Nil(t, v, c.why)
@@ -72,7 +75,8 @@ func TestSavedRefused(t *testing.T) {
 // that the program does not read among them.
 func TestSubclassesCountAsWhatTheyHold(t *testing.T) {
 	for name, want := range map[string]int64{
-		"ao_int8": 2*256*512 + 4*(512+256) + (512 + 256) + 2*(512+256), // bytes, scales in float32, zero points in int8, biases in bfloat16
+		// bytes, scales in float32, zero points in int8, biases in bfloat16
+		"ao_int8": 2*256*512 + 4*(512+256) + (512 + 256) + 2*(512+256),
 		"ao_fp8":  2*256*512 + 4*(512+256) + 2*(512+256),
 	} {
 		p := decode(t, filepath.Join(exported, "models", name+".pt2"))

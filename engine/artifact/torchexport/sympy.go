@@ -250,7 +250,8 @@ func (t term) divided() term {
 	return term{text: t.text + "/" + t.over, binds: product}
 }
 
-// multiplication puts the factors that divide last: the division of the whole product is the one that comes out even.
+// multiplication puts the factors that divide last: the division of the whole product is the one
+// that comes out even.
 func multiplication(args []term) term {
 	var by []string
 	text, sign := "", ""

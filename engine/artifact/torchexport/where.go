@@ -9,7 +9,8 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// places reads where nodes come from. Nodes of one statement have equal texts, of which each is read once.
+// places reads where nodes come from. Nodes of one statement have equal texts, of which each is
+// read once.
 type places struct {
 	stacks  map[string]*program.Stack
 	frames  map[program.Frame]*program.Frame

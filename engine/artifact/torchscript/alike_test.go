@@ -58,7 +58,8 @@ func wholly(t *testing.T, fn *program.Func) string {
 	var walk func(*program.Block)
 	walk = func(block *program.Block) {
 		for _, n := range block.Nodes {
-			fmt.Fprintf(&b, "%s line %d stmt %d flags %d span %d-%d", n.Op, n.Where.Line, n.Where.Stmt, n.Flags, n.Where.Start, n.Where.End)
+			fmt.Fprintf(&b, "%s line %d stmt %d flags %d span %d-%d", n.Op, n.Where.Line, n.Where.Stmt, n.Flags, n.Where.Start,
+				n.Where.End)
 			if n.Where.Text != nil {
 				fmt.Fprintf(&b, " of %+v", *n.Where.Text)
 			}
@@ -83,7 +84,8 @@ func TestWhichFunctionsAreAlike(t *testing.T) {
 	}
 	falls := func(name string) string { return class(name, "return torch.relu(x)", "_0 = torch.relu_(x)") } // off its end
 	forks := func(name string) string {
-		return class(name, "    return torch.relu(x)", "    def __torch_fork_0():\n      return torch.relu(x)\n    _0 = fork(__torch_fork_0)\n    return torch.relu(x)")
+		return class(name, "    return torch.relu(x)", "    def __torch_fork_0():\n      return torch.relu(x)\n    _0 = "+
+			"fork(__torch_fork_0)\n    return torch.relu(x)")
 	}
 	// The operation of each file's function comes from start to 12 of its text.
 	const def = "def f(x):\n  return x\n"
@@ -109,17 +111,23 @@ func TestWhichFunctionsAreAlike(t *testing.T) {
 		{"parameters in another order", class("B", "x:", "y:", "y:", "x:"), "", "", false},
 		{"another parameter's type", class("B", "y: Tensor", "y: Optional[Tensor]"), "", "", false},
 		{"one line further down", "\n" + class("B"), "", "", false},
-		{"an attribute before it, with the line that it takes", "class B(Module):\n  a : int\n" + class("B")[len("class B(Module):\n"):], "", "", false},
+		{"an attribute before it, with the line that it takes", "class B(Module):\n  a : int\n" +
+			class("B")[len("class B(Module):\n"):], "", "", false},
 		{"the same place", class("B"), records("/u/n.py", def, body(a), 10), records("/u/n.py", def, body(a), 10), true},
-		{"the same place, behind a longer name", class("Longer"), records("/u/n.py", def, body(a), 10), records("/u/n.py", def, body(class("Longer")), 10), true},
-		{"the record begins elsewhere", class("B"), records("/u/n.py", def, body(a), 10), records("/u/n.py", def, body(a)+2, 10), false},
-		{"another place of the text", class("B"), records("/u/n.py", def, body(a), 10), records("/u/n.py", def, body(a), 9), false},
+		{"the same place, behind a longer name", class("Longer"), records("/u/n.py", def, body(a), 10),
+			records("/u/n.py", def, body(class("Longer")), 10), true},
+		{"the record begins elsewhere", class("B"), records("/u/n.py", def, body(a), 10),
+			records("/u/n.py", def, body(a)+2, 10), false},
+		{"another place of the text", class("B"), records("/u/n.py", def, body(a), 10), records("/u/n.py", def, body(a), 9),
+			false},
 		{"another text", class("B"), records("/u/n.py", def, body(a), 10), records("/u/n.py", def+" ", body(a), 10), false},
 		{"another file", class("B"), records("/u/n.py", def, body(a), 10), records("/u/m.py", def, body(a), 10), false},
 		{"a class of PyTorch's own, whose lines are not the user's", class("OfTorch"), "", "", false},
 		{"the place before the body", class("B"), records("/u/n.py", def, 0, 10), records("/u/n.py", def, 0, 9), false},
-		{"the place of the return that is not written", falls("B"), records("/u/n.py", def, end(falls("A")), 10), records("/u/n.py", def, end(falls("A")), 9), false},
-		{"the same place of that return", falls("B"), records("/u/n.py", def, end(falls("A")), 10), records("/u/n.py", def, end(falls("A")), 10), true},
+		{"the place of the return that is not written", falls("B"), records("/u/n.py", def, end(falls("A")), 10),
+			records("/u/n.py", def, end(falls("A")), 9), false},
+		{"the same place of that return", falls("B"), records("/u/n.py", def, end(falls("A")), 10),
+			records("/u/n.py", def, end(falls("A")), 10), true},
 		{"a function in each, which has the name of the one around", forks("B"), "", "", false},
 		{"only one tells a place", class("B"), records("/u/n.py", def, body(a), 10), "", false},
 		{"only the other does", class("B"), "", records("/u/n.py", def, body(a), 10), false},
@@ -157,6 +165,7 @@ func TestWhichFunctionsAreAlike(t *testing.T) {
 			}
 		}
 		require.Len(t, graph, 2, tt.why)
-		assert.Equal(t, tt.alike, graph["__torch__.a.A"] == graph["__torch__."+strings.ReplaceAll(module, "/", ".")+"."+name], tt.why)
+		assert.Equal(t, tt.alike, graph["__torch__.a.A"] == graph["__torch__."+strings.ReplaceAll(module, "/", ".")+"."+name],
+			tt.why)
 	}
 }

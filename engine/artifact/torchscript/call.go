@@ -7,7 +7,8 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// This file lowers calls: operators, functions, methods, constructors and the forms only serialised code has.
+// This file lowers calls: operators, functions, methods, constructors and the forms only serialised
+// code has.
 
 // call lowers a call. Where it is a mere literal or another value seen as a type, there is no node
 // and the argument is returned; else the caller gives the node its results, of type t where that is
@@ -46,14 +47,16 @@ func (l *lowerer) arguments(x *python.Call, before ...program.Arg) []program.Arg
 	return l.args.take(m)
 }
 
-// callFunction: the records of a call of a function lie at its parenthesis, the printed path has none.
+// callFunction: the records of a call of a function lie at its parenthesis, the printed path has
+// none.
 func (l *lowerer) callFunction(x *python.Call, fn *program.Func, flags program.NodeFlags) *program.Node {
 	n := l.nodeArgs("prim::CallFunction", x.Open, flags, l.arguments(x))
 	n.Callee = fn
 	return n
 }
 
-// callMethod lowers (x).name(...). The object comes first; which method it is is known when it runs.
+// callMethod lowers (x).name(...). The object comes first; which method it is is known when it
+// runs.
 func (l *lowerer) callMethod(x *python.Call, fn *python.Attr, flags program.NodeFlags) *program.Node {
 	obj := l.nested(fn.X)
 	if _, paren := fn.X.(*python.Paren); fn.Name == "tolist" && len(x.Args) == 0 && !paren {
@@ -245,7 +248,8 @@ func (l *lowerer) annotate(x *python.Call, flags program.NodeFlags) (*program.No
 	return nil, nil, v
 }
 
-// implicitOp is the conversion of a tensor to a number that PyTorch inserts where a number is wanted.
+// implicitOp is the conversion of a tensor to a number that PyTorch inserts where a number is
+// wanted.
 func implicitOp(t *program.Type) string {
 	switch t.Kind {
 	case program.IntType:

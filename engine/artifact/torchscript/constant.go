@@ -249,7 +249,8 @@ func (d *decoder) tableConstant(f *python.File, x *python.Attr) (any, error) {
 	return d.consts[n], nil
 }
 
-// foldCall folds calls that only dress a constant up: annotate(T, x), torch.device("cpu") and a named tuple.
+// foldCall folds calls that only dress a constant up: annotate(T, x), torch.device("cpu") and a
+// named tuple.
 func (d *decoder) foldCall(f *python.File, x *python.Call) (any, bool, error) {
 	for _, a := range x.Args {
 		if a.Name != "" {

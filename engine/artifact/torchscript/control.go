@@ -7,8 +7,9 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// This file lowers branches and loops: which names become results of a node is decided as in PyTorch's compiler
-// (torch/csrc/jit/frontend/ir_emitter.cpp emitIfElseBlocks and convert_to_ssa.cpp).
+// This file lowers branches and loops: which names become results of a node is decided as in
+// PyTorch's compiler (torch/csrc/jit/frontend/ir_emitter.cpp emitIfElseBlocks and
+// convert_to_ssa.cpp).
 
 // branch is one side of an If being built.
 type branch struct {
@@ -94,7 +95,8 @@ func (l *lowerer) ifStmt(s *python.If) (left bool) {
 	return then.left && els.left
 }
 
-// carriedNames are the names a loop's body binds that stand for something before it, in the order the body binds them.
+// carriedNames are the names a loop's body binds that stand for something before it, in the order
+// the body binds them.
 func (l *lowerer) carriedNames(stmts []python.Stmt, to []int32) []int32 {
 	for _, s := range stmts {
 		switch s := s.(type) {

@@ -94,7 +94,8 @@ func (d *decoder) origin(f *sourceFile, number int) (*origin, error) {
 		return s.from, nil
 	}
 	if d.debugged != f {
-		return nil, fmt.Errorf("%s.debug_pkl: internal error: got source %d asked for behind another file's, want it made before", f.Name, number)
+		return nil, fmt.Errorf("%s.debug_pkl: internal error: got source %d asked for behind another file's, want it made "+
+			"before", f.Name, number)
 	}
 	from, err := d.sources.source(s.at)
 	if err != nil {
@@ -153,7 +154,8 @@ func (d *decoder) readDebug(f *sourceFile) error {
 	return nil
 }
 
-// readDebugFile returns a debug record, good until the next one is read. What is kept of it is copied.
+// readDebugFile returns a debug record, good until the next one is read. What is kept of it is
+// copied.
 func (d *decoder) readDebugFile(name string) (string, error) {
 	z, ok := d.fs.(interface {
 		ReadInto(buf []byte, name string) ([]byte, error)

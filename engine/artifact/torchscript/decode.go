@@ -6,7 +6,8 @@
 // elements, because traced programs compute shapes with them. Function bodies are read and lowered
 // when they are first asked for; what a body refers to is resolved then, across files.
 //
-// Values of an If or Loop are exactly those PyTorch's own graph has, because when a value dies depends on it.
+// Values of an If or Loop are exactly those PyTorch's own graph has, because when a value dies
+// depends on it.
 //
 // Not modelled: the container of PyTorch 1.0 and 1.1 (model.json, refused), bytecode.pkl (mobile
 // archives hold the same code as source), and what has never been written by PyTorch's printer:
@@ -28,9 +29,11 @@ import (
 )
 
 // ErrLegacy is an archive of PyTorch 1.0 or 1.1: model.json and no data.pkl.
-var ErrLegacy = errors.New("got a TorchScript archive of PyTorch 1.1 or older (model.json, no data.pkl), want one saved by 1.2 or newer")
+var ErrLegacy = errors.New("got a TorchScript archive of PyTorch 1.1 or older (model.json, no data.pkl), want one " +
+	"saved by 1.2 or newer")
 
-// Sniff says whether an archive is TorchScript: it holds code beside data.pkl, or is the container of PyTorch 1.0.
+// Sniff says whether an archive is TorchScript: it holds code beside data.pkl, or is the container
+// of PyTorch 1.0.
 func Sniff(f fs.FS) bool {
 	if exists(f, "model.json") {
 		return true

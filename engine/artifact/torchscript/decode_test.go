@@ -110,16 +110,20 @@ func TestRecords(t *testing.T) {
 		{filepath.Join("testdata", "language.pt"), program.RecordsSource, ""},
 		{filepath.Join("testdata", "frozen.pt"), program.RecordsNothing, "torch.jit.freeze of a script"},
 		{filepath.Join(root, "testdata", "artifacts", "torchvision", "resnet50.script.pt"), program.RecordsSource, ""},
-		{filepath.Join(root, "testdata", "artifacts", "torchvision", "resnet50.trace.pt"), program.RecordsStacks, "its records are stacks"},
-		{filepath.Join(root, "testdata", "artifacts", "small", "views.trace.pt"), program.RecordsStacks, "constants only, but nobody froze it"},
+		{filepath.Join(root, "testdata", "artifacts", "torchvision", "resnet50.trace.pt"), program.RecordsStacks,
+			"its records are stacks"},
+		{filepath.Join(root, "testdata", "artifacts", "small", "views.trace.pt"), program.RecordsStacks,
+			"constants only, but nobody froze it"},
 	} {
 		p, err := Decode(open(t, c.path))
 		require.NoError(t, err)
 		assert.Equal(t, c.want, p.Records, "%s: %s", c.path, c.why)
 		for _, class := range p.Classes {
 			for _, m := range class.Methods {
-				want := class.Kind == program.ModuleClass && (p.Records == program.RecordsStacks || strings.HasSuffix(m.Name, ".forward"))
-				assert.Equal(t, want, m.Module, "%s: %s: forward is what calling a module runs; of a traced one its other calls are methods too", c.path, m.Name)
+				want := class.Kind == program.ModuleClass &&
+					(p.Records == program.RecordsStacks || strings.HasSuffix(m.Name, ".forward"))
+				assert.Equal(t, want, m.Module, "%s: %s: forward is what calling a module runs; of a traced one its other calls "+
+					"are methods too", c.path, m.Name)
 			}
 		}
 	}

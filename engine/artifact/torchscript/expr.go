@@ -130,7 +130,8 @@ func (l *lowerer) attr(x *python.Attr, name string, flags program.NodeFlags) pro
 	return l.to(n, name, nil)
 }
 
-// subscript lowers x[i] and x[i:j]. Whether x is a list, tuple, dict or string is known when it runs.
+// subscript lowers x[i] and x[i:j]. Whether x is a list, tuple, dict or string is known when it
+// runs.
 func (l *lowerer) subscript(x *python.Subscript, name string, flags program.NodeFlags) program.Arg {
 	obj := l.nested(x.X)
 	var n *program.Node

@@ -9,7 +9,8 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// This file turns statements into nodes and blocks. Expressions are in expr.go, names and their scopes in scope.go.
+// This file turns statements into nodes and blocks. Expressions are in expr.go, names and their
+// scopes in scope.go.
 
 // lowerer lowers one function at a time.
 type lowerer struct {
@@ -285,7 +286,8 @@ func (l *lowerer) assignOne(s *python.Assign) {
 	}
 }
 
-// raise lowers raise Name(message): PyTorch prints ops.prim.RaiseException instead, older source may hold this.
+// raise lowers raise Name(message): PyTorch prints ops.prim.RaiseException instead, older source
+// may hold this.
 func (l *lowerer) raise(s *python.Raise) {
 	if c, ok := s.X.(*python.Call); ok {
 		var msg program.Arg
@@ -430,7 +432,8 @@ func (l *lowerer) local(x python.Expr) bool {
 	}
 }
 
-// opName is the operator a printed path calls: torch.add is aten::add, ops.prim.device is prim::device.
+// opName is the operator a printed path calls: torch.add is aten::add, ops.prim.device is
+// prim::device.
 func (l *lowerer) opName(path string) (string, bool) {
 	if op, ok := l.d.ops[path]; ok {
 		return op, op != ""

@@ -25,7 +25,8 @@ const emptyRoot = "\x80\x02c__torch__\nM\n)\x81}b."
 // archive is an archive of one code record.
 func archive(src string) fstest.MapFS {
 	file := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
-	return fstest.MapFS{"version": file("3\n"), "data.pkl": file(emptyRoot), "constants.pkl": file("\x80\x02)."), "code/__torch__.py": file(src)}
+	return fstest.MapFS{"version": file("3\n"), "data.pkl": file(emptyRoot), "constants.pkl": file("\x80\x02)."),
+		"code/__torch__.py": file(src)}
 }
 
 // What a source is lowered to: testdata/lower.

@@ -30,25 +30,32 @@ func aDecoder(t *testing.T, src string) *decoder {
 }
 
 func anUnpickler(d *decoder) *unpickler {
-	return &unpickler{d: d, lists: map[*pickle.List]*program.ListLit{}, dicts: map[*pickle.Dict]*program.DictLit{}, tuples: map[*any]*program.TupleLit{}, records: map[string]int{}}
+	return &unpickler{d: d, lists: map[*pickle.List]*program.ListLit{}, dicts: map[*pickle.Dict]*program.DictLit{},
+		tuples: map[*any]*program.TupleLit{}, records: map[string]int{}}
 }
 
 // TestTypes reads every type that PyTorch's printer writes, and those that older ones wrote.
 func TestTypes(t *testing.T) {
 	d := aDecoder(t, "class C(Module):\n  pass\n")
 	for text, want := range map[string]string{
-		"Tensor": "Tensor", "int": "int", "float": "float", "complex": "complex", "bool": "bool", "str": "str", "None": "NoneType", "NoneType": "NoneType",
-		"number": "number", "Scalar": "number", "Device": "Device", "Generator": "Generator", "Stream": "Stream", "Any": "Any",
+		"Tensor": "Tensor", "int": "int", "float": "float", "complex": "complex", "bool": "bool", "str": "str",
+		"None": "NoneType", "NoneType": "NoneType",
+		"number": "number", "Scalar": "number", "Device": "Device", "Generator": "Generator", "Stream": "Stream",
+		"Any":  "Any",
 		"list": "List", "List": "List", "tuple": "Tuple[()]", "Tuple": "Tuple[()]", "dict": "Dict", "Dict": "Dict",
-		"List[int]": "List[int]", "Optional[Tensor]": "Optional[Tensor]", "Dict[str, List[float]]": "Dict[str, List[float]]", "Tuple[int, str]": "Tuple[int, str]",
-		"Union[int, str, NoneType]": "Union[int, str, NoneType]", "Future[Tensor]": "Future[Tensor]", "Await[int]": "Future[int]", "Final[int]": "int",
-		"RRef[Tensor]": "RRef[Tensor]", "__torch__.C": "__torch__.C", "__torch__.torch.classes.q.P": "__torch__.torch.classes.q.P",
+		"List[int]": "List[int]", "Optional[Tensor]": "Optional[Tensor]", "Dict[str, List[float]]": "Dict[str, List[float]]",
+		"Tuple[int, str]":           "Tuple[int, str]",
+		"Union[int, str, NoneType]": "Union[int, str, NoneType]", "Future[Tensor]": "Future[Tensor]",
+		"Await[int]": "Future[int]", "Final[int]": "int",
+		"RRef[Tensor]": "RRef[Tensor]", "__torch__.C": "__torch__.C",
+		"__torch__.torch.classes.q.P": "__torch__.torch.classes.q.P",
 	} {
 		got, err := d.typeText(text)
 		require.NoError(t, err, text)
 		assert.Equal(t, want, got.String(), text)
 	}
-	for _, text := range []string{"List[int, int]", "Dict[str]", "Optional[int, str]", "Future[int, int]", "Thing[int]", "3", "a.b[int]", "List[3]"} {
+	for _, text := range []string{"List[int, int]", "Dict[str]", "Optional[int, str]", "Future[int, int]", "Thing[int]",
+		"3", "a.b[int]", "List[3]"} {
 		_, err := d.typeText(text)
 		assert.ErrorContains(t, err, "want a type", text)
 	}
@@ -64,7 +71,8 @@ func TestTypes(t *testing.T) {
 	assert.Equal(t, program.FutureType, future.Kind)
 }
 
-// TestPickledCalls: what data.pkl calls, with arguments that are right and those that no archive has.
+// TestPickledCalls: what data.pkl calls, with arguments that are right and those that no archive
+// has.
 func TestPickledCalls(t *testing.T) {
 	st := &storage{dtype: storageType(tensor.Float32), device: "cpu", nbytes: 24, record: "data/0"}
 	dims := func(n ...int64) pickle.Tuple {
@@ -101,8 +109,10 @@ func TestPickledCalls(t *testing.T) {
 		{"larger than its storage", rebuildTensor, with(1, int64(1)), "data/0: got a tensor of 28 bytes in a storage of 24"},
 		{"a parameter of no tensor", rebuildParameter, []any{"x"}, "got string as a parameter, want a tensor"},
 		{"a parameter of nothing", rebuildParameter, nil, "as a parameter, want a tensor"},
-		{"a subclass without its arguments", rebuildFromType, []any{rebuildTensor}, "got 1 arguments for a tensor of a subclass, want 4"},
-		{"a subclass of what is no tuple", rebuildFromType, []any{rebuildTensor, "t", "x", "y"}, "got string as a tensor's arguments, want a tuple"},
+		{"a subclass without its arguments", rebuildFromType, []any{rebuildTensor}, "got 1 arguments for a tensor of a " +
+			"subclass, want 4"},
+		{"a subclass of what is no tuple", rebuildFromType, []any{rebuildTensor, "t", "x", "y"},
+			"got string as a tensor's arguments, want a tuple"},
 		{"a subclass", rebuildFromType, []any{rebuildTensor, "t", pickle.Tuple(whole), nil}, ""},
 		{"a tag without a type", restoreTypeTag, []any{nil}, "got no type in restore_type_tag"},
 		{"a tag that is no text", restoreTypeTag, []any{nil, int64(1)}, "got no type in restore_type_tag"},
@@ -140,7 +150,8 @@ func TestPickledCalls(t *testing.T) {
 	v, err = anUnpickler(aDecoder(t, "")).call(rebuildTensor, whole)
 	require.NoError(t, err)
 	s := v.(*program.State)
-	assert.Equal(t, tensor.Meta{DType: tensor.Float32, Sizes: []int64{2, 3}, Strides: []int64{3, 1}, Device: "cpu", RequiresGrad: true}, s.Meta)
+	assert.Equal(t, tensor.Meta{DType: tensor.Float32, Sizes: []int64{2, 3}, Strides: []int64{3, 1}, Device: "cpu",
+		RequiresGrad: true}, s.Meta)
 	assert.Equal(t, int64(24), s.NBytes)
 	v, err = anUnpickler(aDecoder(t, "")).call(rebuildParameter, []any{s, true})
 	require.NoError(t, err)
@@ -154,28 +165,40 @@ func TestPickledCalls(t *testing.T) {
 func TestGlobals(t *testing.T) {
 	u := anUnpickler(aDecoder(t, "class C(Module):\n  pass\n"))
 	for name, want := range map[string]any{
-		"torch._utils._rebuild_tensor_v2": rebuildTensor, "torch._utils._rebuild_parameter": rebuildParameter, "torch._utils._rebuild_qtensor": rebuildQuantized,
-		"torch._utils._rebuild_sparse_tensor": rebuildSparse, "torch._utils._rebuild_meta_tensor_no_storage": rebuildMeta, "torch._tensor._rebuild_from_type_v2": rebuildFromType,
-		"torch.jit._pickle.restore_type_tag": restoreTypeTag, "torch.jit._pickle.build_intlist": listOf(program.IntType), "torch.jit._pickle.build_doublelist": listOf(program.FloatType),
-		"torch.jit._pickle.build_complexlist": listOf(program.ComplexType), "torch.jit._pickle.build_boollist": listOf(program.BoolType),
-		"torch.jit._pickle.build_tensorlist": listOf(program.TensorType), "torch.jit._pickle.build_tensor_from_id": fromTable,
-		"collections.OrderedDict": orderedDict, "builtins.complex": makeComplex, "__builtin__.complex": makeComplex, "torch.device": makeDevice, "torch.Tensor": tensorClass,
-		"torch.FloatStorage": storageTypes["FloatStorage"], "torch.storage.UntypedStorage": storageTypes["UntypedStorage"], "torch.per_tensor_affine": quantSchemes["per_tensor_affine"],
-		"__torch__.C": classRef("__torch__.C"), "__torch__.torch.classes.q.P": classRef("__torch__.torch.classes.q.P"),
+		"torch._utils._rebuild_tensor_v2": rebuildTensor, "torch._utils._rebuild_parameter": rebuildParameter,
+		"torch._utils._rebuild_qtensor":       rebuildQuantized,
+		"torch._utils._rebuild_sparse_tensor": rebuildSparse, "torch._utils._rebuild_meta_tensor_no_storage": rebuildMeta,
+		"torch._tensor._rebuild_from_type_v2": rebuildFromType,
+		"torch.jit._pickle.restore_type_tag":  restoreTypeTag, "torch.jit._pickle.build_intlist": listOf(program.IntType),
+		"torch.jit._pickle.build_doublelist":     listOf(program.FloatType),
+		"torch.jit._pickle.build_complexlist":    listOf(program.ComplexType),
+		"torch.jit._pickle.build_boollist":       listOf(program.BoolType),
+		"torch.jit._pickle.build_tensorlist":     listOf(program.TensorType),
+		"torch.jit._pickle.build_tensor_from_id": fromTable,
+		"collections.OrderedDict":                orderedDict, "builtins.complex": makeComplex,
+		"__builtin__.complex": makeComplex,
+		"torch.device":        makeDevice, "torch.Tensor": tensorClass,
+		"torch.FloatStorage": storageTypes["FloatStorage"], "torch.storage.UntypedStorage": storageTypes["UntypedStorage"],
+		"torch.per_tensor_affine":     quantSchemes["per_tensor_affine"],
+		"__torch__.C":                 classRef("__torch__.C"),
+		"__torch__.torch.classes.q.P": classRef("__torch__.torch.classes.q.P"),
 	} {
 		at := strings.LastIndexByte(name, '.')
 		got, ok := u.global(name[:at], name[at+1:])
 		assert.True(t, ok, name)
 		assert.Equal(t, want, got, name)
 	}
-	for _, name := range []string{"torch._utils._rebuild_other", "torch._tensor._rebuild", "torch.jit._pickle.build", "collections.Counter", "builtins.eval", "__builtin__.eval", "torch.load", "torch.storage.x", "os.system", "__torch__.D"} {
+	for _, name := range []string{"torch._utils._rebuild_other", "torch._tensor._rebuild", "torch.jit._pickle.build",
+		"collections.Counter", "builtins.eval", "__builtin__.eval", "torch.load", "torch.storage.x", "os.system",
+		"__torch__.D"} {
 		at := strings.LastIndexByte(name, '.')
 		_, ok := u.global(name[:at], name[at+1:])
 		assert.False(t, ok, name)
 	}
 }
 
-// TestObjectsAndLists: what a pickle makes of a class, a list with its type, and a member of an enumeration.
+// TestObjectsAndLists: what a pickle makes of a class, a list with its type, and a member of an
+// enumeration.
 func TestObjectsAndLists(t *testing.T) {
 	d := aDecoder(t, "class C(Module):\n  pass\nclass P(NamedTuple):\n  a : int\nclass E(Enum):\n  A = 1\n  B = 2\n")
 	u := anUnpickler(d)
@@ -206,13 +229,17 @@ func TestObjectsAndLists(t *testing.T) {
 	}{
 		{"a list", listOf(program.BoolType), []any{&pickle.List{}}, ""},
 		{"a list of nothing", listOf(program.BoolType), nil, "got 0 arguments for a list, want 1"},
-		{"a list of two", listOf(program.BoolType), []any{&pickle.List{}, &pickle.List{}}, "got 2 arguments for a list, want 1"},
-		{"a list of what is no literal", listOf(program.BoolType), []any{struct{}{}}, "got a value of struct {}, want a literal"},
+		{"a list of two", listOf(program.BoolType), []any{&pickle.List{}, &pickle.List{}},
+			"got 2 arguments for a list, want 1"},
+		{"a list of what is no literal", listOf(program.BoolType), []any{struct{}{}}, "got a value of struct {}, want a " +
+			"literal"},
 		{"a member", classRef("__torch__.E"), []any{int64(2)}, ""},
 		{"no member", classRef("__torch__.E"), []any{int64(3)}, "got 3, want a value of __torch__.E"},
-		{"a member of two values", classRef("__torch__.E"), []any{int64(1), int64(2)}, "got a call of __torch__.E, want an object"},
+		{"a member of two values", classRef("__torch__.E"), []any{int64(1), int64(2)}, "got a call of __torch__.E, want an " +
+			"object"},
 		{"a call of a module", classRef("__torch__.C"), []any{int64(1)}, "got a call of __torch__.C, want an object"},
-		{"a call of a class that is not there", classRef("__torch__.D"), []any{int64(1)}, "got a call of __torch__.D, want an object"},
+		{"a call of a class that is not there", classRef("__torch__.D"), []any{int64(1)},
+			"got a call of __torch__.D, want an object"},
 		{"a call of a number", int64(1), nil, "got a call of int64, want a function"},
 	} {
 		v, err := u.reduce(tt.fn, tt.args)
@@ -234,7 +261,8 @@ func TestObjectsAndLists(t *testing.T) {
 	assert.Equal(t, int64(quantSchemes["per_tensor_affine"]), v)
 }
 
-// TestCategories: what a tensor is follows from its class's lists; releases up to 1.4 wrote none of buffers.
+// TestCategories: what a tensor is follows from its class's lists; releases up to 1.4 wrote none of
+// buffers.
 func TestCategories(t *testing.T) {
 	named := &program.Class{Kind: program.ModuleClass, Parameters: []string{"w"}, Buffers: []string{"b"}}
 	old := &program.Class{Kind: program.ModuleClass, Parameters: []string{"w"}}
@@ -289,9 +317,11 @@ func TestLiteralsAreShared(t *testing.T) {
 	assert.ErrorContains(t, nested(maxDepth), "levels of nesting")
 }
 
-// TestConstantsAreShared: classes share what nothing changes, where its text is the same; a list is each one's own.
+// TestConstantsAreShared: classes share what nothing changes, where its text is the same; a list is
+// each one's own.
 func TestConstantsAreShared(t *testing.T) {
-	const class = "(Module):\n  a : Final[Tuple[int, int]] = (3, 3)\n  b : Final[List[int]] = [3, 3]\n  c : Final[Tuple[List[int]]] = ([3],)\n  d : Final[str] = \"(3, 3)\"\n"
+	const class = "(Module):\n  a : Final[Tuple[int, int]] = (3, 3)\n  b : Final[List[int]] = [3, 3]\n  c : " +
+		"Final[Tuple[List[int]]] = ([3],)\n  d : Final[str] = \"(3, 3)\"\n"
 	p, err := Decode(archive("class M" + class + "class N" + class))
 	require.NoError(t, err)
 	m, n := p.Classes[0].Attrs, p.Classes[1].Attrs
@@ -304,7 +334,9 @@ func TestConstantsAreShared(t *testing.T) {
 
 // TestStates: what an object's state may be.
 func TestStates(t *testing.T) {
-	p, err := Decode(archive("class M(Module):\n  __parameters__ = []\n  __buffers__ = []\n  a : int\n  b : Final[int] = 7\n"))
+	p,
+		err := Decode(archive("class M(Module):\n  __parameters__ = []\n  __buffers__ = []\n  a : int\n  b : Final[int] = " +
+		"7\n"))
 	require.NoError(t, err)
 	c := p.Root.Class
 	u := anUnpickler(aDecoder(t, ""))
@@ -313,8 +345,10 @@ func TestStates(t *testing.T) {
 		want       string
 	}{
 		{&program.Object{Class: c}, &pickle.Dict{Keys: []any{"a"}, Values: []any{int64(3)}}, ""},
-		{&program.Object{Class: c}, &pickle.Dict{Keys: []any{"z"}, Values: []any{int64(3)}}, "got attribute z of __torch__.M, which its class does not declare"},
-		{&program.Object{Class: c}, &pickle.Dict{Keys: []any{"a"}, Values: []any{struct{}{}}}, "__torch__.M.a: got a value of struct {}"},
+		{&program.Object{Class: c}, &pickle.Dict{Keys: []any{"z"}, Values: []any{int64(3)}},
+			"got attribute z of __torch__.M, which its class does not declare"},
+		{&program.Object{Class: c}, &pickle.Dict{Keys: []any{"a"}, Values: []any{struct{}{}}},
+			"__torch__.M.a: got a value of struct {}"},
 		{&program.Object{Class: c}, "x", "got string as the state of __torch__.M, want a dict"},
 		{"x", &pickle.Dict{}, "got a state for string, want one for an object"},
 		{&program.Opaque{Class: "torch.C"}, int64(1), ""},
@@ -335,7 +369,9 @@ func TestStates(t *testing.T) {
 
 // TestLateConstants: a constant may be of a class that is defined after it.
 func TestLateConstants(t *testing.T) {
-	p, err := Decode(archive("class M(Module):\n  p : Final[__torch__.P] = __torch__.P(1, 2)\n  n : Final[int] = 7\nclass P(NamedTuple):\n  a : int\n  b : int\n"))
+	p,
+		err := Decode(archive("class M(Module):\n  p : Final[__torch__.P] = __torch__.P(1, 2)\n  n : Final[int] = 7\nclass " +
+		"P(NamedTuple):\n  a : int\n  b : int\n"))
 	require.NoError(t, err)
 	for _, a := range p.Root.Class.Attrs {
 		assert.NotNil(t, a.Default, a.Name)

@@ -21,9 +21,12 @@ import (
 func TestNumbers(t *testing.T) {
 	f := &python.File{Name: "f.py"}
 	for text, want := range map[string]any{
-		"0": int64(0), "7": int64(7), "10": int64(10), "999999999": int64(999999999), "1000000000": int64(1000000000), "9223372036854775807": int64(math.MaxInt64), "0x10": int64(16), "0x1F": int64(31),
-		"9223372036854775808": 9223372036854775808.0, "1.5": 1.5, "1.": 1.0, ".5": .5, "1e3": 1000.0, "1e-7": 1e-7, "123456789.5": 123456789.5, "1e400": math.Inf(1), "1j": complex(0, 1), "2.5J": complex(0, 2.5), "0j": complex(0, 0),
-		"1e400j": complex(0, math.Inf(1)), "0.1": 0.1, "3.4028234663852886e+38": 3.4028234663852886e+38, "0.30000000000000004j": complex(0, 0.30000000000000004),
+		"0": int64(0), "7": int64(7), "10": int64(10), "999999999": int64(999999999), "1000000000": int64(1000000000),
+		"9223372036854775807": int64(math.MaxInt64), "0x10": int64(16), "0x1F": int64(31),
+		"9223372036854775808": 9223372036854775808.0, "1.5": 1.5, "1.": 1.0, ".5": .5, "1e3": 1000.0, "1e-7": 1e-7,
+		"123456789.5": 123456789.5, "1e400": math.Inf(1), "1j": complex(0, 1), "2.5J": complex(0, 2.5), "0j": complex(0, 0),
+		"1e400j": complex(0, math.Inf(1)), "0.1": 0.1, "3.4028234663852886e+38": 3.4028234663852886e+38,
+		"0.30000000000000004j": complex(0, 0.30000000000000004),
 	} {
 		got, err := number(f, &python.Number{Text: text})
 		require.NoError(t, err, text)
@@ -33,7 +36,8 @@ func TestNumbers(t *testing.T) {
 		_, err := number(f, &python.Number{Text: text})
 		assert.ErrorContains(t, err, fmt.Sprintf("got %q, want a number", text), text)
 	}
-	for name, want := range map[string]any{"None": nil, "True": true, "False": false, "inf": math.Inf(1), "infj": complex(0, math.Inf(1))} {
+	for name, want := range map[string]any{"None": nil, "True": true, "False": false, "inf": math.Inf(1),
+		"infj": complex(0, math.Inf(1))} {
 		got, ok := namedConstant(name)
 		assert.True(t, ok, name)
 		assert.Equal(t, want, got, name)
@@ -42,7 +46,8 @@ func TestNumbers(t *testing.T) {
 	assert.False(t, ok)
 }
 
-// TestDebugTable: the record of a place is the last that begins at it or before it, wherever the search stood.
+// TestDebugTable: the record of a place is the last that begins at it or before it, wherever the
+// search stood.
 func TestDebugTable(t *testing.T) {
 	table := &debugTable{}
 	assert.Nil(t, table.at(0), "of none")
@@ -64,24 +69,30 @@ func TestDebugTable(t *testing.T) {
 	}
 }
 
-// TestWalk: each tensor is met once, by the path of what holds it first; what lies too deep is passed over.
+// TestWalk: each tensor is met once, by the path of what holds it first; what lies too deep is
+// passed over.
 func TestWalk(t *testing.T) {
 	tensors := make([]*program.State, 8)
 	for i := range tensors {
 		tensors[i] = &program.State{Record: fmt.Sprint(i)}
 	}
-	class := &program.Class{Name: "C", Kind: program.ModuleClass, Attrs: []program.Attr{{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d"}, {Name: "e"}}}
+	class := &program.Class{Name: "C", Kind: program.ModuleClass, Attrs: []program.Attr{{Name: "a"}, {Name: "b"},
+		{Name: "c"}, {Name: "d"}, {Name: "e"}}}
 	list := &program.ListLit{Items: []any{tensors[1], int64(3), tensors[2], nil}}
 	inner := &program.Object{Class: class, Attrs: []any{tensors[3], list, int64(1), nil, nil}}
-	root := &program.Object{Class: class, Attrs: []any{tensors[0], list, &program.DictLit{Keys: []any{"k", int64(9)}, Values: []any{tensors[4], inner}}, &program.TupleLit{Items: []any{&program.TupleLit{Items: []any{tensors[5]}}}}, &program.Opaque{State: &program.ListLit{Items: []any{tensors[6]}}}}, State: tensors[7]}
+	root := &program.Object{Class: class,
+		Attrs: []any{tensors[0], list, &program.DictLit{Keys: []any{"k", int64(9)}, Values: []any{tensors[4], inner}},
+			&program.TupleLit{Items: []any{&program.TupleLit{Items: []any{tensors[5]}}}},
+			&program.Opaque{State: &program.ListLit{Items: []any{tensors[6]}}}}, State: tensors[7]}
 	var met, modules []string
-	w := walker{tensor: func(s *program.State, name string) { met = append(met, s.Record+" "+name) }, module: func(m *program.Module) {
-		parent := "-"
-		if m.Parent != nil {
-			parent = m.Parent.FQN
-		}
-		modules = append(modules, m.FQN+" in "+parent)
-	}}
+	w := walker{tensor: func(s *program.State, name string) { met = append(met, s.Record+" "+name) },
+		module: func(m *program.Module) {
+			parent := "-"
+			if m.Parent != nil {
+				parent = m.Parent.FQN
+			}
+			modules = append(modules, m.FQN+" in "+parent)
+		}}
 	w.walk(root, "")
 	assert.Equal(t, []string{"0 a", "1 b.0", "2 b.2", "4 c.k", "3 c.1.a", "5 d.0.0", "6 e.0", "7 "}, met)
 	assert.Equal(t, []string{" in -", "c.1 in "}, modules)
@@ -108,7 +119,8 @@ func TestWalk(t *testing.T) {
 	assert.Equal(t, strings.Repeat("x", 1<<16)+".b", long.join(strings.Repeat("x", 1<<16), "b"))
 }
 
-// TestReadValues: of which tensors the values are read: small ones on the host that a forward pass may read.
+// TestReadValues: of which tensors the values are read: small ones on the host that a forward pass
+// may read.
 func TestReadValues(t *testing.T) {
 	ints := func(n int) []byte {
 		var out []byte
@@ -118,7 +130,8 @@ func TestReadValues(t *testing.T) {
 		return out
 	}
 	state := func(edit func(s *program.State)) *program.State {
-		s := &program.State{Name: "x", Record: "data/0", Class: tensor.Constant, NBytes: 16, Meta: tensor.Meta{DType: tensor.Int64, Sizes: []int64{2}, Strides: []int64{1}, Device: "cpu"}}
+		s := &program.State{Name: "x", Record: "data/0", Class: tensor.Constant, NBytes: 16,
+			Meta: tensor.Meta{DType: tensor.Int64, Sizes: []int64{2}, Strides: []int64{1}, Device: "cpu"}}
 		edit(s)
 		return s
 	}
@@ -139,17 +152,21 @@ func TestReadValues(t *testing.T) {
 		{"of one fraction", state(func(s *program.State) {
 			s.Class, s.Meta.DType, s.Meta.Sizes = tensor.Buffer, tensor.Float32, []int64{1}
 		}), true},
-		{"that counts steps", state(func(s *program.State) { s.Class, s.Name = tensor.Buffer, "bn.num_batches_tracked" }), false},
+		{"that counts steps", state(func(s *program.State) { s.Class, s.Name = tensor.Buffer, "bn.num_batches_tracked" }),
+			false},
 		{"a constant of that name", state(func(s *program.State) { s.Name = "bn.num_batches_tracked" }), true},
 		{"a parameter", state(func(s *program.State) { s.Class = tensor.Parameter }), false},
 		{"packed", state(func(s *program.State) { s.Packed, s.Class = true, tensor.Parameter }), true},
 		{"packed, of truths", state(func(s *program.State) { s.Packed, s.Meta.DType = true, tensor.Bool }), false},
 		{"packed, of fractions", state(func(s *program.State) { s.Packed, s.Meta.DType = true, tensor.Float32 }), false},
-		{"packed, of two dimensions", state(func(s *program.State) { s.Packed, s.Meta.Sizes, s.Meta.Strides = true, []int64{1, 2}, []int64{2, 1} }), false},
+		{"packed, of two dimensions", state(func(s *program.State) {
+			s.Packed, s.Meta.Sizes, s.Meta.Strides = true, []int64{1, 2}, []int64{2, 1}
+		}), false},
 		{"packed, of none", state(func(s *program.State) { s.Packed, s.Meta.Sizes, s.Meta.Strides = true, nil, nil }), false},
 	} {
 		last := state(func(*program.State) {})
-		d := &decoder{prog: &program.Program{States: []*program.State{tt.s, last}}, fs: fstest.MapFS{"data/0": {Data: ints(tensor.MaxData + 2)}}}
+		d := &decoder{prog: &program.Program{States: []*program.State{tt.s, last}},
+			fs: fstest.MapFS{"data/0": {Data: ints(tensor.MaxData + 2)}}}
 		require.NoError(t, d.readValues(), tt.why)
 		assert.Equal(t, tt.want, tt.s.Data != nil, tt.why)
 		require.NotNil(t, last.Data, "what follows is read")
@@ -164,7 +181,8 @@ func TestReadValues(t *testing.T) {
 // TestFrozen: a frozen model has its weights in its code, and no mode.
 func TestFrozen(t *testing.T) {
 	of := func(edit func(p *program.Program)) bool {
-		p := &program.Program{Objects: program.Objects{Root: &program.Object{Class: &program.Class{}}}, Modules: []*program.Module{{}}, States: []*program.State{{OfCode: true}, {OfCode: true}}}
+		p := &program.Program{Objects: program.Objects{Root: &program.Object{Class: &program.Class{}}},
+			Modules: []*program.Module{{}}, States: []*program.State{{OfCode: true}, {OfCode: true}}}
 		edit(p)
 		return frozen(p)
 	}
@@ -213,7 +231,8 @@ func TestMetaTensors(t *testing.T) {
 // stand beside each other does not count.
 func TestFunctionsInEachOther(t *testing.T) {
 	lowered := func(body string) error {
-		p, err := Decode(archive("class M(Module):\n  def forward(self: __torch__.M,\n    x: Tensor) -> Tensor:\n" + body + "    return x\n"))
+		p, err := Decode(archive("class M(Module):\n  def forward(self: __torch__.M,\n    x: Tensor) -> Tensor:\n" + body +
+			"    return x\n"))
 		require.NoError(t, err)
 		_, err = p.Entry.Graph()
 		return err
@@ -243,7 +262,8 @@ func TestFunctionsInEachOther(t *testing.T) {
 // TestRecordsOfArchives: which records are code, what an archive of another form is called, and
 // which attribute's fault is reported.
 func TestRecordsOfArchives(t *testing.T) {
-	for name, want := range map[string]bool{"code/__torch__.py": true, "code/a/b.py": true, "code/a.py.debug_pkl": false, "other/a.py": false, "a.py": false, "code/a": false, "code/.py": true} {
+	for name, want := range map[string]bool{"code/__torch__.py": true, "code/a/b.py": true, "code/a.py.debug_pkl": false,
+		"other/a.py": false, "a.py": false, "code/a": false, "code/.py": true} {
 		assert.Equal(t, want, isCode(name), name)
 	}
 	good := archive("class M(Module):\n  pass\n")
@@ -262,7 +282,8 @@ func TestRecordsOfArchives(t *testing.T) {
 	p, err := Decode(archive("class M(Module):\n  __parameters__ = []\n  __buffers__ = []\n  a : int\n  b : int\n"))
 	require.NoError(t, err)
 	u := anUnpickler(aDecoder(t, ""))
-	_, err = u.build(&program.Object{Class: p.Root.Class}, &pickle.Dict{Keys: []any{"y", "z"}, Values: []any{int64(1), int64(2)}})
+	_, err = u.build(&program.Object{Class: p.Root.Class},
+		&pickle.Dict{Keys: []any{"y", "z"}, Values: []any{int64(1), int64(2)}})
 	assert.EqualError(t, err, "got attribute y of __torch__.M, which its class does not declare")
 	o := &program.Object{Class: p.Root.Class}
 	_, err = u.build(o, &pickle.Dict{Keys: []any{"a", "b", "a"}, Values: []any{int64(1), int64(2), int64(3)}})

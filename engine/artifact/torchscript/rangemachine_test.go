@@ -44,7 +44,8 @@ func TestRangeMachine(t *testing.T) {
 		{"a long", "\x8a\x02\x01\x02.", "513", ""},
 		{"a long of nothing", "\x8a\x00.", "0", ""},
 		{"a long of eight", "\x8a\x08\x01\x00\x00\x00\x00\x00\x00\x00.", "1", ""},
-		{"a long that is too long", "\x8a\x09\x01\x00\x00\x00\x00\x00\x00\x00\x00.", "", "got the end of the record, want more"},
+		{"a long that is too long", "\x8a\x09\x01\x00\x00\x00\x00\x00\x00\x00\x00.", "",
+			"got the end of the record, want more"},
 		{"a long that does not fit", "\x8a\x05\x00\x00\x00\x00\x01.", "", "got 4294967296, want an integer of 32 bits"},
 		{"a long cut off", "\x8a\x02\x01", "", "got the end of the record"},
 		{"a long without a length", "\x8a", "", "got the end of the record"},
@@ -98,7 +99,9 @@ func TestRangeMachine(t *testing.T) {
 		{"a text without its length", "X\x00\x00\x00", "", "got the end of the record"},
 		{"another opcode", "K\x01}.", "", "offset 3: got opcode 0x7d, want one of a debug record"},
 	} {
-		m := &rangeMachine{stack: make([]rangeValue, 3), marks: make([]int32, 2), memo: make([]rangeValue, 4), arena: make([]rangeValue, 5)} // of the record before it
+		// of the record before it
+		m := &rangeMachine{stack: make([]rangeValue, 3), marks: make([]int32, 2), memo: make([]rangeValue, 4),
+			arena: make([]rangeValue, 5)}
 		v, err := m.run(tt.data)
 		if tt.err != "" {
 			assert.ErrorContains(t, err, tt.err, tt.why)

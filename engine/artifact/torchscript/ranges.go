@@ -18,7 +18,8 @@ type rangeMachine struct {
 	arena []rangeValue // items of all tuples and lists
 }
 
-// rangeValue is an integer (a), a string (length b at a of the data), or a tuple or list (b items at a of the arena).
+// rangeValue is an integer (a), a string (length b at a of the data), or a tuple or list (b items
+// at a of the arena).
 type rangeValue struct {
 	kind uint8
 	a, b int32

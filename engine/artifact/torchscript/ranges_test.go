@@ -38,7 +38,8 @@ func readWhole(d *decoder, f *sourceFile, data string) error {
 	return d.makeSources()
 }
 
-// TestDebugRecords: the forms of records that releases of PyTorch write, and what is wrong with each part.
+// TestDebugRecords: the forms of records that releases of PyTorch write, and what is wrong with
+// each part.
 func TestDebugRecords(t *testing.T) {
 	source := func(text, file string, line int) string { return pTuple(text, file, pInt(line)) }
 	old := func(offset int, src string, from, to int) string {
@@ -51,7 +52,8 @@ func TestDebugRecords(t *testing.T) {
 	withTable := func(table []string, records ...string) string {
 		return pTuple(pText("FORMAT_WITH_STRING_TABLE"), pTuple(table...), pTuple(records...))
 	}
-	strs := []string{pText("/u/net.py"), pText("def f(x):\n"), pText("  return x\n"), pText("/u/net.py(7): f\n"), pText("/u/main.py(3): <module>\n"), pText("<unknown>\n"), pInt(3)}
+	strs := []string{pText("/u/net.py"), pText("def f(x):\n"), pText("  return x\n"), pText("/u/net.py(7): f\n"),
+		pText("/u/main.py(3): <module>\n"), pText("<unknown>\n"), pInt(3)}
 	ids := func(n ...int) string {
 		out := make([]string, len(n))
 		for i := range n {
@@ -60,37 +62,56 @@ func TestDebugRecords(t *testing.T) {
 		return pTuple(out...)
 	}
 	for _, tt := range []struct{ why, data, want, err string }{
-		{"a text of its own", pTuple(old(0, def, 10, 12), tagged(5, def, 1, 2)), "0 10-12 text net.py:7 21; 5 1-2 text net.py:7 21", ""},
+		{"a text of its own", pTuple(old(0, def, 10, 12), tagged(5, def, 1, 2)), "0 10-12 text net.py:7 21; 5 1-2 text " +
+			"net.py:7 21", ""},
 		{"no source", pTuple(old(0, source(pText(""), "N", 0), 0, 0)), "0 0-0", ""},
 		{"no records", pTuple(), "", ""},
 		{"a text of pieces", withTable(strs, tagged(0, source(ids(1, 2), pInt(0), 7), 3, 4)), "0 3-4 text net.py:7 21", ""},
-		{"a stack", withTable(strs, tagged(0, source(ids(3, 4), pInt(0), 7), 3, 4), tagged(1, source(ids(3, 4), pInt(0), 7), 3, 4)),
+		{"a stack", withTable(strs, tagged(0, source(ids(3, 4), pInt(0), 7), 3, 4), tagged(1, source(ids(3, 4), pInt(0), 7),
+			3, 4)),
 			"0 3-4 stack /u/net.py:7 f, /u/main.py:3 <module>; 1 3-4 stack /u/net.py:7 f, /u/main.py:3 <module>", ""},
-		{"a stack with a line that tells no frame", withTable(strs, tagged(0, source(ids(3, 5, 4), pInt(0), 7), 3, 4)), "0 3-4 stack /u/net.py:7 f, /u/main.py:3 <module>", ""},
+		{"a stack with a line that tells no frame", withTable(strs, tagged(0, source(ids(3, 5, 4), pInt(0), 7), 3, 4)),
+			"0 3-4 stack /u/net.py:7 f, /u/main.py:3 <module>", ""},
 		{"no pieces", withTable(strs, tagged(0, source(ids(), pInt(0), 7), 3, 4)), "0 3-4", ""},
-		{"offsets out of order", pTuple(old(5, def, 0, 0), old(4, def, 0, 0)), "", "got offset 4 after 5, want them in order"},
+		{"offsets out of order", pTuple(old(5, def, 0, 0), old(4, def, 0, 0)), "", "got offset 4 after 5, want them in " +
+			"order"},
 		{"equal offsets", pTuple(old(5, def, 0, 0), old(5, def, 0, 1)), "5 0-0 text net.py:7 21; 5 0-1 text net.py:7 21", ""},
 		{"not a tuple", pInt(3), "", "got a record that is no tuple"},
 		{"not a pickle", "x", "", "got opcode 0x78"},
-		{"a table that is none", pTuple(pText("FORMAT_WITH_STRING_TABLE"), pInt(3), pTuple()), "", "got a record that is no tuple"},
-		{"records that are none", pTuple(pText("FORMAT_WITH_STRING_TABLE"), pTuple(), pInt(3)), "", "got a record that is no tuple"},
-		{"another format", pTuple(pText("FORMAT_WITH_SOMETHING"), pTuple(), pTuple()), "", "got a record without an offset and a range"},
+		{"a table that is none", pTuple(pText("FORMAT_WITH_STRING_TABLE"), pInt(3), pTuple()), "",
+			"got a record that is no tuple"},
+		{"records that are none", pTuple(pText("FORMAT_WITH_STRING_TABLE"), pTuple(), pInt(3)), "",
+			"got a record that is no tuple"},
+		{"another format", pTuple(pText("FORMAT_WITH_SOMETHING"), pTuple(), pTuple()), "",
+			"got a record without an offset and a range"},
 		{"a record of one part", pTuple(pTuple(pInt(1))), "", "got a record without an offset and a range"},
-		{"an offset that is a text", pTuple(pTuple(pText("a"), pTuple(def, pInt(1), pInt(2)))), "", "got a record without an offset and a range"},
+		{"an offset that is a text", pTuple(pTuple(pText("a"), pTuple(def, pInt(1), pInt(2)))), "",
+			"got a record without an offset and a range"},
 		{"a range that is a number", pTuple(pTuple(pInt(1), pInt(2))), "", "got a range without source, start and end"},
 		{"a range of two", pTuple(pTuple(pInt(1), pTuple(def, pInt(2)))), "", "got a range without source, start and end"},
-		{"a start that is a text", pTuple(pTuple(pInt(1), pTuple(def, pText("a"), pInt(2)))), "", "got a range without source, start and end"},
-		{"an end that is a text", pTuple(pTuple(pInt(1), pTuple(def, pInt(2), pText("a")))), "", "got a range without source, start and end"},
-		{"a source that is a text", pTuple(pTuple(pInt(1), pTuple(pText("a"), pInt(2), pInt(2)))), "", "got a range without source, start and end"},
-		{"a source of two", pTuple(old(0, pTuple(pText("a"), pText("b")), 0, 0)), "", "got a source without text, file and line"},
-		{"a line that is a text", pTuple(old(0, pTuple(pText("a"), pText("b"), pText("c")), 0, 0)), "", "got a source without text, file and line"},
-		{"a file that is a tuple", pTuple(old(0, source(pText("a"), pTuple(), 0), 0, 0)), "", "got a source whose text or file is no string"},
+		{"a start that is a text", pTuple(pTuple(pInt(1), pTuple(def, pText("a"), pInt(2)))), "",
+			"got a range without source, start and end"},
+		{"an end that is a text", pTuple(pTuple(pInt(1), pTuple(def, pInt(2), pText("a")))), "",
+			"got a range without source, start and end"},
+		{"a source that is a text", pTuple(pTuple(pInt(1), pTuple(pText("a"), pInt(2), pInt(2)))), "",
+			"got a range without source, start and end"},
+		{"a source of two", pTuple(old(0, pTuple(pText("a"), pText("b")), 0, 0)), "", "got a source without text, file and " +
+			"line"},
+		{"a line that is a text", pTuple(old(0, pTuple(pText("a"), pText("b"), pText("c")), 0, 0)), "",
+			"got a source without text, file and line"},
+		{"a file that is a tuple", pTuple(old(0, source(pText("a"), pTuple(), 0), 0, 0)), "",
+			"got a source whose text or file is no string"},
 		{"a text that is none", pTuple(old(0, source("N", pText("b"), 0), 0, 0)), "", "got a record that is no tuple"},
-		{"a string behind the table", withTable(strs, tagged(0, source(ids(1, 7), pInt(0), 7), 3, 4)), "", "got string 7 of a table of 7"},
-		{"a file behind the table", withTable(strs, tagged(0, source(ids(1), pInt(8), 7), 3, 4)), "", "got string 8 of a table of 7"},
-		{"a number in the table", withTable(strs, tagged(0, source(ids(6), pInt(0), 7), 3, 4)), "", "got a source whose text or file is no string"},
-		{"a stack that goes on with a number", withTable(strs, tagged(0, source(ids(3, 6), pInt(0), 7), 3, 4)), "", "got a source whose text or file is no string"},
-		{"a stack of strings", withTable(strs, tagged(0, source(pTuple(strs[3], strs[4]), pInt(0), 7), 3, 4)), "", "got a stack of strings, want entries of the table"},
+		{"a string behind the table", withTable(strs, tagged(0, source(ids(1, 7), pInt(0), 7), 3, 4)), "",
+			"got string 7 of a table of 7"},
+		{"a file behind the table", withTable(strs, tagged(0, source(ids(1), pInt(8), 7), 3, 4)), "",
+			"got string 8 of a table of 7"},
+		{"a number in the table", withTable(strs, tagged(0, source(ids(6), pInt(0), 7), 3, 4)), "",
+			"got a source whose text or file is no string"},
+		{"a stack that goes on with a number", withTable(strs, tagged(0, source(ids(3, 6), pInt(0), 7), 3, 4)), "",
+			"got a source whose text or file is no string"},
+		{"a stack of strings", withTable(strs, tagged(0, source(pTuple(strs[3], strs[4]), pInt(0), 7), 3, 4)), "",
+			"got a stack of strings, want entries of the table"},
 	} {
 		d := aDebugDecoder()
 		f := &sourceFile{}
@@ -107,7 +128,8 @@ func TestDebugRecords(t *testing.T) {
 			switch {
 			case from == nil:
 			case from.text != nil:
-				text += fmt.Sprintf(" text %s:%d %d", strings.TrimPrefix(from.text.File, "/u/"), from.text.FirstLine, len(from.text.Text))
+				text += fmt.Sprintf(" text %s:%d %d", strings.TrimPrefix(from.text.File, "/u/"), from.text.FirstLine,
+					len(from.text.Text))
 			default:
 				var frames []string
 				for _, f := range from.stack.Frames {
@@ -149,7 +171,8 @@ func TestSourcesAreMadeWhenAsked(t *testing.T) {
 		rec := func(offset, line int, broken bool) string {
 			return pTuple(pInt(offset), pInt(9), pTuple(stack(line, broken), pInt(1), pInt(2)))
 		}
-		return pTuple(pText("FORMAT_WITH_STRING_TABLE"), pTuple(pText("f(7): g\n"), pText("f")), pTuple(rec(0, 7, false), rec(8, 7, broken))) + "."
+		return pTuple(pText("FORMAT_WITH_STRING_TABLE"), pTuple(pText("f(7): g\n"), pText("f")),
+			pTuple(rec(0, 7, false), rec(8, 7, broken))) + "."
 	}
 	made := func(f *sourceFile) (n int) {
 		for _, s := range f.debug.sources {
@@ -170,12 +193,15 @@ func TestSourcesAreMadeWhenAsked(t *testing.T) {
 	} {
 		d := aDebugDecoder()
 		d.prog, d.recordsKnown, d.records = &program.Program{Records: tt.records}, true, map[string]*debugTable{}
-		d.fs = fstest.MapFS{"code/a.py.debug_pkl": {Data: []byte(records(false))}, "code/b.py.debug_pkl": {Data: []byte(records(true))}}
-		a, b := &sourceFile{File: python.File{Name: "code/a.py"}, funcs: tt.funcs, lowered: tt.lowered}, &sourceFile{File: python.File{Name: "code/b.py"}}
+		d.fs = fstest.MapFS{"code/a.py.debug_pkl": {Data: []byte(records(false))},
+			"code/b.py.debug_pkl": {Data: []byte(records(true))}}
+		a, b := &sourceFile{File: python.File{Name: "code/a.py"}, funcs: tt.funcs, lowered: tt.lowered},
+			&sourceFile{File: python.File{Name: "code/b.py"}}
 		require.NoError(t, d.readDebug(a))
 		at, err := d.where(a, 3)
 		require.NoError(t, err)
-		assert.Equal(t, "f:7 g", fmt.Sprintf("%s:%d %s", at.Stack.Frames[0].File, at.Stack.Frames[0].Line, at.Stack.Frames[0].Function))
+		assert.Equal(t, "f:7 g", fmt.Sprintf("%s:%d %s", at.Stack.Frames[0].File, at.Stack.Frames[0].Line,
+			at.Stack.Frames[0].Function))
 		err = d.readDebug(b)
 		assert.Equal(t, tt.made, made(a), tt.why)
 		if tt.records == program.RecordsSource {
@@ -218,7 +244,9 @@ func TestValues(t *testing.T) {
 		{tensor.Int16, bytes16(0xffff, 0x7f01), []int64{-1, 0x7f01}},
 		{tensor.Int32, bytes16(0xfffe, 0xffff, 1, 1), []int64{-2, 0x10001}},
 		{tensor.Int64, bytes16(0xfffd, 0xffff, 0xffff, 0xffff, 1, 0, 1, 0), []int64{-3, 1 + 1<<32}},
-		{tensor.Float16, bytes16(0x3c00, 0xc000, 0x3555, 0x0001, 0x8001, 0x03ff, 0x7bff, 0x7c00, 0xfc00, 0), []float64{1, -2, 0.333251953125, 5.960464477539063e-08, -5.960464477539063e-08, 6.097555160522461e-05, 65504, math.Inf(1), math.Inf(-1), 0}},
+		{tensor.Float16, bytes16(0x3c00, 0xc000, 0x3555, 0x0001, 0x8001, 0x03ff, 0x7bff, 0x7c00, 0xfc00, 0),
+			[]float64{1, -2, 0.333251953125, 5.960464477539063e-08, -5.960464477539063e-08, 6.097555160522461e-05, 65504,
+				math.Inf(1), math.Inf(-1), 0}},
 		{tensor.BFloat16, bytes16(0x3f80, 0xc049, 0x7f80), []float64{1, -3.140625, math.Inf(1)}},
 		{tensor.Float32, bytes16(0, 0x3fc0), []float64{1.5}},
 		{tensor.Float64, bytes16(0, 0, 0, 0xbff8), []float64{-1.5}},
@@ -240,7 +268,9 @@ func TestValues(t *testing.T) {
 	row := func(i int64) []byte {
 		return []byte{byte(i), byte(i + 1), byte(i + 2), byte(i + 3), byte(i + 4), byte(i + 5), byte(i + 6)}
 	}
-	assert.Equal(t, []int64{1, 3, 5, 2, 4, 6}, values(row(0), &tensor.Meta{DType: tensor.Uint8, Sizes: []int64{2, 3}, Strides: []int64{1, 2}, StorageOffset: 1}).Ints, "transposed, behind one element")
+	assert.Equal(t, []int64{1, 3, 5, 2, 4, 6},
+		values(row(0), &tensor.Meta{DType: tensor.Uint8, Sizes: []int64{2, 3}, Strides: []int64{1, 2},
+			StorageOffset: 1}).Ints, "transposed, behind one element")
 	assert.Equal(t, &tensor.Data{}, values(nil, &tensor.Meta{DType: tensor.Uint8, Sizes: []int64{0}, Strides: []int64{1}}))
 	for _, d := range []tensor.DType{tensor.Complex64, tensor.QInt8, tensor.Float8E4M3FN} {
 		assert.Nil(t, values(make([]byte, 8), &tensor.Meta{DType: d, Sizes: []int64{1}, Strides: []int64{1}}), d)
@@ -333,19 +363,28 @@ class M(Module):
 	pair, color := p.Classes[2], p.Classes[0]
 	require.Equal(t, []string{"__torch__.Color", "__torch__.P"}, []string{p.Classes[0].Name, p.Classes[2].Name})
 	assert.Equal(t, map[string]any{
-		"i": int64(3), "j": int64(math.MinInt64), "k": int64(-3), "f": -1.5, "g": 3.0, "h": 3.0, "c": complex(1.5, 2), "d": complex(1, -2), "e": complex(math.Copysign(0, -1), -2),
-		"l": &program.ListLit{Items: []any{}, Elem: &program.Type{Kind: program.IntType}}, "m": &program.TupleLit{Items: []any{int64(1), "a"}},
-		"n": &program.DictLit{Keys: []any{"a", "b"}, Values: []any{int64(1), int64(-2)}}, "o": program.Device("cuda:1"), "q": program.Device("cpu"),
-		"r": ints(ints(int64(1)), ints(), ints(int64(2), int64(3))), "s": &program.TupleLit{Class: pair, Items: []any{int64(1), int64(2)}},
-		"t": program.EnumLit{Class: color, Name: "RED", Value: int64(1)}, "u": nil, "v": math.Inf(-1), "w": int64(1234567890), "x": int64(16), "y": math.Inf(1), "z": "it",
+		"i": int64(3), "j": int64(math.MinInt64), "k": int64(-3), "f": -1.5, "g": 3.0, "h": 3.0, "c": complex(1.5, 2),
+		"d": complex(1, -2), "e": complex(math.Copysign(0, -1), -2),
+		"l": &program.ListLit{Items: []any{}, Elem: &program.Type{Kind: program.IntType}},
+		"m": &program.TupleLit{Items: []any{int64(1), "a"}},
+		"n": &program.DictLit{Keys: []any{"a", "b"}, Values: []any{int64(1), int64(-2)}}, "o": program.Device("cuda:1"),
+		"q": program.Device("cpu"),
+		"r": ints(ints(int64(1)), ints(), ints(int64(2), int64(3))),
+		"s": &program.TupleLit{Class: pair, Items: []any{int64(1), int64(2)}},
+		"t": program.EnumLit{Class: color, Name: "RED", Value: int64(1)}, "u": nil, "v": math.Inf(-1), "w": int64(1234567890),
+		"x": int64(16), "y": math.Inf(1), "z": "it",
 	}, got)
-	for _, text := range []string{"torch.device()", "torch.device(3)", `torch.device("a", "b")`, `torch.device("a", 1, 2)`, "__torch__.P(1)", "__torch__.P(1, b=2)", "annotate(int)", "f(1)", "~3", "not True", "1 + 2", "1.j + 2.j", "1.j + 2",
-		`"a" + 2.j`, `-"a"`, "x", "a.b", "[x]", "{x: 1}", "{1: x}", "(1, x)", "-x", "x + 1.j", "1 + x", "annotate(int, x)", "__torch__.P(1, x)", "__torch__.other.RED", "a[0]", "3 if True else 4"} {
-		_, err := Decode(archive("class P(NamedTuple):\n  a : int\n  b : int\nclass M(Module):\n  a : Final[int] = " + text + "\n"))
+	for _, text := range []string{"torch.device()", "torch.device(3)", `torch.device("a", "b")`, `torch.device("a", 1, 2)`,
+		"__torch__.P(1)", "__torch__.P(1, b=2)", "annotate(int)", "f(1)", "~3", "not True", "1 + 2", "1.j + 2.j", "1.j + 2",
+		`"a" + 2.j`, `-"a"`, "x", "a.b", "[x]", "{x: 1}", "{1: x}", "(1, x)", "-x", "x + 1.j", "1 + x", "annotate(int, x)",
+		"__torch__.P(1, x)", "__torch__.other.RED", "a[0]", "3 if True else 4"} {
+		_, err := Decode(archive("class P(NamedTuple):\n  a : int\n  b : int\nclass M(Module):\n  a : Final[int] = " + text +
+			"\n"))
 		assert.ErrorContains(t, err, "want a constant", text)
 	}
 	for v, want := range map[any]string{
-		nil: "None", int64(3): "3", "a": "a", &program.Object{Class: &program.Class{Name: "C"}}: "an object of C", &program.State{}: "a tensor", &program.ListLit{}: "a list", &program.TupleLit{}: "a tuple",
+		nil: "None", int64(3): "3", "a": "a", &program.Object{Class: &program.Class{Name: "C"}}: "an object of C",
+		&program.State{}: "a tensor", &program.ListLit{}: "a list", &program.TupleLit{}: "a tuple",
 		&program.DictLit{}: "a dict", &program.Opaque{Class: "q.P"}: "an object of q.P",
 	} {
 		assert.Equal(t, want, literalName(v))
@@ -366,7 +405,8 @@ func TestVersions(t *testing.T) {
 		{func(a fstest.MapFS) { a["version"] = file("0\n") }, "version: got version 0, want 1 to 10"},
 		{func(a fstest.MapFS) { a["version"] = file("x\n") }, `version: got "x\n", want a number`},
 		{func(a fstest.MapFS) { delete(a, "version") }, "got no record version and no .data/version, want one"},
-		{func(a fstest.MapFS) { delete(a, "version"); a[".data/version"] = file("z") }, `.data/version: got "z", want a number`},
+		{func(a fstest.MapFS) { delete(a, "version"); a[".data/version"] = file("z") },
+			`.data/version: got "z", want a number`},
 		{func(a fstest.MapFS) { a["data.pkl"] = file("\x80\x02]q\x00.") }, "data.pkl: got a list, want an object"},
 		{func(a fstest.MapFS) { a["data.pkl"] = file("\x80\x02K\x03.") }, "data.pkl: got 3, want an object"},
 		{func(a fstest.MapFS) { a["constants.pkl"] = file("\x80\x02K\x03.") }, "constants.pkl: got 3, want a tuple"},
@@ -395,7 +435,9 @@ func TestVersions(t *testing.T) {
 // TestSniff: what distinguishes TorchScript from other archives of the same container.
 func TestSniff(t *testing.T) {
 	for names, want := range map[string]bool{
-		"": false, "data.pkl": false, "data.pkl constants.pkl": true, "data.pkl code/__torch__.py": true, "data.pkl code/a.py constants.pkl": true, "constants.pkl": false, "code/a.py": false, "model.json": true, "data.pkl data/0": false,
+		"": false, "data.pkl": false, "data.pkl constants.pkl": true, "data.pkl code/__torch__.py": true,
+		"data.pkl code/a.py constants.pkl": true, "constants.pkl": false, "code/a.py": false, "model.json": true,
+		"data.pkl data/0": false,
 	} {
 		f := fstest.MapFS{}
 		for _, name := range strings.Fields(names) {

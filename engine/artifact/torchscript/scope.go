@@ -12,7 +12,8 @@ type binding struct {
 	forked   bool
 }
 
-// scope is the names of a function. Every name has a number; what it stands for now lies at that number.
+// scope is the names of a function. Every name has a number; what it stands for now lies at that
+// number.
 type scope struct {
 	numbers map[string]int32 // where there are many
 	texts   []string         // by number

@@ -200,7 +200,8 @@ func (s *sources) attribute(f *sourceFile, c *program.Class, st *python.Assign) 
 	return nil
 }
 
-// lateConstant is a constant or default that refers to constants.pkl or to a class, which may be read after it.
+// lateConstant is a constant or default that refers to constants.pkl or to a class, which may be
+// read after it.
 type lateConstant struct {
 	to    *any
 	file  *sourceFile
@@ -226,7 +227,8 @@ func (d *decoder) lateConstants() (err error) {
 	return nil
 }
 
-// classList reads __parameters__ and __buffers__. Hooks are of no use: callers call them like any method.
+// classList reads __parameters__ and __buffers__. Hooks are of no use: callers call them like any
+// method.
 func (s *sources) classList(f *sourceFile, c *program.Class, name string, value python.Expr) error {
 	var list *[]string
 	switch name {

@@ -20,7 +20,8 @@ type storageType tensor.DType
 
 const untyped = storageType(tensor.Undefined)
 
-// storageTypes are the storage classes of torch (AT_FORALL_SCALAR_TYPES_WITH_COMPLEX_AND_QINTS, c10/core/ScalarType.h).
+// storageTypes are the storage classes of torch (AT_FORALL_SCALAR_TYPES_WITH_COMPLEX_AND_QINTS,
+// c10/core/ScalarType.h).
 var storageTypes = map[string]storageType{
 	"ByteStorage": storageType(tensor.Uint8), "CharStorage": storageType(tensor.Int8),
 	"ShortStorage": storageType(tensor.Int16),

@@ -11,7 +11,8 @@ import (
 
 // This file walks the object tree and gives modules and tensors their names.
 
-// nameTree lists the modules depth first and names every tensor by the first path that leads to it, constants first.
+// nameTree lists the modules depth first and names every tensor by the first path that leads to it,
+// constants first.
 func (d *decoder) nameTree(root *program.Object) {
 	ofCode := true
 	w := walker{
@@ -94,7 +95,8 @@ func (w *walker) all(items []any, name string) {
 	}
 }
 
-// object visits an object's attributes: first the module itself is listed, then its children in the order of its class.
+// object visits an object's attributes: first the module itself is listed, then its children in the
+// order of its class.
 func (w *walker) object(o *program.Object, name string) {
 	c := o.Class
 	parent := w.parent

@@ -8,7 +8,8 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// TestUpgrade follows the replacements that torch 2.15 makes in the archives that its own tests keep of old versions.
+// TestUpgrade follows the replacements that torch 2.15 makes in the archives that its own tests
+// keep of old versions.
 func TestUpgrade(t *testing.T) {
 	for _, c := range []struct {
 		op      string

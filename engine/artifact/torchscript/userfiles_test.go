@@ -11,7 +11,8 @@ import (
 func from(texts ...*program.SourceText) *program.Block {
 	b := &program.Block{}
 	for _, t := range texts {
-		b.Nodes = append(b.Nodes, &program.Node{Operation: &program.Operation{Where: program.Where{SourceRange: program.SourceRange{Text: t}}}})
+		b.Nodes = append(b.Nodes,
+			&program.Node{Operation: &program.Operation{Where: program.Where{SourceRange: program.SourceRange{Text: t}}}})
 	}
 	return b
 }
@@ -26,11 +27,13 @@ func TestIsLibrary(t *testing.T) {
 	}{
 		{"a class of PyTorch's", "code/__torch__/torch/nn/modules/conv.py", from(), true},
 		{"a class of the user's", "code/__torch__/net.py", from(file("/home/u/net.py")), false},
-		{"a package that begins with the same letters", "code/__torch__/torchvision/models/resnet.py", from(file("/opt/torchvision/models/resnet.py")), false},
+		{"a package that begins with the same letters", "code/__torch__/torchvision/models/resnet.py",
+			from(file("/opt/torchvision/models/resnet.py")), false},
 		{"a class of the user's whose forward is inherited, from installed files", "code/__torch__/net.py",
 			from(file("/usr/lib/python3/dist-packages/torch/nn/modules/linear.py")), true},
 		{"from a checkout", "code/__torch__/net.py", from(file("/src/pytorch/torch/nn/modules/linear.py")), true},
-		{"1 - x comes first, and says nothing", "code/__torch__/net.py", from(file(builtinFile), file("/home/u/net.py")), false},
+		{"1 - x comes first, and says nothing", "code/__torch__/net.py", from(file(builtinFile), file("/home/u/net.py")),
+			false},
 		{"an operation without a source first", "code/__torch__/net.py", from(nil, file("/x/torch/nn/functional.py")), true},
 		{"no sources", "code/__torch__/net.py", from(), false},
 	} {
@@ -38,7 +41,8 @@ func TestIsLibrary(t *testing.T) {
 	}
 }
 
-// A function's text is the one that most of its operations come from: x.shape and 1 - x bring their own texts.
+// A function's text is the one that most of its operations come from: x.shape and 1 - x bring their
+// own texts.
 func TestSourceOf(t *testing.T) {
 	own, other := &program.SourceText{File: "net.py", Text: "def forward"}, &program.SourceText{File: "<string>"}
 	assert.Same(t, own, sourceOf(from(other, own, own)))
@@ -52,7 +56,8 @@ func TestSourceOf(t *testing.T) {
 func TestParseFrame(t *testing.T) {
 	got, ok := parseFrame("/home/u (2)/net.py(7): forward")
 	assert.True(t, ok)
-	assert.Equal(t, program.Frame{File: "/home/u (2)/net.py", Line: 7, Function: "forward"}, got, "the last parenthesis counts")
+	assert.Equal(t, program.Frame{File: "/home/u (2)/net.py", Line: 7, Function: "forward"}, got,
+		"the last parenthesis counts")
 	got, ok = parseFrame("net.py(7): <lambda>")
 	assert.True(t, ok)
 	assert.Equal(t, program.Frame{File: "net.py", Line: 7, Function: "<lambda>"}, got)

@@ -22,7 +22,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// TestByHand: a graph that no wrapper is read as, made by hand, is refused with a reason, not run otherwise.
+// TestByHand: a graph that no wrapper is read as, made by hand, is refused with a reason, not run
+// otherwise.
 func TestByHand(t *testing.T) {
 	node := func(op string, args ...program.Arg) *program.Node {
 		return &program.Node{Operation: &program.Operation{Op: op}, Args: args}
@@ -44,8 +45,11 @@ func TestByHand(t *testing.T) {
 		want string
 	}{
 		{"no nodes", func(g *program.Graph) { g.Body.Nodes = nil }, "got the end of the code, want a return"},
-		{"no return", func(g *program.Graph) { g.Body.Nodes = g.Body.Nodes[:len(g.Body.Nodes)-1] }, "a.wrapper.cpp:10: got the end of the code, want a return"},
-		{"another node with blocks", func(g *program.Graph) { g.Body.Nodes = []*program.Node{with(node("prim::If"), block())} }, "a.wrapper.cpp:0: got prim::If with blocks, want code of a wrapper"},
+		{"no return", func(g *program.Graph) { g.Body.Nodes = g.Body.Nodes[:len(g.Body.Nodes)-1] },
+			"a.wrapper.cpp:10: got the end of the code, want a return"},
+		{"another node with blocks", func(g *program.Graph) {
+			g.Body.Nodes = []*program.Node{with(node("prim::If"), block())}
+		}, "a.wrapper.cpp:0: got prim::If with blocks, want code of a wrapper"},
 		{"a loop that nothing leaves", func(g *program.Graph) {
 			g.Body.Nodes = []*program.Node{with(node(program.RoundsOf), block(node(program.BufferDeclare))), end(g)}
 		}, "a.wrapper.cpp:0: got a loop that nothing leaves"},
@@ -58,10 +62,12 @@ func TestByHand(t *testing.T) {
 			read.Outs = []*program.Value{test}
 			move := node(program.BufferMove, program.Arg{Value: gone})
 			move.Outs = []*program.Value{moved}
-			g.Body.Nodes = []*program.Node{with(node(program.RoundsOf), block(read, with(node(program.LeaveLoop, program.Arg{Value: test}), block(move)))), end(g)}
+			leave := with(node(program.LeaveLoop, program.Arg{Value: test}), block(move))
+			g.Body.Nodes = []*program.Node{with(node(program.RoundsOf), block(read, leave)), end(g)}
 		}, "a.wrapper.cpp:0: got gone, which names no tensor here"},
 		{"a choice by a tensor", func(g *program.Graph) {
-			g.Body.Nodes = []*program.Node{with(node(program.Choice, program.Arg{Value: g.Params[0]}, program.Arg{Const: int64(1)}), block(), block()), end(g)}
+			choice := node(program.Choice, program.Arg{Value: g.Params[0]}, program.Arg{Const: int64(1)})
+			g.Body.Nodes = []*program.Node{with(choice, block(), block()), end(g)}
 		}, "a.wrapper.cpp:0: got Tensor to choose by, want a value"},
 		{"a view of a number", func(g *program.Graph) {
 			n := node(program.BufferAlias, program.Arg{Const: int64(3)})
@@ -69,7 +75,8 @@ func TestByHand(t *testing.T) {
 			g.Body.Nodes = []*program.Node{n, end(g)}
 		}, "a.wrapper.cpp:0: got a number, which names no tensor here"},
 		{"a size of a dimension that is no number", func(g *program.Graph) {
-			g.Body.Nodes = []*program.Node{node(program.SizeRead, program.Arg{Value: g.Params[0]}, program.Arg{Const: "0"}), end(g)}
+			g.Body.Nodes = []*program.Node{node(program.SizeRead, program.Arg{Value: g.Params[0]}, program.Arg{Const: "0"}),
+				end(g)}
 		}, "a.wrapper.cpp:0: got dimension 0 of arg0_1, want one of 2"},
 	} {
 		_, _, err := edited(t, buffer("buf0", "{s0, 8L}", "{8L, 1L}")+"output_handles[0] = arg0_1.release();", tt.edit)
@@ -87,14 +94,18 @@ func TestByHand(t *testing.T) {
 		want  string
 	}{
 		{"no entry", nil, "got a program without a graph, want one"},
-		{"a graph that cannot be read", program.NewFunc(&program.Func{}, func(*program.Func) (*program.Graph, error) { return nil, failing }), "no graph"},
+		{"a graph that cannot be read", program.NewFunc(&program.Func{}, func(*program.Func) (*program.Graph, error) {
+			return nil, failing
+		}), "no graph"},
 	} {
-		_, err := exec.Run(context.Background(), aotinductor.New(&program.Program{Entry: tt.entry}), builtin.Table(), exec.Options{Platform: &on})
+		_, err := exec.Run(context.Background(), aotinductor.New(&program.Program{Entry: tt.entry}), builtin.Table(),
+			exec.Options{Platform: &on})
 		assert.ErrorContains(t, err, tt.want, tt.why)
 	}
 }
 
-// TestMissingWithin: an operator whose rule calls one that there is not has its results as the wrapper records them.
+// TestMissingWithin: an operator whose rule calls one that there is not has its results as the
+// wrapper records them.
 func TestMissingWithin(t *testing.T) {
 	d, err := device.Lookup("t4")
 	require.NoError(t, err)
@@ -117,8 +128,10 @@ void AOTInductorModel::run_impl(AtenTensorHandle* input_handles) {
 	table, err := faults.New(builtin.Table())
 	require.NoError(t, err)
 	table.Fail(1, &ops.MissingError{Op: "test::none"})
-	in := exec.Input{Value: tensor.Meta{DType: tensor.Float32, Sizes: []int64{8}, Strides: []int64{1}, Device: exec.Accelerator}}
-	r, err := exec.Run(context.Background(), aotinductor.New(p), table.Table, exec.Options{Inputs: []exec.Input{in}, Platform: &on})
+	in := exec.Input{Value: tensor.Meta{DType: tensor.Float32, Sizes: []int64{8}, Strides: []int64{1},
+		Device: exec.Accelerator}}
+	r, err := exec.Run(context.Background(), aotinductor.New(p), table.Table,
+		exec.Options{Inputs: []exec.Input{in}, Platform: &on})
 	require.NoError(t, err)
 	var got []string
 	for _, u := range r.Trace.Coverage.Unsupported {

@@ -12,7 +12,8 @@ import (
 	"github.com/memspec/memspec/engine/trace"
 )
 
-// call is a fallback made ready: its rule, and for each argument of the schema the wrapper's, nil for the default.
+// call is a fallback made ready: its rule, and for each argument of the schema the wrapper's, nil
+// for the default.
 type call struct {
 	bound *ops.Bound
 	args  []*program.Arg
@@ -57,7 +58,8 @@ func (w *walker) operator(n *program.Node) error {
 	return w.give(n, v)
 }
 
-// prepare finds a node's rule and sets its arguments in the schema's order; nil where there is no rule.
+// prepare finds a node's rule and sets its arguments in the schema's order; nil where there is no
+// rule.
 func (w *walker) prepare(n *program.Node) (*call, error) {
 	b, ok := w.Table().Lookup(n.Key())
 	if !ok {
@@ -170,7 +172,8 @@ func (w *walker) number(v any, t *schema.Type) (any, error) {
 	return v, nil
 }
 
-// missing gives an operator without a rule its results as the wrapper says of them; the account is incomplete.
+// missing gives an operator without a rule its results as the wrapper says of them; the account is
+// incomplete.
 func (w *walker) missing(n *program.Node) error {
 	name := n.Key()
 	if n.Op == program.Proxied {

@@ -1,6 +1,6 @@
-// Package aotinductor runs the code of AOTInductor packages on exec's machine: buffers are made, reused and
-// freed where the code says so, fused kernels take nothing, and the operators that it falls back to follow
-// their rules, with their workspace.
+// Package aotinductor runs the code of AOTInductor packages on exec's machine: buffers are made,
+// reused and freed where the code says so, fused kernels take nothing, and the operators that it
+// falls back to follow their rules, with their workspace.
 //
 // The weights of an AOTInductor package are one block that its runtime takes with cudaMalloc,
 // outside of PyTorch's allocator (torch/csrc/inductor/aoti_runtime/model_base.h load_constants): no
@@ -112,7 +112,8 @@ func (w *walker) Forward(args []any) (any, error) {
 	return w.results(end)
 }
 
-// run runs a block, and returns the node that ended it before its end: a return, or what left a loop.
+// run runs a block, and returns the node that ended it before its end: a return, or what left a
+// loop.
 func (w *walker) run(b *program.Block) (*program.Node, error) {
 	for _, n := range b.Nodes {
 		w.now = n
@@ -173,7 +174,8 @@ func (w *walker) bind(args []any) error {
 var places = map[string]string{program.Choice: "torch.cond", program.RoundsOf: "while_loop",
 	program.LeaveLoop: "while_loop", program.ValueRead: "aten::item", program.SizeRead: "aten::size"}
 
-// place makes a node's place the current one: the operators that it was made of, and the line of the wrapper.
+// place makes a node's place the current one: the operators that it was made of, and the line of
+// the wrapper.
 func (w *walker) place(n *program.Node) {
 	if site, there := w.sites[n]; there {
 		w.Sites.EnterAgain(site)

@@ -54,7 +54,8 @@ void AOTInductorModel::run_impl(AtenTensorHandle* input_handles) {
 		require.NoError(t, err)
 		on, err := platform.New(d, platform.Version{Major: 2, Minor: 15})
 		require.NoError(t, err)
-		_, err = exec.Run(context.Background(), aotinductor.New(p), builtin.Table(), exec.Options{Inputs: []exec.Input{{Value: tt.give}}, Platform: &on})
+		_, err = exec.Run(context.Background(), aotinductor.New(p), builtin.Table(),
+			exec.Options{Inputs: []exec.Input{{Value: tt.give}}, Platform: &on})
 		if tt.want == "" {
 			require.NoError(t, err, tt.why)
 			continue
@@ -65,9 +66,12 @@ void AOTInductorModel::run_impl(AtenTensorHandle* input_handles) {
 	}
 }
 
-// TestPlaces: a buffer is reported by the operators that its kernel was made of, an operator by its own name.
+// TestPlaces: a buffer is reported by the operators that its kernel was made of, an operator by its
+// own name.
 func TestPlaces(t *testing.T) {
-	code := buffer("buf0", "{s0, 8L}", "{8L, 1L}") + "AtenTensorHandle buf1_handle;\nAOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cuda_relu(buf0, &buf1_handle));\nRAIIAtenTensorHandle buf1(buf1_handle);\noutput_handles[0] = buf1.release();"
+	code := buffer("buf0", "{s0, 8L}", "{8L, 1L}") + "AtenTensorHandle buf1_handle;\n" +
+		"AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cuda_relu(buf0, &buf1_handle));\nRAIIAtenTensorHandle buf1(buf1_handle);\n" +
+		"output_handles[0] = buf1.release();"
 	placed := 0
 	_, tr, err := edited(t, code, func(g *program.Graph) {
 		placed = len(g.Body.Nodes) - 1 // the return has none
@@ -88,9 +92,10 @@ func TestPlaces(t *testing.T) {
 
 // TestPlacesOfStacks: where the line of the user's own code is reported, it is the place.
 func TestPlacesOfStacks(t *testing.T) {
-	_, tr, err := edited(t, buffer("buf0", "{s0, 8L}", "{8L, 1L}")+"output_handles[0] = buf0.release();", func(g *program.Graph) {
-		g.Body.Nodes[0].Where.Stack = &program.Stack{Frames: []*program.Frame{{File: "/u/net.py", Line: 7}}}
-	})
+	_, tr, err := edited(t, buffer("buf0", "{s0, 8L}", "{8L, 1L}")+"output_handles[0] = buf0.release();",
+		func(g *program.Graph) {
+			g.Body.Nodes[0].Where.Stack = &program.Stack{Frames: []*program.Frame{{File: "/u/net.py", Line: 7}}}
+		})
 	require.NoError(t, err)
 	for _, e := range tr.Events {
 		if e.Pass == 1 && e.Action == trace.Alloc {
@@ -117,18 +122,23 @@ void AOTInductorModel::run_impl(AtenTensorHandle* input_handles) {
 	require.NoError(t, err)
 	on, err := platform.New(d, platform.Version{Major: 2, Minor: 15})
 	require.NoError(t, err)
-	in := exec.Input{Value: tensor.Meta{DType: tensor.Int64, Sizes: []int64{8}, Strides: []int64{1}, Device: exec.Accelerator}}
-	_, err = exec.Run(context.Background(), aotinductor.New(p), builtin.Table(), exec.Options{Inputs: []exec.Input{in, in}, Platform: &on})
+	in := exec.Input{Value: tensor.Meta{DType: tensor.Int64, Sizes: []int64{8}, Strides: []int64{1},
+		Device: exec.Accelerator}}
+	_, err = exec.Run(context.Background(), aotinductor.New(p), builtin.Table(), exec.Options{Inputs: []exec.Input{in, in},
+		Platform: &on})
 	assert.EqualError(t, err, "input arg0_1: got int64, want float32: compiled code takes one dtype")
 }
 
 // TestLoopsPlace: whether a loop goes on depends on data: the note stands at the loop.
 func TestLoopsPlace(t *testing.T) {
 	read := func(name string) string {
-		return "AtenTensorHandle " + name + "_handle;\nAOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_empty_strided(0, int_array_0, int_array_0, cached_torch_dtype_bool, cached_torch_device_type_cuda, this->device_idx_, &" + name +
-			"_handle));\nRAIIAtenTensorHandle " + name + "(" + name + "_handle);\nbool " + name + "_scalar;\nAOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_item_bool(" + name + ", &" + name + "_scalar));\n"
+		return "AtenTensorHandle " + name + "_handle;\nAOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_empty_strided(0, " +
+			"int_array_0, int_array_0, cached_torch_dtype_bool, cached_torch_device_type_cuda, this->device_idx_, &" + name +
+			"_handle));\nRAIIAtenTensorHandle " + name + "(" + name + "_handle);\nbool " + name +
+			"_scalar;\nAOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_item_bool(" + name + ", &" + name + "_scalar));\n"
 	}
-	_, tr, err := run(t, "static constexpr int64_t *int_array_0=nullptr;\nwhile (1) {\n"+read("test")+"if (!test_scalar) break;\n}\noutput_handles[0] = arg0_1.release();")
+	_, tr, err := run(t, "static constexpr int64_t *int_array_0=nullptr;\nwhile (1) {\n"+read("test")+
+		"if (!test_scalar) break;\n}\noutput_handles[0] = arg0_1.release();")
 	require.NoError(t, err)
 	var got []string
 	for _, n := range tr.Notes {

@@ -31,9 +31,9 @@ import (
 // mostFaults is how many calls of rules, and how many steps, of a package are tried.
 const mostFaults = 40
 
-// TestRecordedPackages compares the committed packages with the recorded events of their first call on each
-// recorded input, except those with convolutions, whose workspace cuDNN answers. With one call of a rule
-// failing, with one that has no rule, and with too few steps, the run reports that.
+// TestRecordedPackages compares the committed packages with the recorded events of their first call
+// on each recorded input, except those with convolutions, whose workspace cuDNN answers. With one
+// call of a rule failing, with one that has no rule, and with too few steps, the run reports that.
 func TestRecordedPackages(t *testing.T) {
 	compared := 0
 	for _, path := range recordings(t, "*.t4.txt") {
@@ -124,7 +124,8 @@ func tried(t *testing.T, path string, p *program.Program, inputs []exec.Input) *
 	require.NoError(t, err, path)
 	for n := min(table.Calls(), mostFaults); n > 0; n-- {
 		got, err := run(n, faults.Err)
-		assert.True(t, err != nil && strings.Contains(err.Error(), faults.Err.Error()) || err == nil && len(got.Trace.Coverage.Unsupported) > 0, "%s: call %d fails, got %v", path, n, err)
+		assert.True(t, err != nil && strings.Contains(err.Error(), faults.Err.Error()) || err == nil &&
+			len(got.Trace.Coverage.Unsupported) > 0, "%s: call %d fails, got %v", path, n, err)
 		got, err = run(n, &ops.MissingError{Op: "test::none"})
 		assert.True(t, err != nil || len(got.Trace.Coverage.Unsupported) > 0, "%s: call %d has no rule", path, n)
 	}

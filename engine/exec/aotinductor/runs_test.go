@@ -23,13 +23,14 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// TestPieces: what pieces of wrappers allocate and free, with what is assumed, or why they do not run:
-// testdata/runs. A piece follows a line == REASON. A line ! assume PLACE N states what depends on tensor data,
-// and ! lower takes it at the lower bound.
+// TestPieces: what pieces of wrappers allocate and free, with what is assumed, or why they do not
+// run: testdata/runs. A piece follows a line == REASON. A line ! assume PLACE N states what depends
+// on tensor data, and ! lower takes it at the lower bound.
 func TestPieces(t *testing.T) {
 	golden.Run(t, filepath.Join("testdata", "runs", "*.txtar"), func(a *golden.Archive) {
 		matrix := func(d tensor.DType, sizes ...int64) exec.Input {
-			return exec.Input{Value: tensor.Meta{DType: d, Sizes: sizes, Strides: tensor.ContiguousStrides(sizes), Device: exec.Accelerator}}
+			return exec.Input{Value: tensor.Meta{DType: d, Sizes: sizes, Strides: tensor.ContiguousStrides(sizes),
+				Device: exec.Accelerator}}
 		}
 		inputs := []exec.Input{matrix(tensor.Float32, 6, 8)}
 		decode := func(code string) (*program.Program, error) {

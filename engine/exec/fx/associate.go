@@ -23,7 +23,8 @@ func (w *walker) associated(in *inst) (any, error) {
 	}
 	if want := len(in.blocks[0].src.Params); len(xs) == 0 || 2*len(xs)+len(a.others) != want ||
 		len(in.blocks[0].src.Outs) != len(xs) {
-		return nil, fmt.Errorf("%s: got %d tensors to go over and %d others, want a graph of two of each, the others, and as many results", in.node.Op, len(xs), len(a.others))
+		return nil, fmt.Errorf("%s: got %d tensors to go over and %d others, want a graph of two of each, the others, and "+
+			"as many results", in.node.Op, len(xs), len(a.others))
 	}
 	items, err := a.scan(xs)
 	if err != nil {
@@ -120,7 +121,8 @@ func (a *associator) combine(left, right part) ([]any, error) {
 	return out.Items, nil
 }
 
-// withFirst puts the first of each tensor before what was combined of the others, which is released then.
+// withFirst puts the first of each tensor before what was combined of the others, which is released
+// then.
 func (a *associator) withFirst(elems, even []any) ([]any, error) {
 	out := make([]any, len(elems))
 	for i, x := range elems {

@@ -82,7 +82,8 @@ func (w *walker) liveRanges() ([]lifetime.Range, error) {
 		w.inReleaseOrder = true
 		return released, err
 	}
-	w.Note(note.Note{ID: note.LocalsUnknown, Subject: "an exported program carries the calls of modules and no names: what eager execution holds is read from them"})
+	w.Note(note.Note{ID: note.LocalsUnknown, Subject: "an exported program carries the calls of modules and no names: " +
+		"what eager execution holds is read from them"})
 	return lifetime.Calls(w.graph, o.HoldLocals), nil
 }
 
@@ -175,14 +176,16 @@ func (w *walker) toDevice(in *inst, c *program.State) {
 	in.args[0], in.args[s.ArgIndex("device")] = w.literal(c), ops.Device(exec.Accelerator)
 }
 
-// argumentError is an argument that an operator's schema has not, or one that it wants and that is not there.
+// argumentError is an argument that an operator's schema has not, or one that it wants and that is
+// not there.
 type argumentError struct{ op, name string }
 
 func (e *argumentError) Error() string {
 	return "got another argument " + e.name + " of " + e.op + " than its schema has: the program is of another PyTorch"
 }
 
-// convert makes an int a float and a number a tensor where the schema wants these: Python passes either.
+// convert makes an int a float and a number a tensor where the schema wants these: Python passes
+// either.
 func convert(v any, t *schema.Type) any {
 	if t.Kind == schema.Optional {
 		t = t.Elems[0]

@@ -58,7 +58,8 @@ func TestDamagedPrograms(t *testing.T) {
 		text, err := z.ReadFile(record)
 		require.NoError(a.T(), err)
 		whole := open(a.T(), path)
-		o := exec.Options{Liveness: exec.PythonFrame, Inputs: larger(a.T(), whole, 1), Platform: on(a.T(), "t4"), DType: tensor.Undefined}
+		o := exec.Options{Liveness: exec.PythonFrame, Inputs: larger(a.T(), whole, 1), Platform: on(a.T(), "t4"),
+			DType: tensor.Undefined}
 		a.Want("runs", []byte(golden.DamageJSON(a.T(), string(text), func(text string) (string, error) {
 			p, err := torchexport.Decode(changed{z, record, text})
 			if err != nil || program.Check(p) != nil {

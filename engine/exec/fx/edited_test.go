@@ -19,22 +19,31 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// edits are changes of the small archives that their exporter could have written, of what no archive here has.
+// edits are changes of the small archives that their exporter could have written, of what no
+// archive here has.
 var edits = []struct {
 	why, archive string
 	more         int64
 	edit         func(p *program.Program, g *program.Graph)
 }{
-	{"autocast on a GPU to bfloat16", "branch", 0, func(_ *program.Program, g *program.Graph) { autocast(g, "cuda", int64(tensor.BFloat16), true) }},
-	{"autocast on a GPU to a dtype that is not told: float16", "branch", 0, func(_ *program.Program, g *program.Graph) { autocast(g, "cuda", nil, true) }},
-	{"autocast that is turned off", "branch", 0, func(_ *program.Program, g *program.Graph) { autocast(g, "cuda", int64(tensor.BFloat16), false) }},
-	{"autocast on the host, of a program that was exported on a GPU", "branch", 0, func(p *program.Program, _ *program.Graph) {
-		p.Entry.Params[0].Meta.Device = "cuda:0"
+	{"autocast on a GPU to bfloat16", "branch", 0, func(_ *program.Program, g *program.Graph) {
+		autocast(g, "cuda", int64(tensor.BFloat16), true)
 	}},
+	{"autocast on a GPU to a dtype that is not told: float16", "branch", 0, func(_ *program.Program, g *program.Graph) {
+		autocast(g, "cuda", nil, true)
+	}},
+	{"autocast that is turned off", "branch", 0, func(_ *program.Program, g *program.Graph) {
+		autocast(g, "cuda", int64(tensor.BFloat16), false)
+	}},
+	{"autocast on the host, of a program that was exported on a GPU", "branch", 0,
+		func(p *program.Program, _ *program.Graph) {
+			p.Entry.Params[0].Meta.Device = "cuda:0"
+		}},
 	{"a number to the power of a tensor", "nested", 0, func(_ *program.Program, g *program.Graph) {
 		n := find(g.Body, "aten::mul")
 		n.Op, n.Meta.Key = "aten::pow", "aten::pow.Tensor_Tensor"
-		n.Args[0], n.Args[1] = program.Arg{Name: "self", Const: int64(2)}, program.Arg{Name: "exponent", Value: n.Args[0].Value}
+		n.Args[0], n.Args[1] = program.Arg{Name: "self", Const: int64(2)},
+			program.Arg{Name: "exponent", Value: n.Args[0].Value}
 	}},
 	{"two results of a tensor that is not known", "nested", 1, func(_ *program.Program, g *program.Graph) {
 		n := find(g.Body, "aten::cat")
@@ -58,28 +67,45 @@ var edits = []struct {
 		made := &program.Value{ID: g.NumValues, Name: "made", Type: g.Params[0].Type}
 		g.NumValues++
 		args := []program.Arg{{Name: "self", Value: g.Params[0]}, {Name: "device", Const: program.Device("meta")}}
-		insert(g, 0, &program.Node{Operation: &program.Operation{Op: "aten::zeros_like", Where: g.Body.Nodes[0].Where, Meta: &program.NodeMeta{Key: "aten::zeros_like"}}, Args: args, Outs: []*program.Value{made}})
+		insert(g, 0, &program.Node{Operation: &program.Operation{Op: "aten::zeros_like", Where: g.Body.Nodes[0].Where,
+			Meta: &program.NodeMeta{Key: "aten::zeros_like"}}, Args: args, Outs: []*program.Value{made}})
 	}},
-	{"a scan over a tensor that ends with it", "scanned", 0, func(_ *program.Program, g *program.Graph) { over(g, "higher_order::scan", 1) }},
-	{"a map over a tensor that ends with it", "mapped", 0, func(_ *program.Program, g *program.Graph) { over(g, "higher_order::map_impl", 0) }},
-	{"two results of a map, put together in the order of its graph", "mapped", 0, func(_ *program.Program, g *program.Graph) {
-		n := find(g.Body, "higher_order::map_impl")
-		b := n.Blocks[0]
-		short := &program.Value{ID: g.NumValues, Name: "short", Type: n.Outs[0].Type}
-		second := &program.Value{ID: g.NumValues + 1, Name: "second", Type: n.Outs[0].Type}
-		g.NumValues += 2
-		sum := &program.Node{Operation: &program.Operation{Op: "aten::sum", Where: n.Where, Meta: &program.NodeMeta{Key: "aten::sum"}}, Args: []program.Arg{{Name: "self", Value: b.Outs[0].Value}}, Outs: []*program.Value{short}}
-		b.Nodes, b.Outs = append(slices.Clone(b.Nodes), sum), append(slices.Clone(b.Outs), program.Arg{Value: short})
-		n.Outs = append(n.Outs, second)
+	{"a scan over a tensor that ends with it", "scanned", 0, func(_ *program.Program, g *program.Graph) {
+		over(g, "higher_order::scan", 1)
 	}},
-	{"what a branch gives ends with its last user", "branch", 0, func(_ *program.Program, g *program.Graph) { consume(g) }},
+	{"a map over a tensor that ends with it", "mapped", 0, func(_ *program.Program, g *program.Graph) {
+		over(g, "higher_order::map_impl", 0)
+	}},
+	{"two results of a map, put together in the order of its graph", "mapped", 0,
+		func(_ *program.Program, g *program.Graph) {
+			n := find(g.Body, "higher_order::map_impl")
+			b := n.Blocks[0]
+			short := &program.Value{ID: g.NumValues, Name: "short", Type: n.Outs[0].Type}
+			second := &program.Value{ID: g.NumValues + 1, Name: "second", Type: n.Outs[0].Type}
+			g.NumValues += 2
+			sum := &program.Node{Operation: &program.Operation{Op: "aten::sum", Where: n.Where,
+				Meta: &program.NodeMeta{Key: "aten::sum"}}, Args: []program.Arg{{Name: "self", Value: b.Outs[0].Value}},
+				Outs: []*program.Value{short}}
+			b.Nodes, b.Outs = append(slices.Clone(b.Nodes), sum), append(slices.Clone(b.Outs), program.Arg{Value: short})
+			n.Outs = append(n.Outs, second)
+		}},
+	{"what a branch gives ends with its last user", "branch", 0, func(_ *program.Program, g *program.Graph) {
+		consume(g)
+	}},
 	{"what a loop gives ends with its last user", "loops", 0, func(_ *program.Program, g *program.Graph) { consume(g) }},
 	{"what a map gives ends with its last user", "mapped", 0, func(_ *program.Program, g *program.Graph) { consume(g) }},
 	{"what a scan gives ends with its last user", "scanned", 0, func(_ *program.Program, g *program.Graph) { consume(g) }},
-	{"what an associative scan gives ends with its last user", "associated", 0, func(_ *program.Program, g *program.Graph) { consume(g) }},
-	{"what a map gives has no name", "mapped", 0, func(_ *program.Program, g *program.Graph) { forget(g, "higher_order::map_impl") }},
-	{"what a scan gives has no name", "scanned", 0, func(_ *program.Program, g *program.Graph) { forget(g, "higher_order::scan") }},
-	{"what an associative scan gives has no name", "associated", 0, func(_ *program.Program, g *program.Graph) { forget(g, "higher_order::associative_scan") }},
+	{"what an associative scan gives ends with its last user", "associated", 0,
+		func(_ *program.Program, g *program.Graph) { consume(g) }},
+	{"what a map gives has no name", "mapped", 0, func(_ *program.Program, g *program.Graph) {
+		forget(g, "higher_order::map_impl")
+	}},
+	{"what a scan gives has no name", "scanned", 0, func(_ *program.Program, g *program.Graph) {
+		forget(g, "higher_order::scan")
+	}},
+	{"what an associative scan gives has no name", "associated", 0, func(_ *program.Program, g *program.Graph) {
+		forget(g, "higher_order::associative_scan")
+	}},
 	{"a scan's results do not fit what can be addressed", "scanned", 0, func(_ *program.Program, g *program.Graph) {
 		n := find(g.Body, "higher_order::scan")
 		b := n.Blocks[0]
@@ -87,16 +113,21 @@ var edits = []struct {
 		flags := &program.Value{ID: g.NumValues, Name: "flags", Type: n.Outs[0].Type}
 		wide := &program.Value{ID: g.NumValues + 1, Name: "wide", Type: n.Outs[0].Type}
 		g.NumValues += 2
-		sum := &program.Node{Operation: &program.Operation{Op: "aten::any", Where: n.Where, Meta: &program.NodeMeta{Key: "aten::any"}}, Args: []program.Arg{{Name: "self", Value: result.Value}}, Outs: []*program.Value{flags}}
+		sum := &program.Node{Operation: &program.Operation{Op: "aten::any", Where: n.Where,
+			Meta: &program.NodeMeta{Key: "aten::any"}}, Args: []program.Arg{{Name: "self", Value: result.Value}},
+			Outs: []*program.Value{flags}}
 		size := program.Arg{Name: "size", Items: []program.Arg{{Const: int64(1) << 60}}}
-		expand := &program.Node{Operation: &program.Operation{Op: "aten::expand", Where: n.Where, Meta: &program.NodeMeta{Key: "aten::expand"}}, Args: []program.Arg{{Name: "self", Value: flags}, size}, Outs: []*program.Value{wide}}
+		expand := &program.Node{Operation: &program.Operation{Op: "aten::expand", Where: n.Where,
+			Meta: &program.NodeMeta{Key: "aten::expand"}}, Args: []program.Arg{{Name: "self", Value: flags}, size},
+			Outs: []*program.Value{wide}}
 		b.Nodes = append(slices.Clone(b.Nodes), sum, expand)
 		result.Value = wide
 	}},
-	{"a loop without rounds gives copies of tensors, and numbers as they are", "loops", 0, func(_ *program.Program, g *program.Graph) {
-		n := find(g.Body, "higher_order::while_loop")
-		n.Blocks[0].Outs[0] = program.Arg{Const: false}
-	}},
+	{"a loop without rounds gives copies of tensors, and numbers as they are", "loops", 0,
+		func(_ *program.Program, g *program.Graph) {
+			n := find(g.Body, "higher_order::while_loop")
+			n.Blocks[0].Outs[0] = program.Arg{Const: false}
+		}},
 	{"a loop that is given more than it carries", "loops", 0, func(_ *program.Program, g *program.Graph) {
 		n := find(g.Body, "higher_order::while_loop")
 		n.Args = append(slices.Clone(n.Args), program.Arg{Items: []program.Arg{{Value: g.Params[0]}}})
@@ -106,7 +137,9 @@ var edits = []struct {
 			b.Params = append(slices.Clone(b.Params), more)
 			made := &program.Value{ID: g.NumValues, Name: "made", Type: g.Params[0].Type}
 			g.NumValues++
-			relu := &program.Node{Operation: &program.Operation{Op: "aten::relu", Where: n.Where, Meta: &program.NodeMeta{Key: "aten::relu"}}, Args: []program.Arg{{Name: "self", Value: more}}, Outs: []*program.Value{made}}
+			relu := &program.Node{Operation: &program.Operation{Op: "aten::relu", Where: n.Where,
+				Meta: &program.NodeMeta{Key: "aten::relu"}}, Args: []program.Arg{{Name: "self", Value: more}},
+				Outs: []*program.Value{made}}
 			b.Nodes = append(slices.Clone(b.Nodes), relu)
 		}
 	}},
@@ -120,9 +153,12 @@ var edits = []struct {
 	{"an error within two calls", "branch", 0, func(_ *program.Program, g *program.Graph) {
 		n := find(g.Body, "aten::sum")
 		n.Args[0] = program.Arg{Name: "self", Const: "text"}
-		n.Where.Stack = &program.Stack{Frames: []*program.Frame{{File: "outer.py", Line: 7, Function: "outer"}, {File: "inner.py", Line: 3, Function: "inner"}}}
+		n.Where.Stack = &program.Stack{Frames: []*program.Frame{{File: "outer.py", Line: 7, Function: "outer"},
+			{File: "inner.py", Line: 3, Function: "inner"}}}
 	}},
-	{"an argument that the operator has not", "branch", 0, func(_ *program.Program, g *program.Graph) { find(g.Body, "aten::sum").Args[0].Name = "other" }},
+	{"an argument that the operator has not", "branch", 0, func(_ *program.Program, g *program.Graph) {
+		find(g.Body, "aten::sum").Args[0].Name = "other"
+	}},
 	{"an argument twice", "branch", 0, func(_ *program.Program, g *program.Graph) {
 		n := find(g.Body, "aten::mul")
 		n.Args[1].Name = "self"
@@ -144,7 +180,9 @@ func over(g *program.Graph, op string, arg int) {
 	n := find(g.Body, op)
 	made := &program.Value{ID: g.NumValues, Name: "made", Type: g.Params[0].Type}
 	g.NumValues++
-	relu := &program.Node{Operation: &program.Operation{Op: "aten::relu", Where: n.Where, Meta: &program.NodeMeta{Key: "aten::relu"}}, Args: []program.Arg{{Name: "self", Value: g.Params[0]}}, Outs: []*program.Value{made}}
+	relu := &program.Node{Operation: &program.Operation{Op: "aten::relu", Where: n.Where,
+		Meta: &program.NodeMeta{Key: "aten::relu"}}, Args: []program.Arg{{Name: "self", Value: g.Params[0]}},
+		Outs: []*program.Value{made}}
 	n.Args[arg].Items[0] = program.Arg{Value: made}
 	insert(g, slices.Index(g.Body.Nodes, n), relu)
 }
@@ -163,7 +201,9 @@ func consume(g *program.Graph) {
 			made := &program.Value{ID: g.NumValues, Name: "made", Type: v.Type}
 			g.NumValues++
 			args[i].Value = made
-			insert(g, len(g.Body.Nodes)-1, &program.Node{Operation: &program.Operation{Op: "aten::relu", Where: end.Where, Meta: &program.NodeMeta{Key: "aten::relu"}}, Args: []program.Arg{{Name: "self", Value: v}}, Outs: []*program.Value{made}})
+			insert(g, len(g.Body.Nodes)-1, &program.Node{Operation: &program.Operation{Op: "aten::relu", Where: end.Where,
+				Meta: &program.NodeMeta{Key: "aten::relu"}}, Args: []program.Arg{{Name: "self", Value: v}},
+				Outs: []*program.Value{made}})
 		}
 	}
 	replace(end.Args)
@@ -198,7 +238,8 @@ func TestEdited(t *testing.T) {
 				how = "eager"
 			}
 			fmt.Fprintf(&b, "## %s: %s\n", tt.why, how)
-			r, err := exec.Run(context.Background(), fx.New(p), builtin.Table(), exec.Options{Inputs: inputs, Platform: on(t, "t4"), DType: tensor.Undefined, Liveness: l})
+			r, err := exec.Run(context.Background(), fx.New(p), builtin.Table(),
+				exec.Options{Inputs: inputs, Platform: on(t, "t4"), DType: tensor.Undefined, Liveness: l})
 			if err != nil {
 				fmt.Fprintln(&b, "error:", err)
 				var e *exec.EvalError

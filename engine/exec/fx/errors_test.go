@@ -63,22 +63,29 @@ func TestVectorised(t *testing.T) {
 		{"a sum over what is shown", "aten::mul", func(_ *program.Graph, n *program.Node) {
 			n.Op, n.Meta.Key, n.Args = "aten::sum", "aten::sum", n.Args[:1]
 		}, "aten::sum"},
-		{"a tensor without a hidden dimension besides", "aten::mul", func(g *program.Graph, n *program.Node) { n.Args[0] = program.Arg{Value: g.Params[0]} }, "aten::mul.Tensor"},
-		{"a tensor of another dtype, which vmap promotes as what is shown would be", "aten::mul", func(g *program.Graph, n *program.Node) {
-			flags := &program.Value{ID: g.NumValues, Name: "flags", Type: n.Outs[0].Type}
-			g.NumValues++
-			args := []program.Arg{{Name: "self", Value: n.Args[0].Value}, {Name: "other", Value: n.Args[0].Value}}
-			before(g, n, &program.Node{Operation: &program.Operation{Op: "aten::eq", Where: n.Where, Meta: &program.NodeMeta{Key: "aten::eq.Tensor"}}, Args: args, Outs: []*program.Value{flags}})
-			n.Args[1].Value = flags
+		{"a tensor without a hidden dimension besides", "aten::mul", func(g *program.Graph, n *program.Node) {
+			n.Args[0] = program.Arg{Value: g.Params[0]}
 		}, "aten::mul.Tensor"},
-		{"a tensor of more dimensions, which vmap lines up by what is shown", "aten::mul", func(g *program.Graph, n *program.Node) {
-			hide := made(g, n.Args[1].Value)
-			longer := &program.Value{ID: g.NumValues, Name: "longer", Type: n.Outs[0].Type}
-			g.NumValues++
-			args := []program.Arg{{Name: "self", Value: hide.Args[0].Value}, {Name: "dim", Const: int64(-1)}}
-			before(g, hide, &program.Node{Operation: &program.Operation{Op: "aten::unsqueeze", Where: n.Where, Meta: &program.NodeMeta{Key: "aten::unsqueeze"}}, Args: args, Outs: []*program.Value{longer}})
-			hide.Args[0].Value = longer
-		}, "aten::mul.Tensor"},
+		{"a tensor of another dtype, which vmap promotes as what is shown would be", "aten::mul",
+			func(g *program.Graph, n *program.Node) {
+				flags := &program.Value{ID: g.NumValues, Name: "flags", Type: n.Outs[0].Type}
+				g.NumValues++
+				args := []program.Arg{{Name: "self", Value: n.Args[0].Value}, {Name: "other", Value: n.Args[0].Value}}
+				before(g, n,
+					&program.Node{Operation: &program.Operation{Op: "aten::eq", Where: n.Where,
+						Meta: &program.NodeMeta{Key: "aten::eq.Tensor"}}, Args: args, Outs: []*program.Value{flags}})
+				n.Args[1].Value = flags
+			}, "aten::mul.Tensor"},
+		{"a tensor of more dimensions, which vmap lines up by what is shown", "aten::mul",
+			func(g *program.Graph, n *program.Node) {
+				hide := made(g, n.Args[1].Value)
+				longer := &program.Value{ID: g.NumValues, Name: "longer", Type: n.Outs[0].Type}
+				g.NumValues++
+				args := []program.Arg{{Name: "self", Value: hide.Args[0].Value}, {Name: "dim", Const: int64(-1)}}
+				before(g, hide, &program.Node{Operation: &program.Operation{Op: "aten::unsqueeze", Where: n.Where,
+					Meta: &program.NodeMeta{Key: "aten::unsqueeze"}}, Args: args, Outs: []*program.Value{longer}})
+				hide.Args[0].Value = longer
+			}, "aten::mul.Tensor"},
 		{"a vmap in another", addBatchDim, func(g *program.Graph, n *program.Node) {
 			var second *program.Node
 			for _, m := range g.Body.Nodes {
@@ -88,7 +95,9 @@ func TestVectorised(t *testing.T) {
 			}
 			second.Args[0] = program.Arg{Value: n.Outs[0]}
 		}, addBatchDim},
-		{"another level is ended", removeBatchDim, func(_ *program.Graph, n *program.Node) { n.Args[1] = number(7) }, removeBatchDim},
+		{"another level is ended", removeBatchDim, func(_ *program.Graph, n *program.Node) {
+			n.Args[1] = number(7)
+		}, removeBatchDim},
 	} {
 		t.Run(tt.why, func(t *testing.T) {
 			p := open(t, filepath.Join("..", "..", "..", "testdata", "artifacts", "exported", "vectorised.pt2"))
@@ -97,7 +106,8 @@ func TestVectorised(t *testing.T) {
 			n := find(g.Body, tt.op)
 			require.NotNil(t, n)
 			tt.edit(g, n)
-			r, err := exec.Run(context.Background(), fx.New(p), builtin.Table(), exec.Options{Inputs: example(t, p), Platform: on(t, "t4"), DType: tensor.Undefined})
+			r, err := exec.Run(context.Background(), fx.New(p), builtin.Table(),
+				exec.Options{Inputs: example(t, p), Platform: on(t, "t4"), DType: tensor.Undefined})
 			require.NoError(t, err)
 			first := ""
 			if u := r.Trace.Coverage.Unsupported; len(u) > 0 {
@@ -116,13 +126,25 @@ func TestMalformed(t *testing.T) {
 		edit             func(n *program.Node)
 		want             string
 	}{
-		{"a graph is missing", "branch", "higher_order::cond", func(n *program.Node) { n.Blocks = n.Blocks[:1] }, "got 1 graphs, want 2"},
-		{"a loop without its body", "loops", "higher_order::while_loop", func(n *program.Node) { n.Blocks = n.Blocks[:1] }, "got 1 graphs, want 2"},
+		{"a graph is missing", "branch", "higher_order::cond", func(n *program.Node) {
+			n.Blocks = n.Blocks[:1]
+		}, "got 1 graphs, want 2"},
+		{"a loop without its body", "loops", "higher_order::while_loop", func(n *program.Node) {
+			n.Blocks = n.Blocks[:1]
+		}, "got 1 graphs, want 2"},
 		{"no predicate", "branch", "higher_order::cond", func(n *program.Node) { n.Args = nil }, "got no predicate"},
-		{"a predicate that is no number", "branch", "higher_order::cond", func(n *program.Node) { n.Args[0] = constant("text") }, "want a bool"},
-		{"operands are too few", "branch", "higher_order::cond", func(n *program.Node) { n.Args = n.Args[:1] }, "operands, want the"},
-		{"a loop's operands are too few", "loops", "higher_order::while_loop", func(n *program.Node) { n.Args = nil }, "operands, want the"},
-		{"a condition of two results", "loops", "higher_order::while_loop", func(n *program.Node) { n.Blocks[0].Outs = append(n.Blocks[0].Outs, n.Blocks[0].Outs...) }, "another form"},
+		{"a predicate that is no number", "branch", "higher_order::cond", func(n *program.Node) {
+			n.Args[0] = constant("text")
+		}, "want a bool"},
+		{"operands are too few", "branch", "higher_order::cond", func(n *program.Node) {
+			n.Args = n.Args[:1]
+		}, "operands, want the"},
+		{"a loop's operands are too few", "loops", "higher_order::while_loop", func(n *program.Node) {
+			n.Args = nil
+		}, "operands, want the"},
+		{"a condition of two results", "loops", "higher_order::while_loop", func(n *program.Node) {
+			n.Blocks[0].Outs = append(n.Blocks[0].Outs, n.Blocks[0].Outs...)
+		}, "another form"},
 		{"a condition that is no number", "loops", "higher_order::while_loop", func(n *program.Node) {
 			n.Blocks[0].Outs = []program.Arg{constant("text")}
 		}, "want a bool"},
@@ -138,20 +160,38 @@ func TestMalformed(t *testing.T) {
 			n.Blocks[0].Outs[len(n.Blocks[0].Outs)-1] = constant(int64(1))
 		}, "got int from its graph, want a tensor"},
 		{"nothing to map", "mapped", "higher_order::map_impl", func(n *program.Node) { n.Args = nil }, "got no operands"},
-		{"no tensors to map", "mapped", "higher_order::map_impl", func(n *program.Node) { n.Args[0] = constant(int64(1)) }, "got no tensors to go over"},
-		{"nothing to combine", "associated", "higher_order::associative_scan", func(n *program.Node) { n.Args = nil }, "got no tensors to go over"},
-		{"a graph that combines fewer", "associated", "higher_order::associative_scan", func(n *program.Node) { n.Blocks[0].Params = n.Blocks[0].Params[:2] }, "want a graph of two of each"},
-		{"no tensor to combine", "associated", "higher_order::associative_scan", func(n *program.Node) { n.Args[0].Items[0] = constant("text") }, "want a tensor with a dimension"},
-		{"nothing to hide a dimension of", "vectorised", addBatchDim, func(n *program.Node) { n.Args = nil }, "want a tensor, a dimension and a level"},
-		{"nothing to show a dimension of", "vectorised", removeBatchDim, func(n *program.Node) { n.Args = n.Args[:2] }, "a size and a dimension"},
-		{"an operator within a mapped graph fails", "mapped", "aten::add", func(n *program.Node) { n.Args[0] = constant("text") }, "aten::add"},
+		{"no tensors to map", "mapped", "higher_order::map_impl", func(n *program.Node) {
+			n.Args[0] = constant(int64(1))
+		}, "got no tensors to go over"},
+		{"nothing to combine", "associated", "higher_order::associative_scan", func(n *program.Node) {
+			n.Args = nil
+		}, "got no tensors to go over"},
+		{"a graph that combines fewer", "associated", "higher_order::associative_scan", func(n *program.Node) {
+			n.Blocks[0].Params = n.Blocks[0].Params[:2]
+		}, "want a graph of two of each"},
+		{"no tensor to combine", "associated", "higher_order::associative_scan", func(n *program.Node) {
+			n.Args[0].Items[0] = constant("text")
+		}, "want a tensor with a dimension"},
+		{"nothing to hide a dimension of", "vectorised", addBatchDim, func(n *program.Node) {
+			n.Args = nil
+		}, "want a tensor, a dimension and a level"},
+		{"nothing to show a dimension of", "vectorised", removeBatchDim, func(n *program.Node) {
+			n.Args = n.Args[:2]
+		}, "a size and a dimension"},
+		{"an operator within a mapped graph fails", "mapped", "aten::add", func(n *program.Node) {
+			n.Args[0] = constant("text")
+		}, "aten::add"},
 		{"an operator within a branch fails", "branch", "higher_order::cond", func(n *program.Node) {
 			for _, b := range n.Blocks {
 				b.Nodes[0].Args[0] = constant("text")
 			}
 		}, "want Tensor"},
-		{"more results are named than there are", "mapped", "aten::relu", func(n *program.Node) { n.Outs = append(n.Outs, n.Outs[0]) }, "got 1 results, want 2"},
-		{"an operator that must have its tensor has none", "mapped", "aten::relu", func(n *program.Node) { n.Args[0] = constant(nil) }, "want Tensor"},
+		{"more results are named than there are", "mapped", "aten::relu", func(n *program.Node) {
+			n.Outs = append(n.Outs, n.Outs[0])
+		}, "got 1 results, want 2"},
+		{"an operator that must have its tensor has none", "mapped", "aten::relu", func(n *program.Node) {
+			n.Args[0] = constant(nil)
+		}, "want Tensor"},
 	} {
 		t.Run(tt.why, func(t *testing.T) {
 			p := open(t, filepath.Join("..", "..", "..", "testdata", "artifacts", "exported", tt.archive+".pt2"))
@@ -162,7 +202,8 @@ func TestMalformed(t *testing.T) {
 			require.NotNil(t, n, "%s has no %s", tt.archive, tt.op)
 			tt.edit(n)
 			for _, l := range []exec.Liveness{exec.LastUse, exec.PythonFrame} {
-				_, err = exec.Run(context.Background(), fx.New(p), builtin.Table(), exec.Options{Inputs: inputs, Platform: on(t, "t4"), DType: tensor.Undefined, Liveness: l})
+				_, err = exec.Run(context.Background(), fx.New(p), builtin.Table(),
+					exec.Options{Inputs: inputs, Platform: on(t, "t4"), DType: tensor.Undefined, Liveness: l})
 				require.ErrorContains(t, err, tt.want)
 				var e *exec.EvalError
 				require.True(t, errors.As(err, &e), "%T", err)

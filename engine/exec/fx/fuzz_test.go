@@ -35,7 +35,8 @@ func runMutant(t testing.TB, model []byte) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	for _, l := range []exec.Liveness{exec.LastUse, exec.PythonFrame} {
-		_, _ = exec.Run(ctx, fx.New(p), builtin.Table(), exec.Options{Inputs: inputs, Liveness: l, Platform: on(t, "t4"), DType: tensor.Undefined, MaxSteps: 20_000})
+		_, _ = exec.Run(ctx, fx.New(p), builtin.Table(), exec.Options{Inputs: inputs, Liveness: l, Platform: on(t, "t4"),
+			DType: tensor.Undefined, MaxSteps: 20_000})
 	}
 }
 

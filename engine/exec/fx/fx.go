@@ -162,7 +162,8 @@ func (w *walker) liftConstants(b *program.Block) {
 	}
 }
 
-// lifted is the constant that a node makes a tensor of, as torch.tensor does; nil where it is another node.
+// lifted is the constant that a node makes a tensor of, as torch.tensor does; nil where it is
+// another node.
 func lifted(n *program.Node) *program.State {
 	if n.Key() != "aten::lift_fresh_copy" || len(n.Args) != 1 {
 		return nil

@@ -23,7 +23,8 @@ var graphsOf = map[string]int{
 	"associative_scan": 1,
 }
 
-// Runs says whether an operator is one that runs graphs and is known, or stands around what torch.vmap vectorises.
+// Runs says whether an operator is one that runs graphs and is known, or stands around what
+// torch.vmap vectorises.
 func Runs(op string) bool {
 	return isHigherOrder(op) && graphsOf[strings.TrimPrefix(op, program.HigherOrder)] > 0 ||
 		strings.HasPrefix(op, predispatch)
@@ -108,7 +109,8 @@ func (w *walker) autocast(in *inst) (v any, err error) {
 	return v, err
 }
 
-// operands are the members of the lists among a node's arguments from the first on, those of the graph's parameters.
+// operands are the members of the lists among a node's arguments from the first on, those of the
+// graph's parameters.
 func (w *walker) operands(in *inst, first, graph int) ([]any, error) {
 	var out []any
 	for i := first; i < len(in.node.Args); i++ {
@@ -120,7 +122,8 @@ func (w *walker) operands(in *inst, first, graph int) ([]any, error) {
 	return out, nil
 }
 
-// members are those of a list among a node's arguments, which the list does not hold; none of another argument.
+// members are those of a list among a node's arguments, which the list does not hold; none of
+// another argument.
 func (w *walker) members(a *program.Arg) []any {
 	if a.Items != nil {
 		return w.values(a.Items)

@@ -23,7 +23,8 @@ func TestInputsThatDoNotFit(t *testing.T) {
 		p := open(t, path)
 		good := example(t, p)
 		try := func(inputs []exec.Input) error {
-			_, err := exec.Run(context.Background(), fx.New(p), builtin.Table(), exec.Options{Inputs: inputs, Platform: on(t, "t4"), DType: tensor.Undefined})
+			_, err := exec.Run(context.Background(), fx.New(p), builtin.Table(),
+				exec.Options{Inputs: inputs, Platform: on(t, "t4"), DType: tensor.Undefined})
 			return err
 		}
 		name := filepath.Base(path)
@@ -54,9 +55,11 @@ func TestInputsThatDoNotFit(t *testing.T) {
 	}
 }
 
-// TestRuns: the operators of graphs that are run; of others the results are those that were recorded.
+// TestRuns: the operators of graphs that are run; of others the results are those that were
+// recorded.
 func TestRuns(t *testing.T) {
-	for op, want := range map[string]bool{"cond": true, "while_loop": true, "map_impl": true, "scan": true, "hints_wrapper": true, "wrap_with_set_grad_enabled": true, "other": false, "": false} {
+	for op, want := range map[string]bool{"cond": true, "while_loop": true, "map_impl": true, "scan": true,
+		"hints_wrapper": true, "wrap_with_set_grad_enabled": true, "other": false, "": false} {
 		assert.Equal(t, want, fx.Runs(program.HigherOrder+op), op)
 	}
 	assert.False(t, fx.Runs("cond"))

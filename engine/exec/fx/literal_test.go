@@ -30,7 +30,8 @@ func TestLiteralsAreCharged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			onMachine(t, func(m *exec.Machine) {
-				w := &walker{Machine: m, prog: &program.Program{Entry: &program.Func{}}, graph: &program.Graph{Body: &program.Block{}}}
+				w := &walker{Machine: m, prog: &program.Program{Entry: &program.Func{}},
+					graph: &program.Graph{Body: &program.Block{}}}
 				for range 16 {
 					make(w)
 				}

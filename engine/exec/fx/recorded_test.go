@@ -105,17 +105,20 @@ func structured(t *program.Tree, leaves []any) (any, []any) {
 }
 
 func run(t testing.TB, start exec.Start, p *program.Program, inputs []exec.Input) *trace.Trace {
-	r, err := exec.Run(context.Background(), start, builtin.Table(), exec.Options{Inputs: inputs, Platform: on(t, "a100-sxm-80gb"), DType: tensor.Undefined})
+	r, err := exec.Run(context.Background(), start, builtin.Table(),
+		exec.Options{Inputs: inputs, Platform: on(t, "a100-sxm-80gb"), DType: tensor.Undefined})
 	require.NoError(t, err)
 	return r.Trace
 }
 
 // Where CUDA's results differ from those that were recorded on CPU tensors.
 var otherOnCUDA = map[string]string{
-	"aten::_native_batch_norm_legit_no_training": "the CPU gives no saved mean and deviation (ATen/native/Normalization.cpp), cuDNN and the CUDA kernel do",
+	"aten::_native_batch_norm_legit_no_training": "the CPU gives no saved mean and deviation " +
+		"(ATen/native/Normalization.cpp), cuDNN and the CUDA kernel do",
 }
 
-// sameStrides compares the strides of dimensions of more than one element: of others they say nothing.
+// sameStrides compares the strides of dimensions of more than one element: of others they say
+// nothing.
 func sameStrides(m *fx.Mismatch) bool {
 	for i, n := range m.Got.Sizes {
 		if n > 1 && m.Got.Strides[i] != m.Recorded.Strides[i] {
@@ -136,7 +139,8 @@ func TestRecordedResults(t *testing.T) {
 			p := open(t, path)
 			bad := map[string]int{}
 			otherwise := false
-			first, least := map[*program.Node]int{}, map[*program.Node]int{} // result of a node that was reported first, and the first of them
+			// result of a node that was reported first, and the first of them
+			first, least := map[*program.Node]int{}, map[*program.Node]int{}
 			tr := run(t, fx.Compare(p, func(m fx.Mismatch) {
 				compared++
 				if _, met := first[m.Node]; !met {
@@ -145,13 +149,17 @@ func TestRecordedResults(t *testing.T) {
 				least[m.Node] = min(least[m.Node], m.Result)
 				switch key := m.Node.Key(); {
 				case otherOnCUDA[key] != "" && m.Result > 0:
-				case m.Recorded.DType == tensor.BFloat16 && m.Got.DType == tensor.Float32: // in a region of autocast for the host, which does nothing to the accelerator
+				case m.Recorded.DType == tensor.BFloat16 && m.Got.DType == tensor.Float32:
+					// in a region of autocast for the host, which does nothing to the accelerator
 				case m.Got.DType != m.Recorded.DType || !slices.Equal(m.Got.Sizes, m.Recorded.Sizes):
-					bad[fmt.Sprintf("%s, result %d: got %s%v, recorded %s%v", key, m.Result, m.Got.DType, m.Got.Sizes, m.Recorded.DType, m.Recorded.Sizes)]++
-				case key == "aten::scaled_dot_product_attention", m.Node.Op == "higher_order::associative_scan": // recorded as laid out like its input, which it is not
+					bad[fmt.Sprintf("%s, result %d: got %s%v, recorded %s%v", key, m.Result, m.Got.DType, m.Got.Sizes,
+						m.Recorded.DType, m.Recorded.Sizes)]++
+				case key == "aten::scaled_dot_product_attention", m.Node.Op == "higher_order::associative_scan":
+					// recorded as laid out like its input, which it is not
 					otherwise = true
 				case !otherwise && !sameStrides(&m) && m.Got.Numel() > 0 && !slices.Contains(m.Recorded.Strides, 0):
-					bad[fmt.Sprintf("%s, result %d, %v: got strides %v, recorded %v", key, m.Result, m.Got.Sizes, m.Got.Strides, m.Recorded.Strides)]++
+					bad[fmt.Sprintf("%s, result %d, %v: got strides %v, recorded %v", key, m.Result, m.Got.Sizes, m.Got.Strides,
+						m.Recorded.Strides)]++
 				}
 			}), p, example(t, p))
 			assert.Empty(t, slices.Sorted(maps.Keys(bad)))

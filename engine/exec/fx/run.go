@@ -94,7 +94,8 @@ func (w *walker) apply(in *inst) (any, error) {
 	return v, err
 }
 
-// checked runs an operator on arguments of the types that its schema has: rules do not look at them again.
+// checked runs an operator on arguments of the types that its schema has: rules do not look at them
+// again.
 func (w *walker) checked(in *inst) (any, error) {
 	for i, v := range in.args {
 		if v != nil && !in.bound.Takes(i, v) || v == nil && in.bound.Schema.Args[i].Type.Kind == schema.Tensor {
@@ -315,7 +316,8 @@ func (w *walker) sameLayout(n *program.Node, v any) {
 	}
 	for i, size := range t.Sizes {
 		if size > 1 && i < len(recorded.Strides) && t.Strides[i] != recorded.Strides[i] {
-			w.Note(note.Note{ID: note.OperatorsDiffer, Subject: n.Op + " lays its result out otherwise than where the program was exported: the model's contiguous() may copy here"})
+			w.Note(note.Note{ID: note.OperatorsDiffer, Subject: n.Op + " lays its result out otherwise than where the program " +
+				"was exported: the model's contiguous() may copy here"})
 			return
 		}
 	}

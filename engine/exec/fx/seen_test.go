@@ -42,7 +42,8 @@ func TestWhatTheLiveModelDoesOtherwise(t *testing.T) {
 		{"not under autocast", "tied", later, tensor.Undefined, false, tensor.Parameter, ""},
 		{"in half", "tied", later, tensor.Float16, false, tensor.Parameter, "in float16: a.py:3"},
 		{"in what it was", "tied", later, tensor.Float32, false, tensor.Parameter, ""},
-		{"in half, of which nothing was seen", "tied", fx.Seen{Autocast: "a.py:2"}, tensor.Float16, false, tensor.Parameter, ""},
+		{"in half, of which nothing was seen", "tied", fx.Seen{Autocast: "a.py:2"}, tensor.Float16, false, tensor.Parameter,
+			""},
 		{"in half, which buffers become as well", "tied", later, tensor.Float16, false, tensor.Buffer, "in float16: a.py:3"},
 		{"in half, which constants do not become", "tied", later, tensor.Float16, false, tensor.Constant, ""},
 		{"in half, which whole numbers do not become", "loops", later, tensor.Float16, false, tensor.Buffer, ""},
@@ -71,7 +72,8 @@ func TestWhatTheLiveModelDoesOtherwise(t *testing.T) {
 // TestAttentionLaidOutOtherwise: where the live model may call contiguous(), an attention whose
 // result lies otherwise here than it was recorded is a note; dimensions of one lie anyhow.
 func TestAttentionLaidOutOtherwise(t *testing.T) {
-	const subject = "aten::scaled_dot_product_attention lays its result out otherwise than where the program was exported: the model's contiguous() may copy here"
+	const subject = "aten::scaled_dot_product_attention lays its result out otherwise than where the program was " +
+		"exported: the model's contiguous() may copy here"
 	for _, tt := range []struct {
 		why        string
 		contiguous bool
@@ -94,7 +96,8 @@ func TestAttentionLaidOutOtherwise(t *testing.T) {
 		require.NoError(t, err)
 		n := find(g.Body, "aten::linear")
 		of := n.Args[0].Value
-		n.Op, n.Meta.Key, n.Args = "aten::scaled_dot_product_attention", "aten::scaled_dot_product_attention", []program.Arg{{Name: "query", Value: of}, {Name: "key", Value: of}, {Name: "value", Value: of}}
+		n.Op, n.Meta.Key, n.Args = "aten::scaled_dot_product_attention", "aten::scaled_dot_product_attention",
+			[]program.Arg{{Name: "query", Value: of}, {Name: "key", Value: of}, {Name: "value", Value: of}}
 		recorded := *n.Meta.Recorded[0]
 		recorded.Strides = nil
 		for _, word := range strings.Fields(tt.strides) {
@@ -132,15 +135,18 @@ func TestSeenReleases(t *testing.T) {
 		}
 	}
 	events := func(start exec.Start, hold bool) string {
-		o := exec.Options{Inputs: example(t, p), Platform: on(t, "t4"), DType: tensor.Undefined, Liveness: exec.PythonFrame, HoldLocals: hold}
+		o := exec.Options{Inputs: example(t, p), Platform: on(t, "t4"), DType: tensor.Undefined, Liveness: exec.PythonFrame,
+			HoldLocals: hold}
 		r, err := exec.Run(context.Background(), start, builtin.Table(), o)
 		require.NoError(t, err)
 		return conformance.Events(r.Trace, 1)
 	}
-	assert.Equal(t, events(fx.New(p), true), events(fx.NewSeen(p, &seen), true), "what might be held ends later than all that was seen")
+	assert.Equal(t, events(fx.New(p), true), events(fx.NewSeen(p, &seen), true), "what might be held ends later than "+
+		"all that was seen")
 	assert.NotEqual(t, events(fx.NewSeen(p, &seen), false), events(fx.NewSeen(p, &seen), true))
 	seen.Releases = append(seen.Releases, lifetime.Release{Value: "nobody's", After: "nothing"})
-	_, err = exec.Run(context.Background(), fx.NewSeen(p, &seen), builtin.Table(), exec.Options{Inputs: example(t, p), Platform: on(t, "t4"), DType: tensor.Undefined, Liveness: exec.PythonFrame})
+	_, err = exec.Run(context.Background(), fx.NewSeen(p, &seen), builtin.Table(),
+		exec.Options{Inputs: example(t, p), Platform: on(t, "t4"), DType: tensor.Undefined, Liveness: exec.PythonFrame})
 	require.ErrorContains(t, err, "it was written for another one")
 }
 
@@ -151,11 +157,13 @@ func TestWatch(t *testing.T) {
 	require.NoError(t, err)
 	start, ranges := fx.Watch(p, nil)
 	assert.Nil(t, ranges())
-	_, err = exec.Run(context.Background(), start, builtin.Table(), exec.Options{Inputs: example(t, p), Platform: on(t, "t4"), DType: tensor.Undefined})
+	_, err = exec.Run(context.Background(), start, builtin.Table(),
+		exec.Options{Inputs: example(t, p), Platform: on(t, "t4"), DType: tensor.Undefined})
 	require.NoError(t, err)
 	funcs := ranges()
 	require.Len(t, funcs, 1)
 	assert.Same(t, p.Entry, funcs[0].Func)
-	assert.Equal(t, lifetime.Generated(g), funcs[0].Ranges, "a program that runs by itself lets go where its generated code does")
+	assert.Equal(t, lifetime.Generated(g), funcs[0].Ranges, "a program that runs by itself lets go where its generated "+
+		"code does")
 	require.NoError(t, lifetime.Check(&funcs[0]))
 }

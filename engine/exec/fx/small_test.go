@@ -15,7 +15,8 @@ import (
 
 // TestConvert: a literal as its parameter's type has it.
 func TestConvert(t *testing.T) {
-	s, err := schema.Parse("aten::f(float a, float? b, int[2] c, int[3]? d, float[] e, int f, int[] g, Scalar h) -> Tensor")
+	s,
+		err := schema.Parse("aten::f(float a, float? b, int[2] c, int[3]? d, float[] e, int f, int[] g, Scalar h) -> Tensor")
 	require.NoError(t, err)
 	list := func(items ...any) *ops.List { return &ops.List{Elem: schema.Any, Items: items} }
 	for _, tt := range []struct {
@@ -46,17 +47,20 @@ func TestConvert(t *testing.T) {
 	}
 }
 
-// TestDevice: a program that was exported on the host means the case's device, but where a tensor has no memory.
+// TestDevice: a program that was exported on the host means the case's device, but where a tensor
+// has no memory.
 func TestDevice(t *testing.T) {
 	for _, tt := range []struct{ named, host, device string }{
-		{"cpu", exec.Accelerator, "cpu"}, {"cuda:1", exec.Accelerator, "cuda"}, {"cuda", exec.Accelerator, "cuda"}, {"meta", "meta", "meta"},
+		{"cpu", exec.Accelerator, "cpu"}, {"cuda:1", exec.Accelerator, "cuda"}, {"cuda", exec.Accelerator, "cuda"},
+		{"meta", "meta", "meta"},
 	} {
 		assert.Equal(t, tt.host, (&walker{host: true}).device(tt.named), tt.named)
 		assert.Equal(t, tt.device, (&walker{}).device(tt.named), tt.named)
 	}
 }
 
-// TestTake: the leaves of a value, in the order of the structure that the program was exported with.
+// TestTake: the leaves of a value, in the order of the structure that the program was exported
+// with.
 func TestTake(t *testing.T) {
 	leaf := &program.Tree{}
 	tree := func(k program.TreeKind, items ...*program.Tree) *program.Tree {
@@ -74,13 +78,19 @@ func TestTake(t *testing.T) {
 		want []any
 	}{
 		{"a leaf is what it is", dict, leaf, []any{dict}},
-		{"a list", ops.NewList(schema.Int, int64(1), int64(2)), tree(program.ListTree, leaf, leaf), []any{int64(1), int64(2)}},
-		{"a tuple", &ops.Tuple{Items: []any{int64(1), int64(2)}}, tree(program.TupleTree, leaf, leaf), []any{int64(1), int64(2)}},
-		{"a tuple whose second is a dict, by its keys", &ops.Tuple{Items: []any{int64(1), inner}}, tree(program.TupleTree, leaf, named([]string{"y", "x"}, leaf, leaf)), []any{int64(1), int64(9), int64(8)}},
-		{"of another length: as they stand", &ops.Tuple{Items: []any{int64(1), inner}}, tree(program.TupleTree, named([]string{"y", "x"}, leaf, leaf)), []any{int64(1), inner}},
+		{"a list", ops.NewList(schema.Int, int64(1), int64(2)), tree(program.ListTree, leaf, leaf),
+			[]any{int64(1), int64(2)}},
+		{"a tuple", &ops.Tuple{Items: []any{int64(1), int64(2)}}, tree(program.TupleTree, leaf, leaf),
+			[]any{int64(1), int64(2)}},
+		{"a tuple whose second is a dict, by its keys", &ops.Tuple{Items: []any{int64(1), inner}},
+			tree(program.TupleTree, leaf, named([]string{"y", "x"}, leaf, leaf)), []any{int64(1), int64(9), int64(8)}},
+		{"of another length: as they stand", &ops.Tuple{Items: []any{int64(1), inner}},
+			tree(program.TupleTree, named([]string{"y", "x"}, leaf, leaf)), []any{int64(1), inner}},
 		{"a dict by the structure's keys", dict, named([]string{"b", "a"}, leaf, leaf), []any{dict.Values[1], int64(1)}},
-		{"of keys that it has not: as they stand", dict, named([]string{"b", "c"}, leaf, leaf), []any{int64(1), dict.Values[1]}},
-		{"of keys that are not told: as they stand", dict, tree(program.DictTree, leaf, leaf), []any{int64(1), dict.Values[1]}},
+		{"of keys that it has not: as they stand", dict, named([]string{"b", "c"}, leaf, leaf),
+			[]any{int64(1), dict.Values[1]}},
+		{"of keys that are not told: as they stand", dict, tree(program.DictTree, leaf, leaf),
+			[]any{int64(1), dict.Values[1]}},
 		{"of fewer keys", dict, named([]string{"b"}, leaf), []any{int64(1), int64(2), int64(3)}},
 		{"something that is no container", int64(7), tree(program.TupleTree, leaf, leaf), []any{int64(7)}},
 	} {
@@ -104,9 +114,12 @@ func TestLeaves(t *testing.T) {
 		{"a tensor without dimensions and a number", nil, []any{x, int64(2)}, []any{x, int64(2)}, ""},
 		{"None where no tensor was", nil, []any{x, nil}, []any{x, nil}, ""},
 		{"None for a tensor", nil, []any{nil, int64(2)}, nil, "input x: got None, want a tensor float32[]"},
-		{"a tensor for a number", nil, []any{x, x}, nil, "input n: got a tensor, want none: the program was exported without one"},
-		{"both in a tuple", []program.Input{{Name: "both", Tree: pair}}, []any{&ops.Tuple{Items: []any{x, int64(2)}}}, []any{x, int64(2)}, ""},
-		{"a tuple of three", []program.Input{{Name: "both", Tree: pair}}, []any{&ops.Tuple{Items: []any{x, x, x}}}, nil, "input both: got 3 values, want the 2 of (*, *)"},
+		{"a tensor for a number", nil, []any{x, x}, nil, "input n: got a tensor, want none: the program was exported " +
+			"without one"},
+		{"both in a tuple", []program.Input{{Name: "both", Tree: pair}}, []any{&ops.Tuple{Items: []any{x, int64(2)}}},
+			[]any{x, int64(2)}, ""},
+		{"a tuple of three", []program.Input{{Name: "both", Tree: pair}}, []any{&ops.Tuple{Items: []any{x, x, x}}}, nil,
+			"input both: got 3 values, want the 2 of (*, *)"},
 	} {
 		f := &program.Func{Params: []program.Param{{Name: "x", Meta: meta}, {Name: "n"}}, Inputs: tt.inputs}
 		w := &walker{prog: &program.Program{Entry: f}, symbols: map[string]int64{}}

@@ -56,7 +56,8 @@ func (w *walker) device(d string) string {
 	return kind
 }
 
-// leaves are the parameters' values: the caller's arguments taken apart. They also give the symbols their values.
+// leaves are the parameters' values: the caller's arguments taken apart. They also give the symbols
+// their values.
 func (w *walker) leaves(args []any) ([]any, error) {
 	f := w.prog.Entry
 	leaves := args
@@ -78,7 +79,9 @@ func (w *walker) leaves(args []any) ([]any, error) {
 		case *tensor.Tensor:
 			given[i] = append([]int64{}, v.Sizes...) // not nil, though it has no dimensions
 			if p.Meta == nil {
-				return nil, &exec.InputError{Msg: fmt.Sprintf("input %s: got a tensor, want none: the program was exported without one", p.Name)}
+				return nil,
+					&exec.InputError{Msg: fmt.Sprintf("input %s: got a tensor, want none: the program was exported without one",
+						p.Name)}
 			}
 		case int64:
 			given[i] = []int64{v}
@@ -98,7 +101,8 @@ func (w *walker) leaves(args []any) ([]any, error) {
 	return leaves, nil
 }
 
-// take lists the leaves of a value in the order of a structure: a dict's by its keys where both have them.
+// take lists the leaves of a value in the order of a structure: a dict's by its keys where both
+// have them.
 func take(out []any, v any, t *program.Tree) []any {
 	if t.Kind == program.LeafTree {
 		return append(out, v)

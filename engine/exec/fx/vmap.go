@@ -16,7 +16,8 @@ const predispatch = "python::torch._functorch.predispatch."
 // elementwise are operators that vmap runs on the tensors as they are, the hidden dimension first
 // (ATen/functorch/BatchRulesBinaryOps.cpp, BatchRulesUnaryOps.cpp), where all have the same dtype
 // and as many dimensions.
-var elementwise = names("add sub rsub mul div maximum minimum pow where eq ne lt le gt ge logical_and logical_or logical_not logical_xor bitwise_and bitwise_or bitwise_not bitwise_xor " +
+var elementwise = names("add sub rsub mul div maximum minimum pow where eq ne lt le gt ge logical_and logical_or " +
+	"logical_not logical_xor bitwise_and bitwise_or bitwise_not bitwise_xor " +
 	"abs neg exp exp2 expm1 log log2 log1p sqrt rsqrt reciprocal sigmoid tanh sin cos relu clamp sign")
 
 func names(text string) map[string]bool {

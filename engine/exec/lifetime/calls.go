@@ -121,7 +121,8 @@ func (c *calls) enter(byCall map[*program.ModuleCall]*call, root *call, m *progr
 	return k
 }
 
-// line notes on which line each call around node i stands. The frames of forward methods are one a module.
+// line notes on which line each call around node i stands. The frames of forward methods are one a
+// module.
 func (c *calls) line(k *call, n *program.Node, i int) {
 	s := forwards(n.Where.Stack)
 	known := len(s) == k.depth+1
@@ -136,7 +137,8 @@ func (c *calls) line(k *call, n *program.Node, i int) {
 	}
 }
 
-// forwards are the frames of forward methods, one a module: torch.export keeps those alone, memshim export all.
+// forwards are the frames of forward methods, one a module: torch.export keeps those alone, memshim
+// export all.
 func forwards(s *program.Stack) []*program.Frame {
 	if s == nil {
 		return nil

@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestCalls holds what Python holds of an exported program in eager execution, as far as the calls of modules and their lines report.
+// TestCalls holds what Python holds of an exported program in eager execution, as far as the calls
+// of modules and their lines report.
 func TestCalls(t *testing.T) {
 	for _, tt := range []struct {
 		why, graph, want string
@@ -99,7 +100,8 @@ return d | root 4
   d%4  3..4      after return  last use
   a%1  0..4      after return  bound to a local
 `},
-		{"of values that go together the calls' own go first, the innermost call's before its caller's, and of one call's what it passed on before its locals", `
+		{"of values that go together the calls' own go first, the innermost call's before its caller's, and of one call's " +
+			"what it passed on before its locals", `
 p = relu x | root 3
 q = exp x | root 4
 r = log x | root 4
@@ -264,7 +266,8 @@ return g | root 5
   d%4  3..7      after return  local to the end of its call
   f%6  5..7      after return  local to the end of its call
 `},
-		{"a call on whose line more names are bound than the program uses values of it gave something else too, which its caller holds", `
+		{"a call on whose line more names are bound than the program uses values of it gave something else too, which its " +
+			"caller holds", `
 z = neg x | root 3
 a = relu z | root 3 | outer 10: y, _ = self.block(x) | block 20
 b = exp a | root 3 | outer 10: y, _ = self.block(x) | block 21

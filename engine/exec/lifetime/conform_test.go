@@ -9,7 +9,8 @@ import (
 
 // TestRecordings holds last uses to what PyTorch's interpreter allocates and frees.
 func TestRecordings(t *testing.T) {
-	conformance.Hold(t, conformance.Choice{Testdata: "../../../testdata", Kinds: []string{"script"}, Runtimes: []string{"torchscript"}, Start: torchscript.New})
+	conformance.Hold(t, conformance.Choice{Testdata: "../../../testdata", Kinds: []string{"script"},
+		Runtimes: []string{"torchscript"}, Start: torchscript.New})
 }
 
 // TestPrograms holds last uses in small programs to what these give, allocate and free.

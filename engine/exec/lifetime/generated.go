@@ -93,7 +93,8 @@ func (l *generated) node(n *program.Node, block int) {
 	}
 }
 
-// outer is the node by which a use counts for v: in a block inside of v's own it is the node around.
+// outer is the node by which a use counts for v: in a block inside of v's own it is the node
+// around.
 func (l *generated) outer(v *program.Value, block, at int) int {
 	home := l.made[v.ID].block
 	for i := len(l.around) - 1; home != block && i >= 0; i-- {

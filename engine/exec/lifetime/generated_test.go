@@ -25,13 +25,16 @@ func TestGenerated(t *testing.T) {
 	inner, dead, out := value("inner"), value("dead"), value("out")
 	got := value("got")
 	sub := &program.Block{Params: []*program.Value{inner, dead}, Outs: []program.Arg{arg(out)}, Nodes: []*program.Node{
-		{Operation: &program.Operation{Op: "aten::add"}, Args: []program.Arg{arg(inner), arg(c)}, Outs: []*program.Value{out}},
+		{Operation: &program.Operation{Op: "aten::add"}, Args: []program.Arg{arg(inner), arg(c)},
+			Outs: []*program.Value{out}},
 	}}
 	g := &program.Graph{Params: []*program.Value{x, unused}, Body: &program.Block{Nodes: []*program.Node{
 		{Operation: &program.Operation{Op: "aten::relu"}, Args: []program.Arg{arg(x)}, Outs: []*program.Value{a}},
 		{Operation: &program.Operation{Op: "aten::max"}, Args: []program.Arg{arg(a)}, Outs: []*program.Value{b, spare}},
-		{Operation: &program.Operation{Op: "aten::cat"}, Args: []program.Arg{{Items: []program.Arg{arg(b), arg(a), arg(b)}}, arg(x)}, Outs: []*program.Value{c}},
-		{Operation: &program.Operation{Op: "higher_order::cond"}, Args: []program.Arg{arg(c)}, Outs: []*program.Value{got}, Blocks: []*program.Block{sub}},
+		{Operation: &program.Operation{Op: "aten::cat"}, Args: []program.Arg{{Items: []program.Arg{arg(b), arg(a), arg(b)}},
+			arg(x)}, Outs: []*program.Value{c}},
+		{Operation: &program.Operation{Op: "higher_order::cond"}, Args: []program.Arg{arg(c)}, Outs: []*program.Value{got},
+			Blocks: []*program.Block{sub}},
 		{Operation: &program.Operation{Op: "prim::Return"}, Args: []program.Arg{{Items: []program.Arg{arg(got)}}}},
 	}}}
 	g.NumValues = n
@@ -63,6 +66,7 @@ func TestGeneratedIsSound(t *testing.T) {
 		require.NoError(t, err)
 		g, err := a.Program.Entry.Graph()
 		require.NoError(t, err)
-		assert.NoError(t, lifetime.Check(&lifetime.Func{Func: a.Program.Entry, Graph: g, Ranges: lifetime.Generated(g)}), path)
+		assert.NoError(t, lifetime.Check(&lifetime.Func{Func: a.Program.Entry, Graph: g, Ranges: lifetime.Generated(g)}),
+			path)
 	}
 }

@@ -10,8 +10,9 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// exported makes a function of one line a node: its results, its operator and arguments, those of a list in brackets, then the calls of modules around
-// it, outermost first, each with the line of its forward and that line's text. A line that is set in is in a block of the node before.
+// exported makes a function of one line a node: its results, its operator and arguments, those of a
+// list in brackets, then the calls of modules around it, outermost first, each with the line of its
+// forward and that line's text. A line that is set in is in a block of the node before.
 //
 //	a, b = split x     | root 3: h, c = self.block(x)   | block 7: ...
 //

@@ -37,7 +37,8 @@ type made struct {
 // position is a node's number, and that of the first of its blocks.
 type position struct{ node, block int32 }
 
-// numbered is a block that was numbered: where its nodes begin, and the block behind those of its nodes.
+// numbered is a block that was numbered: where its nodes begin, and the block behind those of its
+// nodes.
 type numbered struct{ nodes, next int32 }
 
 // Each hands the live ranges of g's values to f, each for as long as the call of f lasts.

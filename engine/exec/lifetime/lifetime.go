@@ -15,7 +15,8 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// Range is the live range of a value in a function. A value has several where it ends in either branch of an If.
+// Range is the live range of a value in a function. A value has several where it ends in either
+// branch of an If.
 type Range struct {
 	Value *program.Value
 	From  int // the node that makes it, by Numbering; Param for parameters of the function

@@ -33,7 +33,8 @@ func function(build func(m *maker, x *program.Value) []*program.Node) *Func {
 	m := &maker{}
 	x := m.value("x")
 	body := &program.Block{Nodes: build(m, x)}
-	return &Func{Func: &program.Func{Name: "f", Record: "f.py", Line: 3}, Graph: &program.Graph{Params: outs(x), Body: body, NumValues: m.n}}
+	return &Func{Func: &program.Func{Name: "f", Record: "f.py", Line: 3},
+		Graph: &program.Graph{Params: outs(x), Body: body, NumValues: m.n}}
 }
 
 func text(t *testing.T, f *Func) string {
@@ -56,34 +57,37 @@ func TestLastUse(t *testing.T) {
   y%1  0..2      argument 0 of c  last use
   x%0  entry..1  argument 1 of b  last use
 `},
-		{"what nothing uses goes with the node that made it, or at the call", func(m *maker, _ *program.Value) []*program.Node {
+		{"what nothing uses goes with its node, or at the call", func(m *maker, _ *program.Value) []*program.Node {
 			return []*program.Node{node("a", outs(m.value("y"), m.value("z")))}
 		}, `func f  # f.py:3
   y%1  0..0          after a            no use
   z%2  0..0          after a            no use
   x%0  entry..entry  entry of the call  no use
 `},
-		{"used for the last time in a block, and made outside of it, a value goes behind the node", func(m *maker, x *program.Value) []*program.Node {
-			y, z, w, r := m.value("y"), m.value("z"), m.value("w"), m.value("r")
-			branch := node("prim::If", outs(r), x)
-			branch.Blocks = []*program.Block{
-				{Nodes: []*program.Node{node("a", outs(w), y)}, Outs: []program.Arg{{Value: w}}},
-				{Outs: []program.Arg{{Value: z}}},
-			}
-			return []*program.Node{node("c", outs(y)), node("d", outs(z)), branch, node("e", nil, r)}
-		}, `func f  # f.py:3
+		{"used for the last time in a block, and made outside of it, a value goes behind the node",
+			func(m *maker, x *program.Value) []*program.Node {
+				y, z, w, r := m.value("y"), m.value("z"), m.value("w"), m.value("r")
+				branch := node("prim::If", outs(r), x)
+				branch.Blocks = []*program.Block{
+					{Nodes: []*program.Node{node("a", outs(w), y)}, Outs: []program.Arg{{Value: w}}},
+					{Outs: []program.Arg{{Value: z}}},
+				}
+				return []*program.Node{node("c", outs(y)), node("d", outs(z)), branch, node("e", nil, r)}
+			}, `func f  # f.py:3
   r%4  2..4      argument 0 of e                last use
   w%3  3..2      result of a block of prim::If  last use
   y%1  0..2      after prim::If                 last use
   z%2  1..2      after prim::If                 last use
   x%0  entry..2  argument 0 of prim::If         last use
 `},
-		{"a loop's own values go in each round; one that it does not look at, as the round begins", func(m *maker, x *program.Value) []*program.Node {
-			i, y, z := m.value("i"), m.value("y"), m.value("z")
-			loop := node("prim::Loop", outs(z), x)
-			loop.Blocks = []*program.Block{{Params: outs(i, y), Nodes: []*program.Node{node("a", nil, y)}, Outs: []program.Arg{{Const: true}}}}
-			return []*program.Node{loop, node("b", nil, z)}
-		}, `func f  # f.py:3
+		{"a loop's own values go in each round; one that it does not look at, as the round begins",
+			func(m *maker, x *program.Value) []*program.Node {
+				i, y, z := m.value("i"), m.value("y"), m.value("z")
+				loop := node("prim::Loop", outs(z), x)
+				loop.Blocks = []*program.Block{{Params: outs(i, y), Nodes: []*program.Node{node("a", nil, y)},
+					Outs: []program.Arg{{Const: true}}}}
+				return []*program.Node{loop, node("b", nil, z)}
+			}, `func f  # f.py:3
   z%3  0..2      argument 0 of b           last use
   y%2  0..1      argument 0 of a           last use
   i%1  0..0      entry of prim::Loop       no use
@@ -103,7 +107,8 @@ func TestToEnd(t *testing.T) {
 	f := function(func(m *maker, x *program.Value) []*program.Node {
 		y, z, w := m.value("y"), m.value("z"), m.value("w")
 		branch := node("prim::If", outs(z), x)
-		branch.Blocks = []*program.Block{{Nodes: []*program.Node{node("a", outs(w), y)}, Outs: []program.Arg{{Value: w}}}, {Outs: []program.Arg{{Value: y}}}}
+		branch.Blocks = []*program.Block{{Nodes: []*program.Node{node("a", outs(w), y)}, Outs: []program.Arg{{Value: w}}},
+			{Outs: []program.Arg{{Value: y}}}}
 		return []*program.Node{node("b", outs(y), x), branch, node("c", nil, z)}
 	})
 	f.Ranges = ToEnd(f.Graph)
@@ -131,9 +136,12 @@ func TestCheck(t *testing.T) {
 		{"one that ends before a use", "f: value 1: got its end with node 0, want it after its use by node 1", func(f *Func) {
 			f.Ranges[0] = Range{Value: y, From: 0, To: 0, End: After}
 		}},
-		{"one that ends nowhere", "f: value 1: got an end with node 5, want one of 2 from 0 on\nf: value 1: got no range, want one", func(f *Func) { f.Ranges[0].To = 5 }},
-		{"one that ends as an argument that it is not", "f: value 1: got an end as argument 3 of node 1, which does not take it there", func(f *Func) { f.Ranges[0].Arg = 3 }},
-		{"one that ends in a block that is not there", "f: value 1: got an end at block 0 of node 1, which has 0", func(f *Func) { f.Ranges[0].End = AtEntry }},
+		{"one that ends nowhere", "f: value 1: got an end with node 5, want one of 2 from 0 on\nf: value 1: got no range, " +
+			"want one", func(f *Func) { f.Ranges[0].To = 5 }},
+		{"one that ends as an argument that it is not", "f: value 1: got an end as argument 3 of node 1, which does not " +
+			"take it there", func(f *Func) { f.Ranges[0].Arg = 3 }},
+		{"one that ends in a block that is not there", "f: value 1: got an end at block 0 of node 1, which has 0",
+			func(f *Func) { f.Ranges[0].End = AtEntry }},
 	} {
 		f := function(build)
 		f.Ranges = LastUse(f.Graph)
@@ -148,7 +156,8 @@ func TestLastUses(t *testing.T) {
 	big := function(func(m *maker, x *program.Value) []*program.Node {
 		y, z, w := m.value("y"), m.value("z"), m.value("w")
 		branch := node("prim::If", outs(w), x)
-		branch.Blocks = []*program.Block{{Nodes: []*program.Node{node("a", outs(z), y)}, Outs: []program.Arg{{Value: z}}}, {Outs: []program.Arg{{Value: y}}}}
+		branch.Blocks = []*program.Block{{Nodes: []*program.Node{node("a", outs(z), y)}, Outs: []program.Arg{{Value: z}}},
+			{Outs: []program.Arg{{Value: y}}}}
 		return []*program.Node{node("b", outs(y), x), branch, node("c", nil, w)}
 	})
 	small := function(func(m *maker, _ *program.Value) []*program.Node {
@@ -172,7 +181,8 @@ func TestLastUses(t *testing.T) {
 `, text(t, small), "parameters in their order")
 }
 
-// TestCheckUses holds that every use behind an end is reported, in order, and that constants are none.
+// TestCheckUses holds that every use behind an end is reported, in order, and that constants are
+// none.
 func TestCheckUses(t *testing.T) {
 	var y, z *program.Value
 	f := function(func(m *maker, x *program.Value) []*program.Node {
@@ -188,7 +198,8 @@ func TestCheckUses(t *testing.T) {
 			r.To, r.End = 0, After
 		}
 	}
-	assert.EqualError(t, Check(f), "f: value 1: got its end with node 0, want it after its use by node 1\nf: value 2: got its end with node 0, want it after its use by node 1")
+	assert.EqualError(t, Check(f), "f: value 1: got its end with node 0, want it after its use by node 1\nf: value 2: "+
+		"got its end with node 0, want it after its use by node 1")
 }
 
 func TestWriteLocals(t *testing.T) {

@@ -35,7 +35,8 @@ func RecordedReleases(g *program.Graph, releases []Release) ([]Range, error) {
 	for i, r := range releases {
 		after, known := number[r.After]
 		if _, made := number[r.Value]; !made || !known {
-			return nil, fmt.Errorf("got a release of %s after %s, want two results of the program: it was written for another one", r.Value, r.After)
+			return nil, fmt.Errorf("got a release of %s after %s, want two results of the program: it was written for another "+
+				"one", r.Value, r.After)
 		}
 		when[r.Value] = death{after, i}
 	}

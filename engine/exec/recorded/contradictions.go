@@ -70,7 +70,8 @@ func contradictions(h *recording.Header, c *spec.Case) []string {
 	return d.parts
 }
 
-// ofSnapshot are what a case states and a memory snapshot cannot have: it records no more than the allocator's events.
+// ofSnapshot are what a case states and a memory snapshot cannot have: it records no more than the
+// allocator's events.
 func ofSnapshot(c *spec.Case) []string {
 	switch inputs := spec.InputTexts(c.Inputs); {
 	case len(inputs) > 0:
@@ -94,14 +95,16 @@ func (d *differences) add(what, got, want string) {
 	}
 }
 
-// ofCase compares a key that the case states. given says whether the case's value could be compared.
+// ofCase compares a key that the case states. given says whether the case's value could be
+// compared.
 func (d *differences) ofCase(key string, given bool, got, want string) {
 	if given && d.c.States(key) {
 		d.add(key, got, want)
 	}
 }
 
-// ofModel is ofCase of a key that says how a model is run; the recording of a program does not have it.
+// ofModel is ofCase of a key that says how a model is run; the recording of a program does not have
+// it.
 func (d *differences) ofModel(key string, given bool, got, want string) {
 	if d.program {
 		got = "as the program chose"
@@ -130,7 +133,9 @@ func (d *differences) ofTraining(got, want *recording.Training) {
 		{"accumulate", want.Accumulate > 0, func(t *recording.Training) string { return strconv.Itoa(t.Accumulate) }},
 		{"clip", want.Clip != nil, func(t *recording.Training) string { return jsonText(t.Clip) }},
 		{"checkpoint", want.Checkpoint != nil, func(t *recording.Training) string { return jsonText(t.Checkpoint) }},
-		{"optimizer_in_backward", true, func(t *recording.Training) string { return strconv.FormatBool(t.OptimizerInBackward) }},
+		{"optimizer_in_backward", true, func(t *recording.Training) string {
+			return strconv.FormatBool(t.OptimizerInBackward)
+		}},
 		{"iterations", want.Iterations > 0, func(t *recording.Training) string { return strconv.Itoa(t.Iterations) }},
 	} {
 		if k.given && states(k.key) {
@@ -169,7 +174,8 @@ func sameInputs(recorded []string, inputs []spec.Input) bool {
 	})
 }
 
-// sameSource says whether two texts may name the same source: how the path to its file is written counts for nothing.
+// sameSource says whether two texts may name the same source: how the path to its file is written
+// counts for nothing.
 func sameSource(a, b string) bool {
 	split := func(s string) (file, name string) {
 		at := strings.LastIndexByte(s, ':')
@@ -181,7 +187,8 @@ func sameSource(a, b string) bool {
 	return nameA == nameB && fileA == fileB
 }
 
-// sameCuDNN says whether what PyTorch printed is a release of cuDNN. It prints three numbers of four.
+// sameCuDNN says whether what PyTorch printed is a release of cuDNN. It prints three numbers of
+// four.
 func sameCuDNN(want platform.Version, printed string) bool {
 	return want.Covers(printed) || strings.HasPrefix(want.String()+".", printed+".")
 }

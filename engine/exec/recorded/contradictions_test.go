@@ -25,9 +25,12 @@ import (
 // training with Adam: like is the value that was recorded, other is another one and refused is what
 // comes of it. A key without them is not compared, for the reason given.
 var recordedKeys = map[string]struct{ like, other, refused, why string }{
-	"inputs":           {"['float32[8,64]']", "['float32[4,64]']", "inputs float32[8,64], the case says float32[4,64]", ""},
-	"dims":             {"", "{B: 4}", "inputs float32[8,64], the case has dims {B: 4} and no inputs: that names them", ""},
-	"source":           {"models/zoo.py:Net.make", "zoo.py:Other", "source zoo.py:Net.make, the case says zoo.py:Other", ""},
+	"inputs": {"['float32[8,64]']", "['float32[4,64]']", "inputs float32[8,64], the case says float32[4,64]",
+		""},
+	"dims": {"", "{B: 4}", "inputs float32[8,64], the case has dims {B: 4} and no inputs: that names them",
+		""},
+	"source": {"models/zoo.py:Net.make", "zoo.py:Other", "source zoo.py:Net.make, the case says zoo.py:Other",
+		""},
 	"mode":             {"training", "inference", "got mode inference, want training: that is what was recorded", ""},
 	"runtime":          {"eager", "torchscript", "got runtime torchscript, want eager: that is what was recorded", ""},
 	"dtype":            {"bfloat16", "float16", "dtype bfloat16, the case says float16", ""},
@@ -35,26 +38,32 @@ var recordedKeys = map[string]struct{ like, other, refused, why string }{
 	"attention":        {"[flash_attention, math]", "math", "attention flash_attention, math, the case says math", ""},
 	"cublas_workspace": {"':4096:8'", "':16:8'", "cublas_workspace :4096:8, the case says :16:8", ""},
 	"cudnn":            {"9.24", "9.1.0", "cudnn 9.24.0, the case says 9.1", ""},
-	"flags": {"{tf32: true, benchmark: true, deterministic: true, cudnn_v7: true}", "{tf32: false, benchmark: false, deterministic: false, cudnn_v7: false}",
+	"flags": {"{tf32: true, benchmark: true, deterministic: true, cudnn_v7: true}",
+		"{tf32: false, benchmark: false, deterministic: false, cudnn_v7: false}",
 		"tf32 of matmul on, the case says off; tf32 of cuDNN on, the case says off; benchmark on, the case says off; " +
 			"deterministic on, the case says off; cudnn_v7 on, the case says off", ""},
-	"optimizer":             {"{name: Adam, fused: true}", "SGD", `optimizer Adam {"fused":true}, the case says SGD`, ""},
-	"loss":                  {"mean", "sum", "loss mean, the case says sum", ""},
-	"accumulate":            {"4", "2", "accumulate 4, the case says 2", ""},
-	"clip":                  {"1.5", "2", "clip 1.5, the case says 2", ""},
-	"checkpoint":            {"['layers.*']", "['*']", `checkpoint {"modules":["layers.*"],"reentrant":false}, the case says {"modules":["*"],"reentrant":false}`, ""},
+	"optimizer":  {"{name: Adam, fused: true}", "SGD", `optimizer Adam {"fused":true}, the case says SGD`, ""},
+	"loss":       {"mean", "sum", "loss mean, the case says sum", ""},
+	"accumulate": {"4", "2", "accumulate 4, the case says 2", ""},
+	"clip":       {"1.5", "2", "clip 1.5, the case says 2", ""},
+	"checkpoint": {"['layers.*']", "['*']",
+		`checkpoint {"modules":["layers.*"],"reentrant":false}, the case says {"modules":["*"],"reentrant":false}`, ""},
 	"optimizer_in_backward": {"false", "true", "optimizer_in_backward false, the case says true", ""},
 	"iterations":            {"3", "4", "iterations 3, the case says 4", ""},
-	"assume":                {"{'net.py:3': most}", "{'net.py:4': most, 'net.py:5': 2}", "net.py:4 as it was, the case says assume: {net.py:4: most}; net.py:5 as it was, the case says assume: {net.py:5: 2}", ""},
-	"grad":                  {why: "a training step records gradients; TestGradOfARecording has that of an inference"},
+	"assume": {"{'net.py:3': most}", "{'net.py:4': most, 'net.py:5': 2}",
+		"net.py:4 as it was, the case says assume: {net.py:4: most}; net.py:5 as it was, the case says assume: {net.py:5: 2}",
+		""},
+	"grad": {why: "a training step records gradients; TestGradOfARecording has that of an inference"},
 
-	"device":          {why: "another compute capability, chip or release is a note that leaves the verdict undecided (TestARecordingFromElsewhere)"},
+	"device": {why: "another compute capability, chip or release is a note that leaves the verdict undecided " +
+		"(TestARecordingFromElsewhere)"},
 	"torch":           {why: "as device"},
 	"alloc_conf":      {why: "a replay's to choose"},
 	"memory_fraction": {why: "a replay's to choose"},
 	"nccl":            {why: "states what a recording has a range of (suite/nccl_test.go)"},
 	"program":         {why: "beside artifact: it is refused (testdata/errors/spec_program.txtar)"},
-	"module":          {why: "as program"}, "args": {why: "as program"}, "env": {why: "as program"}, "cwd": {why: "as program"}, "steps": {why: "as program"}, "ranks": {why: "as program"},
+	"module":          {why: "as program"}, "args": {why: "as program"}, "env": {why: "as program"},
+	"cwd": {why: "as program"}, "steps": {why: "as program"}, "ranks": {why: "as program"},
 	"serve": {why: "beside artifact: it is refused (testdata/errors/spec_serve.txtar)"}, "at_least": {why: "as serve"},
 	"workspace": {why: "what libraries took was recorded"},
 	"tolerance": {why: "of memspec verify"},
@@ -62,16 +71,20 @@ var recordedKeys = map[string]struct{ like, other, refused, why string }{
 	"lengths":   {why: "of a source without an artifact: beside artifact: it is refused (TestLengths)"},
 	"varies":    {why: "a note (TestFixedLengths)"},
 	"fits":      {why: "runs the case with other dims, which then contradict the recording"},
-	"allow":     {why: "judges"}, "judge": {why: "judges"}, "level": {why: "judges"}, "budget": {why: "judges"}, "regression": {why: "judges"},
-	"name": {why: "names"}, "artifact": {why: "names the recording"}, "cases": {why: "holds cases"},
+	"allow":     {why: "judges"}, "judge": {why: "judges"}, "level": {why: "judges"}, "budget": {why: "judges"},
+	"regression": {why: "judges"},
+	"name":       {why: "names"}, "artifact": {why: "names the recording"}, "cases": {why: "holds cases"},
 }
 
 func recordedWithAll() *file.Recording {
 	rec := testcase.Trained()
 	norm := 1.5
-	rec.Inputs, rec.Source, rec.DType, rec.Autocast, rec.CublasWorkspace, rec.CuDNN = []string{"float32[8,64]"}, "zoo.py:Net.make", "bfloat16", "bfloat16", ":4096:8", "9.24.0"
-	rec.Flags = file.Flags{TF32Matmul: true, TF32CuDNN: true, Benchmark: true, Deterministic: true, CuDNNv7: true, Attention: []string{"math", "flash_attention"}}
-	rec.Training.Accumulate, rec.Training.Clip, rec.Training.Checkpoint = 4, &norm, &file.Checkpoint{Modules: []string{"layers.*"}}
+	rec.Inputs, rec.Source, rec.DType, rec.Autocast, rec.CublasWorkspace, rec.CuDNN = []string{"float32[8,64]"},
+		"zoo.py:Net.make", "bfloat16", "bfloat16", ":4096:8", "9.24.0"
+	rec.Flags = file.Flags{TF32Matmul: true, TF32CuDNN: true, Benchmark: true, Deterministic: true, CuDNNv7: true,
+		Attention: []string{"math", "flash_attention"}}
+	rec.Training.Accumulate, rec.Training.Clip, rec.Training.Checkpoint = 4, &norm,
+		&file.Checkpoint{Modules: []string{"layers.*"}}
 	rec.Notes = []file.Note{{ID: string(note.ValueStated), Text: "aten::item read 1 value", File: "src/net.py", Line: 3}}
 	return rec
 }
@@ -81,8 +94,9 @@ func recordedCase(t *testing.T, rec *file.Recording, text string) spec.Case {
 	t.Helper()
 	dir := t.TempDir()
 	testcase.Keep(t, rec, filepath.Join(dir, "a.rec"))
-	cases, err := spec.LoadAs(filepath.Join(dir, "memspec.yaml"), []byte("version: 1\nmodels:\n  m:\n    artifact: a.rec\n    device: t4\n"+
-		"    budget: {allocated: 1GiB}\n"+text))
+	cases, err := spec.LoadAs(filepath.Join(dir, "memspec.yaml"),
+		[]byte("version: 1\nmodels:\n  m:\n    artifact: a.rec\n    device: t4\n"+
+			"    budget: {allocated: 1GiB}\n"+text))
 	require.NoError(t, err)
 	return cases[0]
 }
@@ -99,7 +113,8 @@ func TestEveryKeyBesideARecording(t *testing.T) {
 	require.NoError(t, json.Unmarshal(spec.Schema, &schema))
 	keys := maps.Clone(schema.Defs.Model.Properties)
 	maps.Copy(keys, schema.Defs.Case.Properties)
-	require.Equal(t, slices.Sorted(maps.Keys(keys)), slices.Sorted(maps.Keys(recordedKeys)), "a new key says here what it does beside a recording")
+	require.Equal(t, slices.Sorted(maps.Keys(keys)), slices.Sorted(maps.Keys(recordedKeys)),
+		"a new key says here what it does beside a recording")
 	training := []string{"optimizer", "loss", "accumulate", "clip", "checkpoint", "optimizer_in_backward", "iterations"}
 	for key, k := range recordedKeys {
 		t.Run(key, func(t *testing.T) {
@@ -132,11 +147,13 @@ func TestARecordedTrainingStepNeedsNoMode(t *testing.T) {
 	assert.Equal(t, verdict.Pass, result.Verdict.Outcome, "%v", result.Report.Notes)
 	assert.Equal(t, "training", result.Report.Mode)
 
-	for text, refused := range map[string]string{"SGD": "the run was recorded with optimizer Adam", "{name: Adam, fused: true}": ""} {
+	for text, refused := range map[string]string{"SGD": "the run was recorded with optimizer Adam",
+		"{name: Adam, fused: true}": ""} {
 		dir := t.TempDir()
 		testcase.Keep(t, testcase.Trained(), filepath.Join(dir, "a.rec"))
-		cases, err := spec.LoadAs(filepath.Join(dir, "memspec.yaml"), []byte("version: 1\ndefaults: {device: t4, grad: inference_mode, optimizer: "+text+"}\n"+
-			"models:\n  m: {artifact: a.rec, budget: {allocated: 1GiB}}\n"))
+		cases, err := spec.LoadAs(filepath.Join(dir, "memspec.yaml"),
+			[]byte("version: 1\ndefaults: {device: t4, grad: inference_mode, optimizer: "+text+"}\n"+
+				"models:\n  m: {artifact: a.rec, budget: {allocated: 1GiB}}\n"))
 		require.NoError(t, err)
 		if _, err := engine.Estimate(context.Background(), cases[0]); refused == "" {
 			assert.NoError(t, err)
@@ -153,7 +170,8 @@ func TestGradOfARecording(t *testing.T) {
 	for i := range rec.Passes {
 		rec.Passes[i].Phases = nil
 	}
-	for grad, refused := range map[string]bool{"": false, "    grad: no_grad\n": false, "    grad: inference_mode\n": true} {
+	for grad, refused := range map[string]bool{"": false, "    grad: no_grad\n": false,
+		"    grad: inference_mode\n": true} {
 		_, err := engine.Estimate(context.Background(), recordedCase(t, rec, grad))
 		if refused {
 			assert.ErrorContains(t, err, "the run was recorded with grad no_grad, the case says inference_mode")

@@ -22,7 +22,8 @@ import (
 func elsewhere(h *recording.Header, c *spec.Case) *note.Note {
 	if h == nil {
 		return &note.Note{ID: note.OtherDevice, Undecided: true,
-			Subject: "a memory snapshot does not record on which device it was made; allow: [other-device] states that it was the case's"}
+			Subject: "a memory snapshot does not record on which device it was made; allow: [other-device] states that it was " +
+				"the case's"}
 	}
 	// its budgets are on what the model itself allocates, which the run did too
 	if c.Platform.IsNone() && h.Where != recording.OnCPU {
@@ -76,7 +77,8 @@ func otherwise(h *recording.Header, c *spec.Case) []string {
 	return out
 }
 
-// sameRelease says whether a release that PyTorch printed has the major and the minor number of a version.
+// sameRelease says whether a release that PyTorch printed has the major and the minor number of a
+// version.
 func sameRelease(v platform.Version, printed string) bool {
 	got, err := platform.ParseVersion(release(printed))
 	return err == nil && got.Major == v.Major && got.Minor == v.Minor

@@ -19,7 +19,8 @@ import (
 // device for a run that queried its device. allow: [other-device] judges it.
 func TestARecordingFromElsewhere(t *testing.T) {
 	memory := units.Bytes(24 << 30)
-	made := &recording.Made{Command: []string{"python", "-m", "memshim", "run", "--on", "a10g", "--record", "a.rec", "--", "finetune.py"}}
+	made := &recording.Made{Command: []string{"python", "-m", "memshim", "run", "--on", "a10g", "--record", "a.rec", "--",
+		"finetune.py"}}
 	on := func(change func(*recording.Header)) *recording.Header {
 		h := &recording.Header{Where: recording.OnPretend, Torch: "2.15.0+cu132", Made: made,
 			Device: recording.Device{Name: "NVIDIA A10G", Total: &memory, ComputeCapability: "8.6", SMs: 80}}
@@ -47,26 +48,36 @@ func TestARecordingFromElsewhere(t *testing.T) {
 			why: "the run was recorded with torch 2.15.0+cu132, the case says 2.15.1; to record it for the case: " +
 				"python -m memshim run --on a10g --record a.rec -- finetune.py"},
 		{name: "another chip of the same capability", header: on(nil), device: "rtx-3090", torch: "2.15", note: true,
-			why: "the run was recorded on NVIDIA A10G (80 multiprocessors), the case is on rtx-3090 (82 multiprocessors); to record it for the " +
+			why: "the run was recorded on NVIDIA A10G (80 multiprocessors), the case is on rtx-3090 (82 multiprocessors); to " +
+				"record it for the " +
 				"case: python -m memshim run --on rtx-3090 --record a.rec -- finetune.py"},
-		{name: "another chip by its memory alone", header: on(func(h *recording.Header) { h.Device.SMs = 0 }), device: "a10g", torch: "2.15", memory: 12 << 30,
-			note: true, why: "the run was recorded on NVIDIA A10G (24.00 GiB), the case is on a10g (80 multiprocessors); to record it for the case: " +
+		{name: "another chip by its memory alone", header: on(func(h *recording.Header) { h.Device.SMs = 0 }), device: "a10g",
+			torch: "2.15", memory: 12 << 30,
+			note: true, why: "the run was recorded on NVIDIA A10G (24.00 GiB), the case is on a10g (80 multiprocessors); to " +
+				"record it for the case: " +
 				"python -m memshim run --on a10g --record a.rec -- finetune.py"},
 		{name: "another capability", header: on(nil), device: "t4", torch: "2.15", note: true,
 			why: "the run was recorded on NVIDIA A10G (compute capability 8.6), the case is on t4 (7.5)" + again},
-		{name: "another minor release", header: on(func(h *recording.Header) { h.Made = nil }), device: "a10g", torch: "2.14", note: true,
-			why: "the run was recorded with torch 2.15.0+cu132, the case says 2.14 (torch: 2.15 states the recording's); to record it for " +
-				"the case: python -m memshim capture FILE.py:NAME --on a10g -o FILE.rec, or memshim run --on a10g --record FILE.rec -- PROGRAM"},
-		{name: "CPU tensors", header: on(func(h *recording.Header) { h.Where = recording.OnCPU }), device: "t4", torch: "2.15", note: true,
+		{name: "another minor release", header: on(func(h *recording.Header) { h.Made = nil }), device: "a10g", torch: "2.14",
+			note: true,
+			why: "the run was recorded with torch 2.15.0+cu132, the case says 2.14 (torch: 2.15 states the recording's); to " +
+				"record it for " +
+				"the case: python -m memshim capture FILE.py:NAME --on a10g -o FILE.rec, or memshim run --on a10g --record " +
+				"FILE.rec -- PROGRAM"},
+		{name: "CPU tensors", header: on(func(h *recording.Header) { h.Where = recording.OnCPU }), device: "t4",
+			torch: "2.15", note: true,
 			why: "the run was recorded on CPU tensors, the case is on t4" + again},
 		{name: "no device in particular", header: on(nil), device: "none", torch: "2.15", note: true},
 		{name: "the memory was queried, the same", header: on(asked("memory")), device: "a10g", torch: "2.15"},
-		{name: "the memory was queried, another", header: on(asked("memory")), device: "a10g", torch: "2.15", memory: 12 << 30, note: true,
-			why: "the run queried the memory of its device, 24.00 GiB, and the case's has 12.00 GiB; to record it for the case: " +
+		{name: "the memory was queried, another", header: on(asked("memory")), device: "a10g", torch: "2.15",
+			memory: 12 << 30, note: true,
+			why: "the run queried the memory of its device, 24.00 GiB, and the case's has 12.00 GiB; to record it for the " +
+				"case: " +
 				"python -m memshim run --on a10g --record a.rec -- finetune.py"},
 		{name: "the name was queried, the same", header: on(asked("name")), device: "a10g", torch: "2.15", memory: 12 << 30},
 		{name: "the name was queried, another", header: on(asked("name")), device: "a40-like", torch: "2.15", note: true,
-			why: "the run queried the name of its device, NVIDIA A10G, and the case is on a40-like; to record it for the case: " +
+			why: "the run queried the name of its device, NVIDIA A10G, and the case is on a40-like; to record it for the " +
+				"case: " +
 				"python -m memshim run --on a40-like --record a.rec -- finetune.py"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -16,7 +16,8 @@ import (
 	"github.com/memspec/memspec/engine/trace"
 )
 
-// Trace is the trace of a recorded run, with what has to be assumed where it is taken for the case's.
+// Trace is the trace of a recorded run, with what has to be assumed where it is taken for the
+// case's.
 func Trace(rec *artifact.Recorded, c *spec.Case) (*trace.Trace, error) {
 	if parts := contradictions(rec.Header, c); len(parts) > 0 {
 		return nil, fmt.Errorf("the run was recorded with %s", strings.Join(parts, "; "))
@@ -67,5 +68,7 @@ func OfProgram(rec *artifact.Recorded) bool {
 // RecordsWeights says whether a recorded run records which storages are weights. Its header has
 // their bytes in any event, which the allocator rounds up.
 func RecordsWeights(tr *trace.Trace) bool {
-	return slices.ContainsFunc(tr.Sites, func(s trace.Site) bool { return s.Category == tensor.Parameter || s.Category == tensor.Buffer })
+	return slices.ContainsFunc(tr.Sites, func(s trace.Site) bool {
+		return s.Category == tensor.Parameter || s.Category == tensor.Buffer
+	})
 }

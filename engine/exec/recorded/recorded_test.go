@@ -40,9 +40,11 @@ func TestASnapshotIsAnArtifact(t *testing.T) {
 	r := suite.Judge(context.Background(), c)
 	require.NoError(t, r.Err)
 	rep := r.Report
-	assert.Equal(t, 2048*units.Bytes(1), rep.Peak.Allocated, "1024, 512 and 512 B; what comes after takes the place of one that was freed")
+	assert.Equal(t, 2048*units.Bytes(1), rep.Peak.Allocated, "1024, 512 and 512 B; what comes after takes the place of "+
+		"one that was freed")
 	assert.Equal(t, 2*units.MiB, rep.Peak.Reserved)
-	assert.Equal(t, report.Run{Artifact: c.Artifact, Format: "snapshot", Producer: "torch.cuda.memory._dump_snapshot", Runtime: "recorded", Mode: "recorded",
+	assert.Equal(t, report.Run{Artifact: c.Artifact, Format: "snapshot", Producer: "torch.cuda.memory._dump_snapshot",
+		Runtime: "recorded", Mode: "recorded",
 		Device: "a10g", Torch: "2.15", Inputs: []string{}}, rep.Run)
 	assert.Equal(t, report.Estimated, rep.Quality, "nobody says on which device it was recorded")
 	assert.True(t, rep.HasNote(note.OtherDevice))
@@ -56,7 +58,8 @@ func TestASnapshotIsAnArtifact(t *testing.T) {
 
 	c.Inputs = testcase.Inputs(t, []string{"float32[1]"})
 	_, err := engine.Estimate(context.Background(), c)
-	assert.EqualError(t, err, snapshots+"good.pickle: the run was recorded with inputs that a memory snapshot does not record, the case says float32[1]")
+	assert.EqualError(t, err, snapshots+"good.pickle: the run was recorded with inputs that a memory snapshot does not "+
+		"record, the case says float32[1]")
 }
 
 // A recording says what was run on what: on the same device it is exact, elsewhere an estimate, and
@@ -79,7 +82,8 @@ func TestARecordingIsAnArtifact(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, report.Estimated, r.Quality)
 	require.True(t, r.HasNote(note.OtherDevice))
-	assert.Contains(t, r.Notes[0].Text, "(compute capability 8.6), the case is on rtx-3090 (9.0); to record it for the case: ")
+	assert.Contains(t, r.Notes[0].Text, "(compute capability 8.6), the case is on rtx-3090 (9.0); to record it for the "+
+		"case: ")
 	assert.True(t, r.Notes[0].Undecided)
 	c.Budgets = []verdict.Budget{{Metric: report.Allocated, Limit: units.GiB}}
 	v, err := engine.Check(context.Background(), c)
@@ -98,9 +102,13 @@ func TestARecordingIsAnArtifact(t *testing.T) {
 	}{
 		{"the run was recorded with inputs ", func(c *spec.Case) { c.Inputs = testcase.Inputs(t, []string{"float32[7]"}) }},
 		{"the run was recorded with dtype none, the case says float16", func(c *spec.Case) { c.DType = "float16" }},
-		{"the run was recorded with autocast none, the case says bfloat16", func(c *spec.Case) { c.Platform.Autocast = "bfloat16" }},
+		{"the run was recorded with autocast none, the case says bfloat16", func(c *spec.Case) {
+			c.Platform.Autocast = "bfloat16"
+		}},
 		{"the run was recorded with benchmark off, the case says on", func(c *spec.Case) { c.Platform.Benchmark = true }},
-		{"got runtime torchscript, want eager: that is what was recorded", func(c *spec.Case) { c.Runtime = spec.TorchScript }},
+		{"got runtime torchscript, want eager: that is what was recorded", func(c *spec.Case) {
+			c.Runtime = spec.TorchScript
+		}},
 		{"got mode training, want inference: that is what was recorded", func(c *spec.Case) { c.Mode = spec.Training }},
 	} {
 		c := testcase.On(t, "rtx-3090", record)
@@ -185,7 +193,8 @@ func TestSnapshotsOfRealGPUs(t *testing.T) {
 			if given(rec.Trace) {
 				assert.GreaterOrEqual(t, got.Reserved, want.Reserved)
 			} else {
-				assert.Equal(t, [3]units.Bytes{want.Allocated, want.Active, want.Reserved}, [3]units.Bytes{got.Allocated, got.Active, got.Reserved})
+				assert.Equal(t, [3]units.Bytes{want.Allocated, want.Active, want.Reserved},
+					[3]units.Bytes{got.Allocated, got.Active, got.Reserved})
 			}
 			var held units.Bytes
 			for _, h := range run.Report.Holders {

@@ -46,7 +46,8 @@ func TestTexts(t *testing.T) {
 
 	at := recording.ValueLine{File: "a.py", Line: 3}
 	in := recording.ValueLine{File: "b.py", Line: 4, Function: "f"}
-	const one, many = " reads a value that no kernel computed, which decides", "one of these lines reads a value that no kernel computed, which decides: "
+	const one, many = " reads a value that no kernel computed, which decides", "one of these lines reads a value that " +
+		"no kernel computed, which decides: "
 	for _, c := range []struct {
 		lines []recording.ValueLine
 		want  string

@@ -9,7 +9,8 @@ import (
 	"github.com/memspec/memspec/engine/recording"
 )
 
-// mostValueLines is how many source lines may decide: of more, the ends of what they decide together are not known.
+// mostValueLines is how many source lines may decide: of more, the ends of what they decide
+// together are not known.
 const mostValueLines = 4
 
 // valueNotes are what a recording says of values that no kernel computed: the recording's own notes
@@ -34,7 +35,8 @@ func valueNotes(h *recording.Header) []recording.Note {
 			linesText(v.Lines, "may decide what is taken"), failed.Values, failed.Failed)
 	case len(v.Lines) > mostValueLines:
 		said.ID = string(note.ValueOpen)
-		said.Text = fmt.Sprintf("%d lines read values that no kernel computed before what is taken differs, the first %s: of more than %d no end is known",
+		said.Text = fmt.Sprintf("%d lines read values that no kernel computed before what is taken differs, the first %s: "+
+			"of more than %d no end is known",
 			len(v.Lines), lineText(&v.Lines[0]), mostValueLines)
 	case slices.ContainsFunc(v.Lines, isOpen):
 		open := &v.Lines[slices.IndexFunc(v.Lines, isOpen)]

@@ -20,9 +20,11 @@ import (
 func TestAlikeFunctionsAreApart(t *testing.T) {
 	file := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
 	class := func(name string) *fstest.MapFile {
-		return file("class " + name + "(Module):\n  def f(self: __torch__." + name + "." + name + ", x: Tensor, n: int) -> Tensor:\n    return torch.reshape(x, [n])\n")
+		return file("class " + name + "(Module):\n  def f(self: __torch__." + name + "." + name +
+			", x: Tensor, n: int) -> Tensor:\n    return torch.reshape(x, [n])\n")
 	}
-	a, err := artifact.Decode(fstest.MapFS{"version": file("3\n"), "constants.pkl": file("\x80\x02)."), "data.pkl": file("\x80\x02c__torch__\nM\n)\x81}(ub."),
+	a, err := artifact.Decode(fstest.MapFS{"version": file("3\n"), "constants.pkl": file("\x80\x02)."),
+		"data.pkl": file("\x80\x02c__torch__\nM\n)\x81}(ub."),
 		"code/__torch__.py": file(`class M(Module):
   def forward(self: __torch__.M, x: Tensor) -> Tensor:
     a = __torch__.A.A.__new__(__torch__.A.A)
@@ -37,13 +39,15 @@ func TestAlikeFunctionsAreApart(t *testing.T) {
 	require.NoError(t, err)
 	x := tensor.Meta{DType: tensor.Float32, Sizes: []int64{2, 2}, Strides: []int64{2, 1}, Device: exec.Accelerator}
 	start, ranges := Watch(a.Program)
-	_, err = exec.Run(context.Background(), start, builtin.Table(), exec.Options{Inputs: []exec.Input{{Value: x}}, Platform: &none, Liveness: exec.PythonFrame})
+	_, err = exec.Run(context.Background(), start, builtin.Table(), exec.Options{Inputs: []exec.Input{{Value: x}},
+		Platform: &none, Liveness: exec.PythonFrame})
 	require.ErrorContains(t, err, "code/__torch__/B.py:3: ")
 	var failed *exec.EvalError
 	require.ErrorAs(t, err, &failed)
 	require.Equal(t, "__torch__.B.B.f", failed.Stack[0].Func)
 	require.Equal(t, "aten::reshape", failed.Op)
-	_, err = exec.Run(context.Background(), New(a.Program), builtin.Table(), exec.Options{Inputs: []exec.Input{{Value: x}}, Platform: &none, Liveness: exec.LastUse})
+	_, err = exec.Run(context.Background(), New(a.Program), builtin.Table(), exec.Options{Inputs: []exec.Input{{Value: x}},
+		Platform: &none, Liveness: exec.LastUse})
 	var inlined *exec.EvalError
 	require.ErrorAs(t, err, &inlined)
 	require.Equal(t, failed.Op, inlined.Op)

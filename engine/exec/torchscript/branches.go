@@ -80,7 +80,8 @@ func sink(b *block, id int) bool {
 	return true
 }
 
-// once adds a value to a list. An If in a branch is gone through twice: for what the outer If releases, and for itself.
+// once adds a value to a list. An If in a branch is gone through twice: for what the outer If
+// releases, and for itself.
 func once(list []int, id int) []int {
 	if slices.Contains(list, id) {
 		return list

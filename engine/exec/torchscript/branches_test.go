@@ -102,7 +102,8 @@ func (r *layoutText) read(lines *[]string, indent string) *block {
 			b.src.Outs = append(b.src.Outs, program.Arg{Value: r.value(words[1])})
 			continue
 		}
-		in := inst{node: &program.Node{Operation: &program.Operation{Op: "aten::" + words[2]}, Outs: []*program.Value{r.value(words[0])}}}
+		in := inst{node: &program.Node{Operation: &program.Operation{Op: "aten::" + words[2]},
+			Outs: []*program.Value{r.value(words[0])}}}
 		switch words[2] {
 		case "If", "Loop":
 			in.node.Op = "prim::" + words[2]

@@ -11,7 +11,8 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// compiler makes functions ready to run: each once for all runs of a program, which come one after another.
+// compiler makes functions ready to run: each once for all runs of a program, which come one after
+// another.
 type compiler struct {
 	prog   *program.Program
 	table  *ops.Table // by which operators were resolved
@@ -33,7 +34,8 @@ type recipe struct {
 	ends ends
 }
 
-// layoutOf is a graph and when its values go: functions that are the same except their class have one graph.
+// layoutOf is a graph and when its values go: functions that are the same except their class have
+// one graph.
 type layoutOf struct {
 	graph *program.Graph
 	ends  ends

@@ -9,5 +9,6 @@ import (
 
 // TestRecordings holds the interpreter to what PyTorch allocates, in both runtimes.
 func TestRecordings(t *testing.T) {
-	conformance.Hold(t, conformance.Choice{Testdata: "../../../testdata", Kinds: []string{"script", "trace"}, Runtimes: []string{"eager", "torchscript"}, Start: torchscript.New})
+	conformance.Hold(t, conformance.Choice{Testdata: "../../../testdata", Kinds: []string{"script", "trace"},
+		Runtimes: []string{"eager", "torchscript"}, Start: torchscript.New})
 }

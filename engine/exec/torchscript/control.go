@@ -10,7 +10,8 @@ import (
 	"github.com/memspec/memspec/engine/trace"
 )
 
-// evalCallMethod calls a method of an object; which one is known only now, so interfaces need nothing more.
+// evalCallMethod calls a method of an object; which one is known only now, so interfaces need
+// nothing more.
 func (m *interp) evalCallMethod(f *frame, in *inst) (any, error) {
 	n := in.node
 	self := m.arg(f, &n.Args[0])
@@ -70,7 +71,8 @@ func callHolds(fn *program.Func, selfs int) bool {
 	return selfs == 1 && fn.Module
 }
 
-// bindArgs fits a call's arguments to fn's parameters; each is held for the callee. They are on the stack of arguments.
+// bindArgs fits a call's arguments to fn's parameters; each is held for the callee. They are on the
+// stack of arguments.
 func (m *interp) bindArgs(f *frame, in *inst, fn *program.Func) ([]any, error) {
 	n := in.node
 	out := m.pushArgs(len(fn.Params))

@@ -319,7 +319,8 @@ func (m *interp) opArgs(f *frame, in *inst) ([]any, ops.Kw) {
 	return args, kw
 }
 
-// remap turns a device that tracing baked into the code into the run's. A script names what its author named.
+// remap turns a device that tracing baked into the code into the run's. A script names what its
+// author named.
 func (m *interp) remap(d ops.Device) ops.Device {
 	if k := d.Kind(); k == exec.Accelerator || k == "meta" || !m.fromHost {
 		if k == exec.Accelerator {
@@ -331,7 +332,8 @@ func (m *interp) remap(d ops.Device) ops.Device {
 	return exec.Accelerator
 }
 
-// resolve finds the overload; an instruction keeps what it resolved to for arguments of the same kinds.
+// resolve finds the overload; an instruction keeps what it resolved to for arguments of the same
+// kinds.
 func (m *interp) resolve(in *inst, args []any, kw ops.Kw) (*ops.Bound, []any, error) {
 	if o := in.overload; o != nil && len(kw) == 0 && len(args) > 0 && len(o.kinds) == len(args) &&
 		sameKinds(o.kinds, args) {
@@ -358,7 +360,8 @@ func (m *interp) resolve(in *inst, args []any, kw ops.Kw) (*ops.Bound, []any, er
 	return bound, full, nil
 }
 
-// sameKinds says whether a former resolution still holds: containers may differ inside, so they are looked at anew.
+// sameKinds says whether a former resolution still holds: containers may differ inside, so they are
+// looked at anew.
 func sameKinds(kinds []kind, args []any) bool {
 	for i, v := range args {
 		k := kindOf(v)

@@ -26,7 +26,8 @@ func (e evaluator) Hold(v any) { e.m.Hold(v) }
 
 func (e evaluator) Drop(v any) { e.m.Drop(v) }
 
-// Compute runs a node as the run itself would, at the node's own place: a tensor that it makes is allocated there.
+// Compute runs a node as the run itself would, at the node's own place: a tensor that it makes is
+// allocated there.
 func (e evaluator) Compute(n *program.Node, at *passes.Call, numbers bool) (any, bool) {
 	m := e.m
 	switch n.Op {

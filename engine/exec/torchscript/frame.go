@@ -81,9 +81,11 @@ func (m *interp) codeOf(fn *program.Func, self *Object) (*code, error) {
 func (m *interp) noteLocals() {
 	switch m.prog.Records {
 	case program.RecordsStacks:
-		m.Note(note.Note{ID: note.LocalsUnknown, Subject: "a traced archive carries no names, and no operators whose results nothing uses: what eager execution holds is read from its stacks"})
+		m.Note(note.Note{ID: note.LocalsUnknown, Subject: "a traced archive carries no names, and no operators whose " +
+			"results nothing uses: what eager execution holds is read from its stacks"})
 	case program.RecordsNothing:
-		m.Note(note.Note{ID: note.LocalsUnknown, Subject: "a frozen archive is one function without the user's frames and names: values are taken to die after their last use"})
+		m.Note(note.Note{ID: note.LocalsUnknown, Subject: "a frozen archive is one function without the user's frames and " +
+			"names: values are taken to die after their last use"})
 	}
 }
 

@@ -32,7 +32,8 @@ func eachSmall(t *testing.T, kind string, f func(name string, p *program.Program
 }
 
 // eachArchive is eachSmall for the archives that take names.
-func eachArchive(t *testing.T, kind string, takes func(file string) bool, f func(name string, p *program.Program, o exec.Options)) (n int) {
+func eachArchive(t *testing.T, kind string, takes func(file string) bool, f func(name string, p *program.Program,
+	o exec.Options)) (n int) {
 	t.Helper()
 	const testdata = "../../../testdata"
 	d, err := device.Lookup("none")
@@ -98,10 +99,12 @@ func TestHeldFrozen(t *testing.T) {
 	golden.File(t, "testdata/frozen.txt", out.String())
 }
 
-// TestHeldToAnEarlyReturn: a function that returns from within a block frees what it would have held to its end.
+// TestHeldToAnEarlyReturn: a function that returns from within a block frees what it would have
+// held to its end.
 func TestHeldToAnEarlyReturn(t *testing.T) {
 	file := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
-	a, err := artifact.Decode(fstest.MapFS{"version": file("3\n"), "constants.pkl": file("\x80\x02)."), "data.pkl": file("\x80\x02c__torch__\nM\n)\x81}(ub."),
+	a, err := artifact.Decode(fstest.MapFS{"version": file("3\n"), "constants.pkl": file("\x80\x02)."),
+		"data.pkl": file("\x80\x02c__torch__\nM\n)\x81}(ub."),
 		"code/__torch__.py": file(`class M(Module):
   __parameters__ = []
   __buffers__ = []
@@ -137,11 +140,13 @@ func TestHeldToAnEarlyReturn(t *testing.T) {
 	held, err := exec.Run(context.Background(), New(a.Program), builtin.Table(), o)
 	require.NoError(t, err)
 	require.NotEqual(t, conformance.Events(likely.Trace, 1), conformance.Events(held.Trace, 1))
-	require.Equal(t, "+0:add@14=16 +1:add@16=16 -0 +2:add@6=16 +3:add@7=16 +4:add@8=16 +5:add@9=16 +6:add@10=16 +7:add@11=16 "+
+	require.Equal(t, "+0:add@14=16 +1:add@16=16 -0 +2:add@6=16 +3:add@7=16 +4:add@8=16 +5:add@9=16 +6:add@10=16 "+
+		"+7:add@11=16 "+
 		"+8:add@12=16 -1 -2 -3 -4 -5 -6 -7\n", conformance.Events(held.Trace, 1))
 }
 
-// TestWatch prints the live ranges by which runs of some archives released values, in either runtime.
+// TestWatch prints the live ranges by which runs of some archives released values, in either
+// runtime.
 func TestWatch(t *testing.T) {
 	_, none := Watch(&program.Program{})
 	require.Nil(t, none(), "nothing has run")
@@ -158,7 +163,8 @@ func TestWatch(t *testing.T) {
 				start, ranges := Watch(p)
 				_, err := exec.Run(context.Background(), start, builtin.Table(), o)
 				require.NoError(t, err)
-				fmt.Fprintf(&out, "## %s, %s\n", name, map[exec.Liveness]string{exec.PythonFrame: "eager", exec.LastUse: "torchscript"}[l])
+				fmt.Fprintf(&out, "## %s, %s\n", name, map[exec.Liveness]string{exec.PythonFrame: "eager",
+					exec.LastUse: "torchscript"}[l])
 				funcs := ranges()
 				for i := range funcs {
 					require.NoError(t, lifetime.Check(&funcs[i]), name)
@@ -205,7 +211,8 @@ func TestFastPathUnderAutocast(t *testing.T) {
 			on   *platform.Platform
 			l    exec.Liveness
 			want []trace.Reason
-		}{{&under, exec.PythonFrame, []trace.Reason{trace.NotUnderAutocast}}, {&under, exec.LastUse, nil}, {o.Platform, exec.PythonFrame, nil}} {
+		}{{&under, exec.PythonFrame, []trace.Reason{trace.NotUnderAutocast}}, {&under, exec.LastUse, nil},
+			{o.Platform, exec.PythonFrame, nil}} {
 			o.Platform, o.Liveness = c.on, c.l
 			tr, err := exec.Run(context.Background(), New(p), builtin.Table(), o)
 			require.NoError(t, err)

@@ -83,7 +83,8 @@ func (l loopSite) PositionOnly() bool {
 	return usedAsPosition(b, b.Params[0])
 }
 
-// usedAsPosition says whether all that a block does with a value is to select a position of a tensor by it.
+// usedAsPosition says whether all that a block does with a value is to select a position of a
+// tensor by it.
 func usedAsPosition(b *program.Block, v *program.Value) bool {
 	for _, n := range b.Nodes {
 		for i := range n.Args {

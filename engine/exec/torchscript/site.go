@@ -5,7 +5,8 @@ import (
 	"github.com/memspec/memspec/engine/trace"
 )
 
-// siteOf makes in's place the current one; an instruction run again for the same module keeps its place.
+// siteOf makes in's place the current one; an instruction run again for the same module keeps its
+// place.
 func (m *interp) siteOf(in *inst) {
 	var self *Object
 	record := ""

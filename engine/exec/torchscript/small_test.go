@@ -24,8 +24,10 @@ import (
 func started(t *testing.T, l exec.Liveness) *interp {
 	t.Helper()
 	file := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
-	a, err := artifact.Decode(fstest.MapFS{"version": file("3\n"), "constants.pkl": file("\x80\x02)."), "data.pkl": file("\x80\x02c__torch__\nM\n)\x81}(ub."),
-		"code/__torch__.py": file("class M(Module):\n  def forward(self: __torch__.M, x: Tensor) -> Tensor:\n    return x\n")})
+	a, err := artifact.Decode(fstest.MapFS{"version": file("3\n"), "constants.pkl": file("\x80\x02)."),
+		"data.pkl": file("\x80\x02c__torch__\nM\n)\x81}(ub."),
+		"code/__torch__.py": file(
+			"class M(Module):\n  def forward(self: __torch__.M, x: Tensor) -> Tensor:\n    return x\n")})
 	require.NoError(t, err)
 	d, err := device.Lookup("none")
 	require.NoError(t, err)
@@ -60,24 +62,33 @@ func TestIdentity(t *testing.T) {
 	}{
 		{why: "a member", op: "prim::TupleIndex", args: []any{tuple(), int64(1)}, eager: int64(6), inlined: int64(6)},
 		{why: "the first", op: "aten::__getitem__", args: []any{tuple(), int64(0)}, eager: int64(5), inlined: int64(5)},
-		{why: "the first, from the end", op: "aten::__getitem__", args: []any{tuple(), int64(-2)}, eager: int64(5), inlined: int64(5)},
-		{why: "before the first", op: "aten::__getitem__", args: []any{tuple(), int64(-3)}, eager: "got index -3 into a tuple of 2", inlined: "got index -3 into a tuple of 2"},
-		{why: "behind the last", op: "aten::__getitem__", args: []any{tuple(), int64(2)}, eager: "got index 2 into a tuple of 2", inlined: "got index 2 into a tuple of 2"},
-		{why: "of what is not known", op: "aten::__getitem__", args: []any{unknown, int64(0)}, eager: unknown, inlined: unknown},
+		{why: "the first, from the end", op: "aten::__getitem__", args: []any{tuple(), int64(-2)}, eager: int64(5),
+			inlined: int64(5)},
+		{why: "before the first", op: "aten::__getitem__", args: []any{tuple(), int64(-3)},
+			eager: "got index -3 into a tuple of 2", inlined: "got index -3 into a tuple of 2"},
+		{why: "behind the last", op: "aten::__getitem__", args: []any{tuple(), int64(2)},
+			eager: "got index 2 into a tuple of 2", inlined: "got index 2 into a tuple of 2"},
+		{why: "of what is not known", op: "aten::__getitem__", args: []any{unknown, int64(0)}, eager: unknown,
+			inlined: unknown},
 		{why: "at what is not known", op: "aten::__getitem__", args: []any{tuple(), unknown}, eager: left, inlined: left},
 		{why: "of a list", op: "aten::__getitem__", args: []any{list, int64(0)}, eager: left, inlined: left},
-		{why: "of three arguments", op: "aten::__getitem__", args: []any{unknown, int64(0), int64(0)}, eager: left, inlined: left},
+		{why: "of three arguments", op: "aten::__getitem__", args: []any{unknown, int64(0), int64(0)}, eager: left,
+			inlined: left},
 		{why: "is", op: "aten::__is__", args: []any{x, x}, eager: true, inlined: true},
 		{why: "is not", op: "aten::__isnot__", args: []any{x, x}, eager: false, inlined: false},
 		{why: "is None", op: "aten::__is__", args: []any{x, nil}, eager: false, inlined: false},
 		{why: "what is not known is not None", op: "aten::__is__", args: []any{unknown, nil}, eager: false, inlined: false},
 		{why: "nor is None it", op: "aten::__isnot__", args: []any{nil, unknown}, eager: true, inlined: true},
 		{why: "it may be anything else", op: "aten::__is__", args: []any{unknown, x}, eager: unknown, inlined: unknown},
-		{why: "and anything else may be it", op: "aten::__isnot__", args: []any{x, unknown}, eager: unknown, inlined: unknown},
+		{why: "and anything else may be it", op: "aten::__isnot__", args: []any{x, unknown}, eager: unknown,
+			inlined: unknown},
 		{why: "of one argument", op: "aten::__is__", args: []any{x}, eager: left, inlined: left},
-		{why: "a member of an enumeration as the code writes it is an object of its own in TorchScript", op: "aten::__is__", args: []any{Enum{Name: "a"}, Enum{Name: "a"}}, node: enum, eager: true, inlined: false},
-		{why: "another member is another in either", op: "aten::__isnot__", args: []any{Enum{Name: "a"}, Enum{Name: "b"}}, node: enum, eager: true, inlined: true},
-		{why: "a negation that scripting wrote is part of the next operator in eager execution", op: "aten::neg", args: []any{int64(3)}, flags: program.Builtin, eager: int64(3), inlined: left},
+		{why: "a member of an enumeration as the code writes it is an object of its own in TorchScript", op: "aten::__is__",
+			args: []any{Enum{Name: "a"}, Enum{Name: "a"}}, node: enum, eager: true, inlined: false},
+		{why: "another member is another in either", op: "aten::__isnot__", args: []any{Enum{Name: "a"}, Enum{Name: "b"}},
+			node: enum, eager: true, inlined: true},
+		{why: "a negation that scripting wrote is part of the next operator in eager execution", op: "aten::neg",
+			args: []any{int64(3)}, flags: program.Builtin, eager: int64(3), inlined: left},
 		{why: "the program's own is an operator", op: "aten::neg", args: []any{int64(3)}, eager: left, inlined: left},
 		{why: "a future has its value", op: "aten::wait", args: []any{int64(4)}, eager: int64(4), inlined: int64(4)},
 		{why: "text of what is not known", op: "aten::format", args: []any{"{}", unknown}, eager: "", inlined: ""},
@@ -120,7 +131,8 @@ func TestListElem(t *testing.T) {
 		want     schema.Kind
 	}{
 		{"annotated", []*program.Type{of(program.IntType)}, of(program.TensorType), []any{1.5}, schema.Int},
-		{"annotated as something else than a list", []*program.Type{{Kind: program.IntType}}, of(program.TensorType), []any{1.5}, schema.Tensor},
+		{"annotated as something else than a list", []*program.Type{{Kind: program.IntType}}, of(program.TensorType),
+			[]any{1.5}, schema.Tensor},
 		{"declared", nil, of(program.StrType), []any{1.5}, schema.Str},
 		{"declared as something else", nil, &program.Type{Kind: program.AnyType}, []any{1.5}, schema.Float},
 		{"ints", nil, nil, []any{int64(1), 1.5}, schema.Int},
@@ -130,7 +142,8 @@ func TestListElem(t *testing.T) {
 		{"lists", nil, nil, []any{&ops.List{}}, schema.Any},
 		{"nothing", nil, nil, nil, schema.Any},
 	} {
-		n := &program.Node{Operation: &program.Operation{Op: "prim::ListConstruct", Types: tt.types}, Outs: []*program.Value{{Type: tt.declared}}}
+		n := &program.Node{Operation: &program.Operation{Op: "prim::ListConstruct", Types: tt.types},
+			Outs: []*program.Value{{Type: tt.declared}}}
 		assert.Equal(t, tt.want, listElem(n, &ops.List{Items: tt.items}), tt.why)
 	}
 }
@@ -186,7 +199,8 @@ func TestRemap(t *testing.T) {
 		named, traced, scripted ops.Device
 		notes                   int
 	}{
-		{"cpu", exec.Accelerator, "cpu", 1}, {"xpu:1", exec.Accelerator, "xpu:1", 1}, {"meta", "meta", "meta", 0}, {"cuda", exec.Accelerator, exec.Accelerator, 0}, {"cuda:1", exec.Accelerator, exec.Accelerator, 0},
+		{"cpu", exec.Accelerator, "cpu", 1}, {"xpu:1", exec.Accelerator, "xpu:1", 1}, {"meta", "meta", "meta", 0},
+		{"cuda", exec.Accelerator, exec.Accelerator, 0}, {"cuda:1", exec.Accelerator, exec.Accelerator, 0},
 	} {
 		m := started(t, exec.LastUse)
 		m.fromHost = false
@@ -201,12 +215,16 @@ func TestRemap(t *testing.T) {
 // TestAttribute: an object has what the archive fills in, else its class's constant; what is None
 // there is None where the class has no constant.
 func TestAttribute(t *testing.T) {
-	class := &program.Class{Name: "C", Attrs: []program.Attr{{Name: "told"}, {Name: "both", HasDef: true, Default: int64(1)}, {Name: "default", HasDef: true, Default: int64(2)}, {Name: "none"},
-		{Name: "beyond", HasDef: true, Default: int64(3)}, {Name: "lacking"}}}
+	class := &program.Class{Name: "C",
+		Attrs: []program.Attr{{Name: "told"}, {Name: "both", HasDef: true, Default: int64(1)},
+			{Name: "default", HasDef: true, Default: int64(2)}, {Name: "none"},
+			{Name: "beyond", HasDef: true, Default: int64(3)}, {Name: "lacking"}}}
 	lit := &program.Object{Class: class, Attrs: []any{int64(5), int64(6), nil, nil}}
 	made := &Object{Class: class, attrs: make([]any, 6), filled: make([]bool, 6)}
 	const lacks = "lacks"
-	for name, want := range map[string][2]any{"told": {int64(5), lacks}, "both": {int64(6), int64(1)}, "default": {int64(2), int64(2)}, "none": {nil, lacks}, "beyond": {int64(3), int64(3)}, "lacking": {lacks, lacks}, "other": {lacks, lacks}} {
+	for name, want := range map[string][2]any{"told": {int64(5), lacks}, "both": {int64(6), int64(1)},
+		"default": {int64(2), int64(2)}, "none": {nil, lacks}, "beyond": {int64(3), int64(3)}, "lacking": {lacks, lacks},
+		"other": {lacks, lacks}} {
 		m := started(t, exec.PythonFrame)
 		for i, o := range []*Object{m.object(lit), made} {
 			got, ok := m.getAttr(o, name)
@@ -233,7 +251,8 @@ func TestGivesNumber(t *testing.T) {
 		{"aten::__is__", []program.Arg{one, {}}, true},
 		{"aten::__isnot__", []program.Arg{one, {}}, true},
 		{"test::none", []program.Arg{one}, false},
-		{"aten::ones", []program.Arg{{Const: &program.ListLit{Items: []any{int64(2)}, Elem: &program.Type{Kind: program.IntType}}}}, false},
+		{"aten::ones",
+			[]program.Arg{{Const: &program.ListLit{Items: []any{int64(2)}, Elem: &program.Type{Kind: program.IntType}}}}, false},
 	} {
 		n := &program.Node{Operation: &program.Operation{Op: tt.op}, Args: tt.args}
 		assert.Equal(t, tt.want, m.givesNumber(n), "%s of %d", tt.op, len(tt.args))

@@ -72,7 +72,8 @@ func (m *interp) Params() []program.Param {
 // Literal is the value of a literal of the archive.
 func (m *interp) Literal(v any) any { return m.literal(v) }
 
-// Load moves the model's tensors: eager as nn.Module.to does, an archive in the order of its data.pkl.
+// Load moves the model's tensors: eager as nn.Module.to does, an archive in the order of its
+// data.pkl.
 func (m *interp) Load() {
 	if m.eager {
 		m.Machine.Load(m.prog.Root, m.prog.States)
@@ -145,7 +146,8 @@ func (m *interp) Kept(show func(any)) {
 	}
 }
 
-// Describe writes what registers, names and calls under way hold, and the objects that the model writes.
+// Describe writes what registers, names and calls under way hold, and the objects that the model
+// writes.
 func (m *interp) Describe(s *exec.State) {
 	for i, v := range m.regs {
 		s.Slot(m.set[i], v)

@@ -10,7 +10,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// TestUpgrade follows the replacements that torch 2.15 makes in the archives that its own tests keep of old versions.
+// TestUpgrade follows the replacements that torch 2.15 makes in the archives that its own tests
+// keep of old versions.
 func TestUpgrade(t *testing.T) {
 	of := func(d tensor.DType) *tensor.Tensor { return &tensor.Tensor{Meta: tensor.Meta{DType: d}} }
 	n, x := of(tensor.Int64), of(tensor.Float32)
@@ -32,11 +33,15 @@ func TestUpgrade(t *testing.T) {
 		{program.Div0To3, []any{int64(3), int64(2)}, nil, []any{int64(3), int64(2)}, nil, "numbers are Python's"},
 		{program.Full0To4, []any{size, int64(2)}, nil, []any{size, 2.0}, nil, "an int filled floats"},
 		{program.Full0To4, []any{size, true}, ops.Kw{"dtype": nil}, []any{size, 1.0}, ops.Kw{"dtype": nil}, "a bool too"},
-		{program.Full0To4, []any{size, int64(2)}, ops.Kw{"dtype": int64(4)}, []any{size, int64(2)}, ops.Kw{"dtype": int64(4)}, "a dtype decides"},
+		{program.Full0To4, []any{size, int64(2)}, ops.Kw{"dtype": int64(4)}, []any{size, int64(2)}, ops.Kw{"dtype": int64(4)},
+			"a dtype decides"},
 		{program.Full0To4, []any{size, int64(2)}, ops.Kw{"out": x}, []any{size, int64(2)}, ops.Kw{"out": x}, "so does out"},
-		{program.Linspace0To7, []any{int64(0), int64(1), nil}, nil, []any{int64(0), int64(1), int64(100)}, nil, "100 steps where none were given"},
-		{program.Linspace0To7, []any{int64(0), int64(1), int64(5)}, nil, []any{int64(0), int64(1), int64(5)}, nil, "else as many as said"},
-		{program.Logspace0To8, []any{int64(0), int64(1)}, nil, []any{int64(0), int64(1)}, ops.Kw{"steps": int64(100)}, "by name where the argument is left out"},
+		{program.Linspace0To7, []any{int64(0), int64(1), nil}, nil, []any{int64(0), int64(1), int64(100)}, nil,
+			"100 steps where none were given"},
+		{program.Linspace0To7, []any{int64(0), int64(1), int64(5)}, nil, []any{int64(0), int64(1), int64(5)}, nil,
+			"else as many as said"},
+		{program.Logspace0To8, []any{int64(0), int64(1)}, nil, []any{int64(0), int64(1)}, ops.Kw{"steps": int64(100)},
+			"by name where the argument is left out"},
 	} {
 		args, kw := upgrade(c.means, c.args, c.kw)
 		assert.Equal(t, c.want, args, c.why)

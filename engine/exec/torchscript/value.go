@@ -30,7 +30,8 @@ type Enum struct {
 // Hold counts one more holder.
 func (o *Object) Hold() { o.refs++ }
 
-// Drop counts one holder less. Modules stay; another object that no one holds releases its attributes.
+// Drop counts one holder less. Modules stay; another object that no one holds releases its
+// attributes.
 func (o *Object) Drop(h *exec.Heap) {
 	if o.refs--; o.refs != 0 || o.Module {
 		return

@@ -16,14 +16,16 @@ import (
 // values of the same kinds; dicts, objects and what is not known are looked at anew.
 func TestKinds(t *testing.T) {
 	number, vector := &tensor.Tensor{}, &tensor.Tensor{Meta: tensor.Meta{Sizes: []int64{1}}}
-	values := []any{nil, true, int64(1), 1.5, 1i, "a", vector, number, ops.Device("cpu"), &ops.List{}, &ops.Tuple{}, &ops.Dict{}, ops.Unbacked{}, &Object{}}
+	values := []any{nil, true, int64(1), 1.5, 1i, "a", vector, number, ops.Device("cpu"), &ops.List{}, &ops.Tuple{},
+		&ops.Dict{}, ops.Unbacked{}, &Object{}}
 	seen := map[kind]int{}
 	for i, v := range values {
 		k := kindOf(v)
 		at, twice := seen[k]
 		assert.False(t, twice, "values %d and %d", at, i)
 		seen[k] = i
-		assert.Equal(t, k, map[int]kind{0: kNone, 1: kBool, 2: kInt, 3: kFloat, 4: kComplex, 5: kStr, 6: kTensor, 7: kScalarTensor, 8: kDevice, 9: kList, 10: kTuple, 11: kDict, 12: kUnknown, 13: kOther}[i])
+		assert.Equal(t, k, map[int]kind{0: kNone, 1: kBool, 2: kInt, 3: kFloat, 4: kComplex, 5: kStr, 6: kTensor,
+			7: kScalarTensor, 8: kDevice, 9: kList, 10: kTuple, 11: kDict, 12: kUnknown, 13: kOther}[i])
 		assert.Equal(t, i < 11, sameKinds([]kind{k}, []any{v}), "value %d", i)
 	}
 	assert.True(t, sameKinds([]kind{kInt, kNone}, []any{int64(7), nil}))
@@ -45,8 +47,10 @@ func TestSame(t *testing.T) {
 		a, b any
 		want bool
 	}{
-		{nil, nil, true}, {nil, x, false}, {x, nil, false}, {x, x, true}, {x, y, false}, {true, true, true}, {true, false, false}, {int64(1), int64(1), false}, {"a", "a", false},
-		{Enum{c, "A", 1}, Enum{c, "A", 2}, true}, {Enum{c, "A", 1}, Enum{c, "B", 1}, false}, {Enum{c, "A", 1}, Enum{d, "A", 1}, false}, {Enum{c, "A", 1}, x, false},
+		{nil, nil, true}, {nil, x, false}, {x, nil, false}, {x, x, true}, {x, y, false}, {true, true, true},
+		{true, false, false}, {int64(1), int64(1), false}, {"a", "a", false},
+		{Enum{c, "A", 1}, Enum{c, "A", 2}, true}, {Enum{c, "A", 1}, Enum{c, "B", 1}, false},
+		{Enum{c, "A", 1}, Enum{d, "A", 1}, false}, {Enum{c, "A", 1}, x, false},
 	} {
 		assert.Equal(t, tt.want, same(tt.a, tt.b), "%v is %v", tt.a, tt.b)
 	}
@@ -55,7 +59,8 @@ func TestSame(t *testing.T) {
 // TestOneLine: a message is reported to the end of its first line, or 200 bytes of it.
 func TestOneLine(t *testing.T) {
 	long := strings.Repeat("x", 200)
-	for in, want := range map[string]string{"": "", "a": "a", "a\nb": "a…", "\n": "…", long: long, long + "y": long + "…", long + "\n": long + "…"} {
+	for in, want := range map[string]string{"": "", "a": "a", "a\nb": "a…", "\n": "…", long: long, long + "y": long + "…",
+		long + "\n": long + "…"} {
 		assert.Equal(t, want, oneLine(in))
 	}
 }
@@ -75,16 +80,22 @@ func TestUpgradeLeaves(t *testing.T) {
 	}{
 		{"a rounding mode is told", program.Div0To3, []any{n, n}, floor, []any{n, n}, floor},
 		{"three arguments", program.Div0To3, []any{n, n, "floor"}, nil, []any{n, n, "floor"}, nil},
-		{"by a real number that is not known", program.Div0To3, []any{n, unknown(schema.Float)}, nil, []any{n, unknown(schema.Float)}, nil},
-		{"by an int that is not", program.Div0To3, []any{n, unknown(schema.Int)}, nil, []any{n, unknown(schema.Int)}, ops.Kw{"rounding_mode": "trunc"}},
-		{"full of a number that is not known", program.Full0To4, []any{nil, unknown(schema.Int)}, nil, []any{nil, unknown(schema.Float)}, nil},
+		{"by a real number that is not known", program.Div0To3, []any{n, unknown(schema.Float)}, nil,
+			[]any{n, unknown(schema.Float)}, nil},
+		{"by an int that is not", program.Div0To3, []any{n, unknown(schema.Int)}, nil, []any{n, unknown(schema.Int)},
+			ops.Kw{"rounding_mode": "trunc"}},
+		{"full of a number that is not known", program.Full0To4, []any{nil, unknown(schema.Int)}, nil,
+			[]any{nil, unknown(schema.Float)}, nil},
 		{"of false", program.Full0To4, []any{nil, false}, nil, []any{nil, 0.0}, nil},
 		{"of a float", program.Full0To4, []any{nil, 2.5}, nil, []any{nil, 2.5}, nil},
-		{"with a dtype in its place", program.Full0To4, []any{nil, int64(2), int64(6)}, nil, []any{nil, int64(2), int64(6)}, nil},
+		{"with a dtype in its place", program.Full0To4, []any{nil, int64(2), int64(6)}, nil, []any{nil, int64(2), int64(6)},
+			nil},
 		{"with None there", program.Full0To4, []any{nil, int64(2), nil}, nil, []any{nil, 2.0, nil}, nil},
 		{"of nothing", program.Full0To4, []any{nil}, nil, []any{nil}, nil},
-		{"steps by name", program.Linspace0To7, []any{int64(0), int64(1)}, ops.Kw{"steps": int64(5)}, []any{int64(0), int64(1)}, ops.Kw{"steps": int64(5)}},
-		{"steps, and more behind them", program.Logspace0To8, []any{int64(0), int64(1), nil, 2.0}, nil, []any{int64(0), int64(1), int64(100), 2.0}, nil},
+		{"steps by name", program.Linspace0To7, []any{int64(0), int64(1)}, ops.Kw{"steps": int64(5)},
+			[]any{int64(0), int64(1)}, ops.Kw{"steps": int64(5)}},
+		{"steps, and more behind them", program.Logspace0To8, []any{int64(0), int64(1), nil, 2.0}, nil,
+			[]any{int64(0), int64(1), int64(100), 2.0}, nil},
 		{"nothing to say", program.NoUpgrade, []any{n, n}, nil, []any{n, n}, nil},
 	} {
 		given := append([]any(nil), c.args...)
@@ -95,14 +106,16 @@ func TestUpgradeLeaves(t *testing.T) {
 	}
 }
 
-// TestEachState: the tensors of a value, in order: of containers, of objects and their states, each object once.
+// TestEachState: the tensors of a value, in order: of containers, of objects and their states, each
+// object once.
 func TestEachState(t *testing.T) {
 	of := func(name string) *program.State { return &program.State{Name: name} }
 	shared := &program.Object{Attrs: []any{of("a"), int64(1)}, State: of("b")}
 	shared.Attrs = append(shared.Attrs, shared)
 	var none *program.Object
 	v := &program.ListLit{Items: []any{
-		of("0"), shared, shared, none, &program.TupleLit{Items: []any{of("1"), of("2")}}, &program.DictLit{Keys: []any{of("3"), of("4")}, Values: []any{of("5"), "x"}},
+		of("0"), shared, shared, none, &program.TupleLit{Items: []any{of("1"), of("2")}},
+		&program.DictLit{Keys: []any{of("3"), of("4")}, Values: []any{of("5"), "x"}},
 		&program.Opaque{State: &program.TupleLit{Items: []any{of("6")}}}, of("0"),
 	}}
 	var got []string
@@ -114,7 +127,8 @@ func TestEachState(t *testing.T) {
 func TestUsedAsPosition(t *testing.T) {
 	i, x := &program.Value{ID: 0}, &program.Value{ID: 1}
 	v := func(v *program.Value) program.Arg { return program.Arg{Value: v} }
-	selects := &program.Node{Operation: &program.Operation{Op: "aten::select"}, Args: []program.Arg{v(x), {Const: int64(0)}, v(i)}}
+	selects := &program.Node{Operation: &program.Operation{Op: "aten::select"},
+		Args: []program.Arg{v(x), {Const: int64(0)}, v(i)}}
 	block := func(outs []program.Arg, nodes ...*program.Node) *program.Block {
 		return &program.Block{Nodes: nodes, Outs: outs}
 	}
@@ -125,11 +139,18 @@ func TestUsedAsPosition(t *testing.T) {
 	}{
 		{"it is not used", block([]program.Arg{v(x)}), true},
 		{"a position", block(nil, selects), true},
-		{"a dimension", block(nil, &program.Node{Operation: &program.Operation{Op: "aten::select"}, Args: []program.Arg{v(x), v(i), v(i)}}), false},
-		{"of another operator", block(nil, selects, &program.Node{Operation: &program.Operation{Op: "aten::add"}, Args: []program.Arg{v(x), {}, v(i)}}), false},
+		{"a dimension",
+			block(nil, &program.Node{Operation: &program.Operation{Op: "aten::select"}, Args: []program.Arg{v(x), v(i), v(i)}}),
+			false},
+		{"of another operator", block(nil, selects, &program.Node{Operation: &program.Operation{Op: "aten::add"},
+			Args: []program.Arg{v(x), {}, v(i)}}), false},
 		{"handed on", block([]program.Arg{v(x), v(i)}, selects), false},
-		{"in a block, a position", block(nil, &program.Node{Operation: &program.Operation{Op: "prim::If"}, Blocks: []*program.Block{block(nil, selects)}}), true},
-		{"in a block, a number", block(nil, &program.Node{Operation: &program.Operation{Op: "prim::If"}, Blocks: []*program.Block{block(nil), block([]program.Arg{v(i)})}}), false},
+		{"in a block, a position",
+			block(nil, &program.Node{Operation: &program.Operation{Op: "prim::If"},
+				Blocks: []*program.Block{block(nil, selects)}}), true},
+		{"in a block, a number",
+			block(nil, &program.Node{Operation: &program.Operation{Op: "prim::If"},
+				Blocks: []*program.Block{block(nil), block([]program.Arg{v(i)})}}), false},
 	} {
 		assert.Equal(t, tt.want, usedAsPosition(tt.b, i), tt.why)
 	}

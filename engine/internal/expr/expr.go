@@ -79,7 +79,8 @@ func (e *UnboundError) Error() string {
 	return fmt.Sprintf("got dim %q without a value, want one of %s", e.Dim, strings.Join(e.Have, ", "))
 }
 
-// Meant is the name among those with a value that is most like the one without, "" if none is like it.
+// Meant is the name among those with a value that is most like the one without, "" if none is like
+// it.
 func (e *UnboundError) Meant() string { return nearest.Word(e.Dim, e.Have) }
 
 // Eval gives the value with dims bound.

@@ -20,14 +20,17 @@ func TestEval(t *testing.T) {
 		why  string
 	}{
 		{"0", 0, ""}, {"42", 42, ""}, {" 42 ", 42, ""}, {"B", 8, ""}, {"Max", 3, "only min and max are taken"},
-		{"1+2*3", 7, "* binds tighter"}, {"(1+2)*3", 9, ""}, {"10-3-2", 5, "leans left"}, {"100/5/2", 10, "leans left"}, {"2*H//3", 149, ""},
+		{"1+2*3", 7, "* binds tighter"}, {"(1+2)*3", 9, ""}, {"10-3-2", 5, "leans left"}, {"100/5/2", 10, "leans left"},
+		{"2*H//3", 149, ""},
 		{"-3", -3, ""}, {"--3", 3, ""}, {"-B*2", -16, ""}, {"2--3", 5, ""},
 		{"7//2", 3, ""}, {"-7//2", -4, "rounds down, as Python"}, {"7//-2", -4, ""}, {"-7//-2", 3, ""}, {"-8//2", -4, ""},
 		{"7%3", 1, ""}, {"-7%3", 2, "the divisor's sign, as Python"}, {"7%-3", -2, ""}, {"-7%-3", -1, ""}, {"6%-3", 0, ""},
 		{"8/2", 4, ""}, {"-8/2", -4, ""}, {"M//2", -4, ""},
 		{"min(3,1,2)", 1, ""}, {"max(B)", 8, ""}, {"max(1, min(B, 5)) * 2", 10, ""},
-		{"1KiB", 1024, ""}, {"1B", 1, ""}, {"512B", 512, ""}, {"512*B", 4096, "a B apart is the dim"}, {"12 MiB", 12 << 20, ""}, {"1.5GiB", 3 << 29, ""}, {"2TiB", 2 << 40, ""},
-		{"0.1KiB", 102, "part of a byte is dropped"}, {"98MiB + 12MiB*B", (98 + 12*8) << 20, ""}, {"4MiB / 1MiB", 4, "a size through a size is a number"},
+		{"1KiB", 1024, ""}, {"1B", 1, ""}, {"512B", 512, ""}, {"512*B", 4096, "a B apart is the dim"},
+		{"12 MiB", 12 << 20, ""}, {"1.5GiB", 3 << 29, ""}, {"2TiB", 2 << 40, ""},
+		{"0.1KiB", 102, "part of a byte is dropped"}, {"98MiB + 12MiB*B", (98 + 12*8) << 20, ""},
+		{"4MiB / 1MiB", 4, "a size through a size is a number"},
 		{"1GiB - 1", 1<<30 - 1, "a plain number is bytes"}, {"4MiB // 1MiB * 2MiB", 8 << 20, ""},
 		{"9223372036854775807", math.MaxInt64, ""}, {"big + low", -1, ""}, {"low", math.MinInt64, ""},
 	} {
@@ -69,7 +72,8 @@ func TestErrors(t *testing.T) {
 		{"2mib", 1, `got unit "mib", want B, KiB, MiB, GiB or TiB: did you mean MiB?`},
 		{"2k", 1, `got unit "k", want B, KiB, MiB, GiB or TiB: did you mean KiB?`},
 		{"2x", 1, `got unit "x", want B, KiB, MiB, GiB or TiB`},
-		{"1_000", 1, `got unit "_000", want B, KiB, MiB, GiB or TiB: a number is written in digits alone, such as 1000000000`},
+		{"1_000", 1,
+			`got unit "_000", want B, KiB, MiB, GiB or TiB: a number is written in digits alone, such as 1000000000`},
 		{"1e9", 1, `got unit "e9", want B, KiB, MiB, GiB or TiB: a number is written in digits alone, such as 1000000000`},
 		{"1E12", 1, `got unit "E12", want B, KiB, MiB, GiB or TiB: a number is written in digits alone, such as 1000000000`},
 		{"1e", 1, `got unit "e", want B, KiB, MiB, GiB or TiB`},
@@ -128,7 +132,8 @@ func TestNames(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"1", "B*2+H//3", "min(1,max(B,H))", "98MiB + 12MiB*B", "-(-1.5GiB) % 7", "((((", "1/0", "B B"} {
+	for _, s := range []string{"1", "B*2+H//3", "min(1,max(B,H))", "98MiB + 12MiB*B", "-(-1.5GiB) % 7", "((((", "1/0",
+		"B B"} {
 		f.Add(s)
 	}
 	dims := map[string]int64{"B": 3, "H": 224}
@@ -153,7 +158,8 @@ func FuzzParse(f *testing.F) {
 
 // A name is letters, digits and underscores, no digit first.
 func TestIsName(t *testing.T) {
-	for text, want := range map[string]bool{"B": true, "_b2": true, "batch_size": true, "": false, "2b": false, "a b": false, "a-b": false, "a.b": false, "é": false, "b ": false} {
+	for text, want := range map[string]bool{"B": true, "_b2": true, "batch_size": true, "": false, "2b": false,
+		"a b": false, "a-b": false, "a.b": false, "é": false, "b ": false} {
 		assert.Equal(t, want, expr.IsName(text), "%q", text)
 	}
 }

@@ -203,7 +203,8 @@ var unitSizes = []struct {
 	size units.Bytes
 }{{"KiB", units.KiB}, {"MiB", units.MiB}, {"GiB", units.GiB}, {"TiB", units.TiB}, {"B", 1}}
 
-// number reads 12, 12MiB, 1.5GiB and 12 MiB. A B that stands apart is a dim, so "12 B" is not a size.
+// number reads 12, 12MiB, 1.5GiB and 12 MiB. A B that stands apart is a dim, so "12 B" is not a
+// size.
 func (p *parser) number() (*node, error) {
 	at := p.pos
 	digits := p.digits()
@@ -282,7 +283,8 @@ func decimalUnit(s string) bool {
 	return false
 }
 
-// meantUnit suggests the binary unit for a decimal or misspelt one, and a plain number for what looks like part of one.
+// meantUnit suggests the binary unit for a decimal or misspelt one, and a plain number for what
+// looks like part of one.
 func meantUnit(s string) string {
 	u := strings.ToUpper(s)
 	if strings.Trim(s, "0123456789_") == "" || u[0] == 'E' && strings.Trim(u[1:], "0123456789") == "" && len(u) > 1 {

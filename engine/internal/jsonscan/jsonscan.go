@@ -19,7 +19,8 @@ import (
 // maxDepth is how deep values may be nested, as in encoding/json less.
 const maxDepth = 1000
 
-// Scanner reads one document. After an error every method returns a zero value at once, and Err tells it.
+// Scanner reads one document. After an error every method returns a zero value at once, and Err
+// tells it.
 type Scanner struct {
 	data  []byte
 	pos   int
@@ -301,7 +302,8 @@ func (s *Scanner) Int() int64 {
 	return n
 }
 
-// Float is a number; Python writes infinities and what is no number as words of its own, in strings or bare.
+// Float is a number; Python writes infinities and what is no number as words of its own, in strings
+// or bare.
 func (s *Scanner) Float() float64 {
 	switch s.next() {
 	case '"':
@@ -341,8 +343,8 @@ func (s *Scanner) Float() float64 {
 	return f
 }
 
-// Value is any value: nil, bool, int64, float64, string, []any or map[string]any. A whole number that
-// does not fit int64 is a float64.
+// Value is any value: nil, bool, int64, float64, string, []any or map[string]any. A whole number
+// that does not fit int64 is a float64.
 func (s *Scanner) Value() any {
 	switch s.next() {
 	case '{':

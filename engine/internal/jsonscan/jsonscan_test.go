@@ -46,7 +46,8 @@ func read(text string) (any, error) {
 
 func TestValuesAreEncodingJSONs(t *testing.T) {
 	for _, text := range []string{
-		`{}`, `[]`, `null`, `true`, `false`, `""`, `0`, `-0`, `1.5e-3`, `-12`, `1E+2`, ` { "a" : [ 1 , 2 , { "b" : null } ] , "c" : "d" } `,
+		`{}`, `[]`, `null`, `true`, `false`, `""`, `0`, `-0`, `1.5e-3`, `-12`, `1E+2`,
+		` { "a" : [ 1 , 2 , { "b" : null } ] , "c" : "d" } `,
 		`"a\"b\\c\/\b\f\n\r\t\u00e9\ud83d\ude00"`, `"plain é"`, `[[[[]]]]`, `{"a":1,"a":2}`,
 	} {
 		var want any
@@ -133,7 +134,8 @@ func TestTypedValues(t *testing.T) {
 		s.Int()
 		assert.EqualError(t, s.Err(), want, text)
 	}
-	for text, want := range map[string]float64{`"inf"`: math.Inf(1), `"Infinity"`: math.Inf(1), `"-inf"`: math.Inf(-1), `-Infinity`: math.Inf(-1), `-1`: -1, `-`: 0} {
+	for text, want := range map[string]float64{`"inf"`: math.Inf(1), `"Infinity"`: math.Inf(1), `"-inf"`: math.Inf(-1),
+		`-Infinity`: math.Inf(-1), `-1`: -1, `-`: 0} {
 		assert.Equal(t, want, New([]byte(text)).Float(), text)
 	}
 	for _, text := range []string{`"nan"`, `"NaN"`, `NaN`} {
@@ -154,7 +156,8 @@ func TestTypedValues(t *testing.T) {
 	assert.Equal(t, 1, s.Offset())
 }
 
-// FuzzScan: what encoding/json reads is read alike, and what it refuses is refused, but for what Python writes.
+// FuzzScan: what encoding/json reads is read alike, and what it refuses is refused, but for what
+// Python writes.
 func FuzzScan(f *testing.F) {
 	for _, text := range []string{`{"a":[1,2.5,"x\n",null,true]}`, `[Infinity]`, `"\ud800"`, `-`, `{"a":{"b":{}}}`} {
 		f.Add([]byte(text))
@@ -180,7 +183,9 @@ func plain(data []byte) bool {
 }
 
 func BenchmarkScan(b *testing.B) {
-	text := []byte(`{"nodes": [` + strings.Repeat(`{"target": "torch.ops.aten.linear.default", "inputs": [{"name": "input", "arg": {"as_tensor": {"name": "x"}}, "kind": 1}], "metadata": {"stack_trace": "File \"a.py\", line 9, in forward\n    h=torch.relu(s.fc(x))"}},`, 10000) + `{}]}`)
+	text := []byte(`{"nodes": [` +
+		strings.Repeat(
+			`{"target": "torch.ops.aten.linear.default", "inputs": [{"name": "input", "arg": {"as_tensor": {"name": "x"}}, "kind": 1}], "metadata": {"stack_trace": "File \"a.py\", line 9, in forward\n    h=torch.relu(s.fc(x))"}},`, 10000) + `{}]}`)
 	b.Run("scan", func(b *testing.B) {
 		b.SetBytes(int64(len(text)))
 		for b.Loop() {
@@ -202,9 +207,11 @@ func BenchmarkScan(b *testing.B) {
 func TestDepth(t *testing.T) {
 	for _, tt := range []struct{ why, text, err string }{
 		{"a thousand arrays in each other", strings.Repeat("[", 1000) + strings.Repeat("]", 1000), ""},
-		{"and one", strings.Repeat("[", 1001) + strings.Repeat("]", 1001), "offset 1001: got values nested more than 1000 deep"},
+		{"and one", strings.Repeat("[", 1001) + strings.Repeat("]", 1001), "offset 1001: got values nested more than 1000 " +
+			"deep"},
 		{"a thousand objects in each other", strings.Repeat(`{"a":`, 1000) + "1" + strings.Repeat("}", 1000), ""},
-		{"and one", strings.Repeat(`{"a":`, 1001) + "1" + strings.Repeat("}", 1001), "offset 5001: got values nested more than 1000 deep"},
+		{"and one", strings.Repeat(`{"a":`, 1001) + "1" + strings.Repeat("}", 1001), "offset 5001: got values nested more " +
+			"than 1000 deep"},
 		{"many beside each other", "[" + strings.Repeat("[],[1],{},{\"a\":2},", 1000) + "0]", ""},
 	} {
 		_, err := read(tt.text)

@@ -56,7 +56,8 @@ func Find(names []string, read func(name string) ([]byte, error)) (*Lock, error)
 			before := len(l.releases)
 			form.parse(text, l)
 			if l.pins > maxPins {
-				return nil, fmt.Errorf("%s: got more than %d pinned releases, or more than %d of one distribution, want fewer", name, maxPins, maxReleases)
+				return nil, fmt.Errorf("%s: got more than %d pinned releases, or more than %d of one distribution, want fewer",
+					name, maxPins, maxReleases)
 			}
 			if len(l.releases) > before {
 				used = append(used, name)

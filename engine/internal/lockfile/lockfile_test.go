@@ -42,7 +42,8 @@ version = "9"
 func TestFind(t *testing.T) {
 	files := map[string]string{
 		"uv.lock": uv, "poetry.lock": "[[package]]\nname = \"torch\"\nversion = \"2.14.0\"\n\n[metadata]\nversion = \"1\"\n",
-		"requirements.txt":     "# pinned\ntorch==2.15.0 ; python_version >= '3.10' \\\n    --hash=sha256:00\ntransformers[torch] == 5.22.0  # why\nnumpy>=2\n-r other.txt\n",
+		"requirements.txt": "# pinned\ntorch==2.15.0 ; python_version >= '3.10' \\\n    --hash=sha256:00\n" +
+			"transformers[torch] == 5.22.0  # why\nnumpy>=2\n-r other.txt\n",
 		"requirements-dev.txt": "pytest==9.*\r\ntorch==2.15.0\r\n", "notes.txt": "numpy==1", "loose.txt": "",
 	}
 	read := func(name string) ([]byte, error) { return []byte(files[name]), nil }
@@ -81,9 +82,12 @@ func TestSame(t *testing.T) {
 		release, pin string
 		want         bool
 	}{
-		{"5.23.0", "5.23.0", true}, {"5.23.0", "5.23", true}, {"5.23", "5.23.0", true}, {"5.23.1", "5.23", false}, {"5.2", "5.20", false}, {"10", "1", false},
-		{"2.15.0+cu132", "2.15.0", true}, {"2.15.0", "2.15.0+cu132", true}, {"2.15.0+cu132", "2.15.0+cpu", false}, {"2.15.0+cu132", "2.14.0", false},
-		{"9.2.1", "9.*", true}, {"90.1", "9.*", false}, {"9", "9.*", true}, {"1.0RC1", "1.0rc1", true}, {"1.0rc1", "1.0", false}, {"1.0", "v1.0", true},
+		{"5.23.0", "5.23.0", true}, {"5.23.0", "5.23", true}, {"5.23", "5.23.0", true}, {"5.23.1", "5.23", false},
+		{"5.2", "5.20", false}, {"10", "1", false},
+		{"2.15.0+cu132", "2.15.0", true}, {"2.15.0", "2.15.0+cu132", true}, {"2.15.0+cu132", "2.15.0+cpu", false},
+		{"2.15.0+cu132", "2.14.0", false},
+		{"9.2.1", "9.*", true}, {"90.1", "9.*", false}, {"9", "9.*", true}, {"1.0RC1", "1.0rc1", true},
+		{"1.0rc1", "1.0", false}, {"1.0", "v1.0", true},
 	} {
 		assert.Equal(t, tt.want, lockfile.Same(tt.release, tt.pin), "%s and %s", tt.release, tt.pin)
 	}
@@ -105,10 +109,13 @@ func FuzzFind(f *testing.F) {
 	})
 }
 
-// Two releases of one distribution are compared with each other: a file of 32 MiB may not have a million of them.
+// Two releases of one distribution are compared with each other: a file of 32 MiB may not have a
+// million of them.
 func TestPinsAreBounded(t *testing.T) {
 	find := func(lines ...string) error {
-		_, err := lockfile.Find([]string{"requirements.txt"}, func(string) ([]byte, error) { return []byte(strings.Join(lines, "\n")), nil })
+		_, err := lockfile.Find([]string{"requirements.txt"}, func(string) ([]byte, error) {
+			return []byte(strings.Join(lines, "\n")), nil
+		})
 		return err
 	}
 	numbered := func(format string, n int) (out []string) {

@@ -34,7 +34,8 @@ func TestWord(t *testing.T) {
 	}
 }
 
-// Of candidates that are equally like the word, the first wins; a better one wins wherever it stands.
+// Of candidates that are equally like the word, the first wins; a better one wins wherever it
+// stands.
 func TestFirstOfEquals(t *testing.T) {
 	assert.Equal(t, "cat", nearest.Word("cot", []string{"cat", "cut"}))
 	assert.Equal(t, "cut", nearest.Word("cot", []string{"cut", "cat"}))

@@ -10,7 +10,8 @@ type Map[V any] struct {
 	byKey map[string]func() (V, error)
 }
 
-// Get returns what make returned when key was first needed, be it an error. Others that need the key wait for it.
+// Get returns what make returned when key was first needed, be it an error. Others that need the
+// key wait for it.
 func (m *Map[V]) Get(key string, make func() (V, error)) (V, error) {
 	m.mu.Lock()
 	if m.byKey == nil {

@@ -1,6 +1,7 @@
 package pickle
 
-// boxes are the slabs that values are cut from: an allocation for each would cost more than reading it.
+// boxes are the slabs that values are cut from: an allocation for each would cost more than reading
+// it.
 type boxes struct {
 	slots []any
 	lists []List

@@ -10,7 +10,8 @@ import (
 // TestDamaged holds what is said to a pickle of which one byte is another: testdata/damaged.txtar.
 func TestDamaged(t *testing.T) {
 	const data = "\x80\x02(N\x88\x89K\x2aM\x01\x02J\xff\xff\xff\xff\x8a\x02\x00\x80G?\xf0\x00\x00\x00\x00\x00\x00X\x02\x00\x00\x00ab\x8c\x01cq\x07h\x07C\x01z" +
-		"](K\x01K\x02eK\x03a}(\x8c\x01aK\x01u\x8c\x01cK\x03s\x8f(K\x01\x90(K\x01\x91K\x01K\x020K\x012\x86ctorch\nTensor\nK\x04\x85R}b)\x81)t."
+		"](K\x01K\x02eK\x03a}(\x8c\x01aK\x01u\x8c\x01cK\x03s\x8f(K\x01\x90(K\x01\x91K\x01K\x020K\x012\x86ctorch\nTensor\n" +
+		"K\x04\x85R}b)\x81)t."
 	golden.Run(t, "testdata/damaged.txtar", func(a *golden.Archive) {
 		a.Want("said", []byte(golden.DamageBytes(a.T(), []byte(data), func(text string) (string, error) {
 			o := Options{

@@ -10,5 +10,6 @@
 // Tuple, *List, *Dict, *Set and whatever the caller's functions return. Containers may refer to
 // themselves, as in Python: who walks a value must bound its own depth.
 //
-// Not modelled: protocols 0 and 1 (text opcodes), the extension registry, out-of-band buffers, integers beyond 64 bits.
+// Not modelled: protocols 0 and 1 (text opcodes), the extension registry, out-of-band buffers,
+// integers beyond 64 bits.
 package pickle

@@ -43,7 +43,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Decode reads the first pickle of data. Strings of the result are parts of data, which must not change any more.
+// Decode reads the first pickle of data. Strings of the result are parts of data, which must not
+// change any more.
 func Decode(data []byte, o Options) (any, error) { return NewDecoder(o).Decode(data) }
 
 // Decoder reads pickles one after another and keeps its stacks between them: for the hundreds of
@@ -211,7 +212,8 @@ func (m *machine) deepen() {
 // smallStack is how many values lie on a stack that is not charged.
 const smallStack = 1 << 10
 
-// maxStack is how many values lie on the stack that no MARK begins: what takes them takes at most three.
+// maxStack is how many values lie on the stack that no MARK begins: what takes them takes at most
+// three.
 const maxStack = 1 << 16
 
 func (m *machine) pop() any {

@@ -33,7 +33,8 @@ func TestDecode(t *testing.T) {
 		{"long", "\x8a\x05\x00\x00\x00\x00\x02.", int64(1 << 33), ""},
 		{"long negative", "\x8a\x02\x00\x80.", int64(-32768), ""},
 		{"long least", "\x8a\x08\x00\x00\x00\x00\x00\x00\x00\x80.", int64(math.MinInt64), ""},
-		{"long unsigned", "\x8a\x09\xff\xff\xff\xff\xff\xff\xff\xff\x00.", uint64(math.MaxUint64), "addresses need the 64th bit"},
+		{"long unsigned", "\x8a\x09\xff\xff\xff\xff\xff\xff\xff\xff\x00.", uint64(math.MaxUint64),
+			"addresses need the 64th bit"},
 		{"long4", "\x8b\x01\x00\x00\x00\x05.", int64(5), ""},
 		{"float", "G?\xf0\x00\x00\x00\x00\x00\x00.", 1.0, "floats are big-endian, unlike everything else"},
 		{"text", "X\x03\x00\x00\x00abc.", "abc", ""},
@@ -42,10 +43,12 @@ func TestDecode(t *testing.T) {
 		{"text of Python 2", "T\x02\x00\x00\x00hi.", "hi", ""},
 		{"bytes", "C\x02\x00\xff.", []byte{0, 255}, ""},
 		{"bytearray", "\x96\x01\x00\x00\x00\x00\x00\x00\x00a.", []byte("a"), ""},
-		{"tuple of tuples", "()K\x01\x85(K\x02K\x03K\x04K\x05tt.", Tuple{Tuple(nil), Tuple{int64(1)}, Tuple{int64(2), int64(3), int64(4), int64(5)}}, ""},
+		{"tuple of tuples", "()K\x01\x85(K\x02K\x03K\x04K\x05tt.",
+			Tuple{Tuple(nil), Tuple{int64(1)}, Tuple{int64(2), int64(3), int64(4), int64(5)}}, ""},
 		{"list", "](K\x01K\x02eK\x03a.", &List{Items: []any{int64(1), int64(2), int64(3)}}, ""},
 		{"list twice extended", "](K\x01e(K\x02e.", &List{Items: []any{int64(1), int64(2)}}, ""},
-		{"dict", "}(\x8c\x01aK\x01\x8c\x01bK\x02u\x8c\x01cK\x03s.", &Dict{Keys: []any{"a", "b", "c"}, Values: []any{int64(1), int64(2), int64(3)}}, ""},
+		{"dict", "}(\x8c\x01aK\x01\x8c\x01bK\x02u\x8c\x01cK\x03s.",
+			&Dict{Keys: []any{"a", "b", "c"}, Values: []any{int64(1), int64(2), int64(3)}}, ""},
 		{"set", "\x8f(K\x01K\x02\x90.", &Set{Items: []any{int64(1), int64(2)}}, ""},
 		{"frozenset", "(K\x01\x91.", &Set{Items: []any{int64(1)}}, ""},
 		{"memo", "\x8c\x01aq\x07h\x07\x86.", Tuple{"a", "a"}, "entry 7 of a nine-byte pickle is fine"},
@@ -78,9 +81,12 @@ func TestDecodeErrors(t *testing.T) {
 		{"text opcode", "I1\n.", "offset 0: opcode 0x49: got an unknown opcode", Options{}},
 		{"protocol", "\x80\x06N.", "offset 0: opcode PROTO: got protocol 6, want 2 to 5", Options{}},
 		{"short", "J\x01", "offset 0: opcode BININT: got 1 bytes left, want 4", Options{}},
-		{"length past the end", "X\xff\xff\xff\xffabc", "offset 0: opcode BINUNICODE: got a length of 4294967295 with 3 bytes left", Options{}},
-		{"length of 64 bits", "\x8e\xff\xff\xff\xff\xff\xff\xff\xff", "offset 0: opcode BINBYTES8: got a length of 18446744073709551615 with 0 bytes left", Options{}},
-		{"big integer", "\x8a\x09\x00\x00\x00\x00\x00\x00\x00\x00\x01.", "offset 0: opcode LONG1: got an integer of 9 bytes, want at most 64 bits", Options{}},
+		{"length past the end", "X\xff\xff\xff\xffabc", "offset 0: opcode BINUNICODE: got a length of 4294967295 with 3 " +
+			"bytes left", Options{}},
+		{"length of 64 bits", "\x8e\xff\xff\xff\xff\xff\xff\xff\xff", "offset 0: opcode BINBYTES8: got a length of " +
+			"18446744073709551615 with 0 bytes left", Options{}},
+		{"big integer", "\x8a\x09\x00\x00\x00\x00\x00\x00\x00\x00\x01.", "offset 0: opcode LONG1: got an integer of 9 " +
+			"bytes, want at most 64 bits", Options{}},
 		{"under the mark", "K\x01(\x85.", "offset 3: opcode TUPLE1: got 0 values on the stack, want 1", Options{}},
 		{"pop under the mark", "]K\x01(a.", "offset 4: opcode APPEND: got an empty stack, want a value", Options{}},
 		{"tuple without mark", "K\x01t.", "offset 2: opcode TUPLE: got no MARK", Options{}},
@@ -88,14 +94,20 @@ func TestDecodeErrors(t *testing.T) {
 		{"set item of a list", "](NNu.", "offset 4: opcode SETITEMS: got list, want a dict", Options{}},
 		{"odd items", "}(Nu.", "offset 3: opcode SETITEMS: got 1 keys and values, want pairs", Options{}},
 		{"memo never written", "h\x03.", "offset 0: opcode BINGET: got memo entry 3 of 0", Options{}},
-		{"a memo entry of four bytes", "j\x01\x02\x03\x04.", "offset 0: opcode LONG_BINGET: got memo entry 67305985 of 0", Options{}},
-		{"a memo entry of four bytes to write", "Nr\x01\x02\x03\x04.", "offset 1: opcode LONG_BINPUT: got memo entry 67305985, want less than 8", Options{}},
+		{"a memo entry of four bytes", "j\x01\x02\x03\x04.", "offset 0: opcode LONG_BINGET: got memo entry 67305985 of 0",
+			Options{}},
+		{"a memo entry of four bytes to write", "Nr\x01\x02\x03\x04.", "offset 1: opcode LONG_BINPUT: got memo entry " +
+			"67305985, want less than 8", Options{}},
 		{"memo hole", "Nq\x03h\x02.", "offset 3: opcode BINGET: got memo entry 2, which was never written", Options{}},
-		{"memo index", "Nr\xff\xff\xff\x7f.", "offset 1: opcode LONG_BINPUT: got memo entry 2147483647, want less than 8", Options{}},
-		{"memo index past the bytes", "Nr\xe8\x03\x00\x00.", "offset 1: opcode LONG_BINPUT: got memo entry 1000, want less than 8", Options{}},
+		{"memo index", "Nr\xff\xff\xff\x7f.", "offset 1: opcode LONG_BINPUT: got memo entry 2147483647, want less than 8",
+			Options{}},
+		{"memo index past the bytes", "Nr\xe8\x03\x00\x00.", "offset 1: opcode LONG_BINPUT: got memo entry 1000, want less " +
+			"than 8", Options{}},
 		{"memo of nothing", "q\x00.", "offset 0: opcode BINPUT: got an empty stack, want a value", Options{}},
-		{"global", "cos\nsystem\n.", `offset 0: opcode GLOBAL: got the global "os system", want one that is known`, Options{}},
-		{"stack global", "\x8c\x02os\x8c\x06system\x93.", `offset 12: opcode STACK_GLOBAL: got the global "os system", want one that is known`, Options{}},
+		{"global", "cos\nsystem\n.", `offset 0: opcode GLOBAL: got the global "os system", want one that is known`,
+			Options{}},
+		{"stack global", "\x8c\x02os\x8c\x06system\x93.",
+			`offset 12: opcode STACK_GLOBAL: got the global "os system", want one that is known`, Options{}},
 		{"stack global of numbers", "K\x01K\x02\x93.", "offset 4: opcode STACK_GLOBAL: got int, want a name", Options{}},
 		{"reduce", "N)R.", "offset 2: opcode REDUCE: got a call, want plain data", Options{}},
 		{"reduce without tuple", "NNR.", "offset 2: opcode REDUCE: got None, want a tuple of arguments", Options{}},
@@ -104,7 +116,8 @@ func TestDecodeErrors(t *testing.T) {
 		{"keyword arguments", "N)}(NNu\x92.", "offset 7: opcode NEWOBJ_EX: got 1 keyword arguments, want none", Options{}},
 		{"steps", "NNNN.", "offset 2: opcode NONE: got more than 2 opcodes", Options{MaxSteps: 2}},
 		{"depth", deep, "offset 5: opcode MARK: got more than 5 open MARKs", Options{MaxDepth: 5}},
-		{"memo entries", "N\x94\x94\x94.", "offset 3: opcode MEMOIZE: got memo entry 2, want less than 2", Options{MaxMemo: 2}},
+		{"memo entries", "N\x94\x94\x94.", "offset 3: opcode MEMOIZE: got memo entry 2, want less than 2",
+			Options{MaxMemo: 2}},
 		{"bytes", "]]]]]]]].", "got values of more than 100 bytes", Options{MaxBytes: 100}},
 		{"input", strings.Repeat("N", 200), "got values of more than 100 bytes", Options{MaxBytes: 100}},
 	} {
@@ -118,7 +131,8 @@ func TestDecodeErrors(t *testing.T) {
 	}
 }
 
-// A memo entry costs 16 bytes, and so does each that is left out before it: numbers alone fill no memory.
+// A memo entry costs 16 bytes, and so does each that is left out before it: numbers alone fill no
+// memory.
 func TestMemoCosts(t *testing.T) {
 	data := []byte(strings.Repeat("N", 50) + "r\x28\x00\x00\x00.") // entry 40
 	for _, tt := range []struct {
@@ -264,7 +278,8 @@ func TestDict(t *testing.T) {
 	assert.Equal(t, 2, v)
 }
 
-// TestDecoderReuse: what one pickle left behind is not seen by the next, and earlier results stay as they were.
+// TestDecoderReuse: what one pickle left behind is not seen by the next, and earlier results stay
+// as they were.
 func TestDecoderReuse(t *testing.T) {
 	d := NewDecoder(Options{})
 	first, err := d.Decode([]byte("(\x8c\x01a\x94M\x01\x02t."))
@@ -297,14 +312,17 @@ func TestCorpus(t *testing.T) {
 
 func FuzzDecode(f *testing.F) {
 	for _, s := range []string{
-		"\x80\x02N.", "\x8a\x09\xff\xff\xff\xff\xff\xff\xff\xff\x00.", "](K\x01K\x02eK\x03a.", "}(\x8c\x01aK\x01u.", "\x8f(K\x01\x90.", "]q\x00h\x00a.",
-		"\x80\x02c__torch__\nNet\nq\x00)\x81}(X\x01\x00\x00\x00w(X\x07\x00\x00\x00storageK\x05tQub.", "\x8c\x02os\x8c\x06system\x93)R.", "(0((1N.",
+		"\x80\x02N.", "\x8a\x09\xff\xff\xff\xff\xff\xff\xff\xff\x00.", "](K\x01K\x02eK\x03a.", "}(\x8c\x01aK\x01u.",
+		"\x8f(K\x01\x90.", "]q\x00h\x00a.",
+		"\x80\x02c__torch__\nNet\nq\x00)\x81}(X\x01\x00\x00\x00w(X\x07\x00\x00\x00storageK\x05tQub.",
+		"\x8c\x02os\x8c\x06system\x93)R.", "(0((1N.",
 	} {
 		f.Add([]byte(s))
 	}
 	limits := Options{MaxSteps: 1 << 16, MaxMemo: 1 << 12, MaxBytes: 1 << 20, MaxDepth: 100}
 	open := benign()
-	open.MaxSteps, open.MaxMemo, open.MaxBytes, open.MaxDepth = limits.MaxSteps, limits.MaxMemo, limits.MaxBytes, limits.MaxDepth
+	open.MaxSteps, open.MaxMemo, open.MaxBytes, open.MaxDepth = limits.MaxSteps, limits.MaxMemo, limits.MaxBytes,
+		limits.MaxDepth
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, o := range []Options{limits, open} {
 			_, err := Decode(data, o)
@@ -324,14 +342,16 @@ func TestDefaultLimits(t *testing.T) {
 	for _, o := range []Options{{}, {MaxSteps: -1, MaxDepth: -1, MaxMemo: -1, MaxBytes: -1}} {
 		d := NewDecoder(o)
 		got := d.m.o
-		assert.Equal(t, [3]int{1 << 26, 10_000, 1 << 23}, [3]int{got.MaxSteps, got.MaxDepth, got.MaxMemo}, "opcodes, open MARKs, memo entries")
+		assert.Equal(t, [3]int{1 << 26, 10_000, 1 << 23}, [3]int{got.MaxSteps, got.MaxDepth, got.MaxMemo},
+			"opcodes, open MARKs, memo entries")
 		d.m.reset([]byte("N."))
 		assert.Equal(t, 512<<20, d.m.budget, "bytes")
 		d.m.reset(make([]byte, 100<<20))
 		assert.Equal(t, 800<<20, d.m.budget, "of much data")
 	}
 	one := NewDecoder(Options{MaxSteps: 1, MaxDepth: 1, MaxMemo: 1, MaxBytes: 1}).m.o
-	assert.Equal(t, [4]int{1, 1, 1, 1}, [4]int{one.MaxSteps, one.MaxDepth, one.MaxMemo, one.MaxBytes}, "a limit of one is a limit")
+	assert.Equal(t, [4]int{1, 1, 1, 1}, [4]int{one.MaxSteps, one.MaxDepth, one.MaxMemo, one.MaxBytes},
+		"a limit of one is a limit")
 	_, err := Decode([]byte(strings.Repeat("(", 10_000)+"t"+strings.Repeat("t", 9_999)+"."), Options{})
 	require.NoError(t, err)
 	_, err = Decode([]byte(strings.Repeat("(", 10_001)+"."), Options{})
@@ -400,7 +420,8 @@ func TestWhatValuesCost(t *testing.T) {
 	}
 }
 
-// TestTheStackIsCharged: values that nothing takes off the stack are refused long before they fill the memory.
+// TestTheStackIsCharged: values that nothing takes off the stack are refused long before they fill
+// the memory.
 func TestTheStackIsCharged(t *testing.T) {
 	whole := func(n int) []byte { return []byte("\x80\x02" + strings.Repeat("N", n) + ".") }
 	_, err := Decode(whole(maxStack/2), Options{})

@@ -3,7 +3,8 @@ package pickle
 // Tuple is a Python tuple.
 type Tuple []any
 
-// List is a Python list: a pointer, because a list may be extended after others refer to it, and may hold itself.
+// List is a Python list: a pointer, because a list may be extended after others refer to it, and
+// may hold itself.
 type List struct{ Items []any }
 
 // Set is a Python set or frozenset, in the order written.

@@ -45,7 +45,8 @@ func (z *Reader) readAt(offset int64, n int) ([]byte, error) {
 	return buf, nil
 }
 
-// findDirectory locates the central directory, reads it and returns it with the count of its entries.
+// findDirectory locates the central directory, reads it and returns it with the count of its
+// entries.
 func (z *Reader) findDirectory(size int64) ([]byte, int64, error) {
 	if size < endRecord {
 		return nil, 0, ErrNotZip
@@ -98,7 +99,8 @@ func (z *Reader) findDirectory(size int64) ([]byte, int64, error) {
 	return dir, count, nil
 }
 
-// findEnd returns the place of the end record in the tail of the archive, whose comment must reach the end exactly.
+// findEnd returns the place of the end record in the tail of the archive, whose comment must reach
+// the end exactly.
 func findEnd(tail []byte) int {
 	for at := len(tail) - endRecord; at >= 0; at-- {
 		at = bytes.LastIndexByte(tail[:at+1], 'P')

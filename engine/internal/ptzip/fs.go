@@ -129,7 +129,8 @@ type smallFile struct {
 func (f *smallFile) Stat() (fs.FileInfo, error) { return f.info, nil }
 func (f *smallFile) Close() error               { return nil }
 
-// bigFile is a stored record that is read where asked. Weights cannot be read through, only at a place.
+// bigFile is a stored record that is read where asked. Weights cannot be read through, only at a
+// place.
 type bigFile struct {
 	*io.SectionReader
 	info   fileInfo

@@ -21,7 +21,8 @@ func deflate(t testing.TB, data []byte, level int) []byte {
 	return b.Bytes()
 }
 
-// TestInflate: a record is inflated where it is exactly as long as the directory says, also after one that was damaged.
+// TestInflate: a record is inflated where it is exactly as long as the directory says, also after
+// one that was damaged.
 func TestInflate(t *testing.T) {
 	noise := make([]byte, 70_000)
 	for i := range noise {

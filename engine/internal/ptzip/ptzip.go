@@ -41,12 +41,14 @@ type Limits struct {
 	Ratio       int64 // inflated to deflated, of records beyond 1 MiB
 }
 
-// defaults is several times what the biggest archive seen needs: 1,300 records, names of 120 bytes, 5 MiB of code.
+// defaults is several times what the biggest archive seen needs: 1,300 records, names of 120 bytes,
+// 5 MiB of code.
 func (l Limits) defaults() Limits {
 	for _, d := range []struct {
 		field *int64
 		value int64
-	}{{&l.Records, 1 << 20}, {&l.NameBytes, 1024}, {&l.RecordBytes, MaxRecord}, {&l.TotalBytes, 1 << 30}, {&l.Ratio, 200}} {
+	}{{&l.Records, 1 << 20}, {&l.NameBytes, 1024}, {&l.RecordBytes, MaxRecord}, {&l.TotalBytes, 1 << 30},
+		{&l.Ratio, 200}} {
 		if *d.field <= 0 {
 			*d.field = d.value
 		}
@@ -82,7 +84,8 @@ func malformed(offset int64, format string, args ...any) error {
 	return &FormatError{offset, fmt.Errorf(format, args...)}
 }
 
-// Reader is an open archive. It is an fs.FS with ReadFile, ReadDir and Stat, and safe for use by several goroutines.
+// Reader is an open archive. It is an fs.FS with ReadFile, ReadDir and Stat, and safe for use by
+// several goroutines.
 type Reader struct {
 	r       io.ReaderAt
 	size    int64

@@ -40,7 +40,8 @@ func archive(t testing.TB, entries ...entry) []byte {
 var long = strings.Repeat("a line of code\n", 1000)
 
 func TestOpen(t *testing.T) {
-	data := archive(t, entry{"net/data/0", "weights", stored}, entry{"net/code/a.py", long, deflated}, entry{"net/code/b.py", "b", stored},
+	data := archive(t, entry{"net/data/0", "weights", stored}, entry{"net/code/a.py", long, deflated},
+		entry{"net/code/b.py", "b", stored},
 		entry{"net/extra/", "", stored}, entry{"net/version", "3\n", stored})
 	z, err := OpenBytes(data)
 	require.NoError(t, err)
@@ -66,7 +67,8 @@ func TestOpen(t *testing.T) {
 // A record's twin is the first asked for that holds the same, whatever the checksums say: PyTorch
 // can be set to write none.
 func TestTwin(t *testing.T) {
-	data := archive(t, entry{"net/a", long, deflated}, entry{"net/b", long, deflated}, entry{"net/c", "one", stored}, entry{"net/d", "two", stored},
+	data := archive(t, entry{"net/a", long, deflated}, entry{"net/b", long, deflated}, entry{"net/c", "one", stored},
+		entry{"net/d", "two", stored},
 		entry{"net/e", "two", stored}, entry{"net/f", "two", deflated})
 	z, err := OpenBytes(data)
 	require.NoError(t, err)
@@ -88,7 +90,8 @@ func TestTwin(t *testing.T) {
 
 // ReadInto uses the room it is given where that is enough, whatever lies in it.
 func TestReadInto(t *testing.T) {
-	z, err := OpenBytes(archive(t, entry{"net/a", long, deflated}, entry{"net/b", "b", stored}, entry{"net/c", long + long, deflated}))
+	z, err := OpenBytes(archive(t, entry{"net/a", long, deflated}, entry{"net/b", "b", stored},
+		entry{"net/c", long + long, deflated}))
 	require.NoError(t, err)
 	buf := bytes.Repeat([]byte{'x'}, len(long))
 	for _, tt := range []struct {
@@ -140,8 +143,10 @@ func TestComment(t *testing.T) {
 func TestWeights(t *testing.T) {
 	weights := strings.Repeat("w", MaxSmall+1)
 	inner := archive(t, entry{"m/version", "6", stored}, entry{"m/pad", long, stored})
-	data := archive(t, entry{"n/code/a.py", "a", stored}, entry{"n/data/0", weights, stored}, entry{"n/data/1", weights[1:], stored},
-		entry{"n/data/weights/m.pt", string(inner), stored}, entry{"n/constants/0", weights, deflated}, entry{"n/data/weights/config.json", long, stored})
+	data := archive(t, entry{"n/code/a.py", "a", stored}, entry{"n/data/0", weights, stored},
+		entry{"n/data/1", weights[1:], stored},
+		entry{"n/data/weights/m.pt", string(inner), stored}, entry{"n/constants/0", weights, deflated},
+		entry{"n/data/weights/config.json", long, stored})
 	r := &watched{data: data}
 	z, err := Open(r, int64(len(data)))
 	require.NoError(t, err)
@@ -230,7 +235,8 @@ func TestHostile(t *testing.T) {
 		copy(out[at:], bytes)
 		return out
 	}
-	two := archive(t, entry{"n/" + strings.Repeat("a", 60), "", stored}) // whose end record speaks of two records, for which there is room
+	// whose end record speaks of two records, for which there is room
+	two := archive(t, entry{"n/" + strings.Repeat("a", 60), "", stored})
 	two[len(two)-endRecord+8], two[len(two)-endRecord+10] = 2, 2
 	for _, tt := range []struct {
 		name string
@@ -241,10 +247,12 @@ func TestHostile(t *testing.T) {
 		{"text", []byte(long), "not a zip archive"},
 		{"cut off", good[:len(good)-5], "not a zip archive"},
 		{"first half cut off", good[len(good)/2:], "want an end by offset"},
-		{"name leaves the root", archive(t, entry{"n/../../etc/passwd", "", stored}), `got the name "n/../../etc/passwd", want a relative path`},
+		{"name leaves the root", archive(t, entry{"n/../../etc/passwd", "", stored}),
+			`got the name "n/../../etc/passwd", want a relative path`},
 		{"absolute name", archive(t, entry{"/a", "", stored}), `got the name "/a", want a relative path`},
 		{"empty name", archive(t, entry{"", "", stored}), `got 1 records in a central directory of 46 bytes`},
-		{"one name twice", archive(t, entry{"n/a", "", stored}, entry{"n/a", "", stored}), `got two records "n/a", want one of a name`},
+		{"one name twice", archive(t, entry{"n/a", "", stored}, entry{"n/a", "", stored}),
+			`got two records "n/a", want one of a name`},
 		{"more records than there is room", patch(end+10, 0xfe, 0xff), "got 65534 records in a central directory of"},
 		{"as many as zip64 has, without it", patch(end+10, 0xff, 0xff), "got 65535 records in a central directory of"},
 		{"directory outside", patch(end+16, 0xff, 0xff, 0xff, 0x7f), "central directory: got"},
@@ -264,12 +272,14 @@ func TestHostile(t *testing.T) {
 		{"unknown method", patch(second+10, 12), "got compression method 12, want stored or deflated"},
 		{"longer than it says", patch(second+24, 10, 0, 0, 0), "deflated data: got more than 10 bytes"},
 		{"shorter than it says", patch(second+24, 0xff, 0xff, 0, 0), "deflated data: got 15000 bytes, want 65535"},
-		{"broken deflate", patch(int(binary.LittleEndian.Uint32(good[second+42:]))+localHeader+3, 0xff, 0xff), "deflated data:"},
+		{"broken deflate", patch(int(binary.LittleEndian.Uint32(good[second+42:]))+localHeader+3, 0xff, 0xff),
+			"deflated data:"},
 		{"bomb", archive(t, entry{"n/code/a.py", strings.Repeat("\x00", 8<<20), deflated}), "ratio: got 10"},
 		{"packed in a byte", patch(second+20, 1, 0, 0, 0, 1, 0, 0x10, 0), "ratio: got 1048577, want at most"},
 		{"packed in no byte", patch(second+20, 0, 0, 0, 0, 1, 0, 0x10, 0), "ratio: got 1048577, want at most"},
 		{"a MiB may be packed in a byte", patch(second+20, 1, 0, 0, 0, 0, 0, 0x10, 0), "deflated data:"},
-		{"zip64 without its field", patch(second+24, 0xff, 0xff, 0xff, 0xff), "record bytes: got 4294967295, want at most 268435456"},
+		{"zip64 without its field", patch(second+24, 0xff, 0xff, 0xff, 0xff), "record bytes: got 4294967295, want at most " +
+			"268435456"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			z, err := OpenBytes(tt.data)
@@ -431,8 +441,10 @@ func BenchmarkArchive(b *testing.B) {
 // Which records hold weights or compiled code, which nobody needs for a prediction.
 func TestIsWeight(t *testing.T) {
 	for name, want := range map[string]bool{
-		"data/0": true, "data/weights/weight_0": true, "constants/3": true, "tensors/1": true, "data": false, "code/a.py": false, "data.pkl": false, "data/weights/config.json": false, "constants/c.json": false,
-		"data/aotinductor/model/w.cpp": false, "data/aotinductor/model/w.so": true, "data/other/w.cpp": true, "serialized_state_dict.pt": true, "serialized_constants.pt": true, "serialized_example_inputs.pt": true,
+		"data/0": true, "data/weights/weight_0": true, "constants/3": true, "tensors/1": true, "data": false,
+		"code/a.py": false, "data.pkl": false, "data/weights/config.json": false, "constants/c.json": false,
+		"data/aotinductor/model/w.cpp": false, "data/aotinductor/model/w.so": true, "data/other/w.cpp": true,
+		"serialized_state_dict.pt": true, "serialized_constants.pt": true, "serialized_example_inputs.pt": true,
 		"serialized_exported_program.json": false, "serialized_state_dict": true, "version": false, "a/data/0": false,
 	} {
 		assert.Equal(t, want, IsWeight(name), name)
@@ -472,5 +484,6 @@ func TestFileInfo(t *testing.T) {
 	defer file.Close()
 	info, err := file.Stat()
 	require.NoError(t, err)
-	assert.Equal(t, []any{"x", int64(3), fs.FileMode(0o444), false, nil, true}, []any{info.Name(), info.Size(), info.Mode(), info.IsDir(), info.Sys(), info.ModTime().IsZero()})
+	assert.Equal(t, []any{"x", int64(3), fs.FileMode(0o444), false, nil, true},
+		[]any{info.Name(), info.Size(), info.Mode(), info.IsDir(), info.Sys(), info.ModTime().IsZero()})
 }

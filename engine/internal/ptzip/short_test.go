@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestReadsTooShort: a file that is shorter than it was when it was opened is reported with the place.
+// TestReadsTooShort: a file that is shorter than it was when it was opened is reported with the
+// place.
 func TestReadsTooShort(t *testing.T) {
 	data := archive(t, entry{"n/a", "aaaa", stored})
 	_, err := Open(bytes.NewReader(data[:len(data)-5]), int64(len(data)))

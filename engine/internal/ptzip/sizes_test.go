@@ -24,7 +24,8 @@ type sized struct{ fstest.MapFS }
 
 func (sized) Size(string) (int64, bool) { return 7, true }
 
-// TestSizesOf: an archive that was not stripped has its own sizes; one that cannot be read has none.
+// TestSizesOf: an archive that was not stripped has its own sizes; one that cannot be read has
+// none.
 func TestSizesOf(t *testing.T) {
 	s, err := ptzip.SizesOf(fstest.MapFS{"data/0": {Data: []byte("1234")}})
 	require.NoError(t, err)
@@ -33,7 +34,9 @@ func TestSizesOf(t *testing.T) {
 	assert.Equal(t, int64(4), n)
 	_, ok = s.Of("data/1")
 	assert.False(t, ok)
-	s, err = ptzip.SizesOf(fstest.MapFS{"data/0": {Data: []byte("1234")}, ptzip.StrippedRecord: {Data: []byte(`{"schema":1,"records":{"data/0":9}}`)}})
+	s,
+		err = ptzip.SizesOf(fstest.MapFS{"data/0": {Data: []byte("1234")},
+		ptzip.StrippedRecord: {Data: []byte(`{"schema":1,"records":{"data/0":9}}`)}})
 	require.NoError(t, err)
 	n, ok = s.Of("data/0")
 	assert.True(t, ok)

@@ -16,10 +16,13 @@ func TestZip64(t *testing.T) {
 	u64 := func(v uint64) []byte { return binary.LittleEndian.AppendUint64(nil, v) }
 	join := func(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
 	padding := join(u16(0x4246), u16(3), []byte("ZZZ")) // "FB": how PyTorch aligns records
-	local := join(u32(localSignature), make([]byte, 22), u16(3), u16(uint16(len(padding))), []byte("n/a"), padding, []byte("payload"))
+	local := join(u32(localSignature), make([]byte, 22), u16(3), u16(uint16(len(padding))), []byte("n/a"), padding,
+		[]byte("payload"))
 	zip64 := join(padding, u16(zip64Extra), u16(24), u64(7), u64(7), u64(0))
-	central := join(u32(centralSignature), make([]byte, 16), u32(max32), u32(max32), u16(3), u16(uint16(len(zip64))), make([]byte, 10), u32(max32), []byte("n/a"), zip64)
-	end64 := join(u32(end64Signature), u64(44), make([]byte, 12), u64(1), u64(1), u64(uint64(len(central))), u64(uint64(len(local))))
+	central := join(u32(centralSignature), make([]byte, 16), u32(max32), u32(max32), u16(3), u16(uint16(len(zip64))),
+		make([]byte, 10), u32(max32), []byte("n/a"), zip64)
+	end64 := join(u32(end64Signature), u64(44), make([]byte, 12), u64(1), u64(1), u64(uint64(len(central))),
+		u64(uint64(len(local))))
 	loc := join(u32(locator64Sig), u32(0), u64(uint64(len(local)+len(central))), u32(1))
 	end := join(u32(endSignature), u16(0), u16(0), u16(max16), u16(max16), u32(max32), u32(max32), u16(0))
 	data := join(local, central, end64, loc, end)
@@ -30,13 +33,15 @@ func TestZip64(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "payload", string(got))
 
-	for _, at := range []uint64{1<<63 + 5, uint64(len(local) + len(central) + 1)} { // below 0; where the record would reach into its locator
+	for _, at := range []uint64{1<<63 + 5, uint64(len(local) + len(central) + 1)} {
+		// below 0; where the record would reach into its locator
 		binary.LittleEndian.PutUint64(data[len(local)+len(central)+len(end64)+8:], at)
 		_, err = OpenBytes(data)
 		require.ErrorContains(t, err, "zip64 end record: got offset")
 	}
 
-	z, err = OpenBytes(join(u32(end64Signature), u64(44), make([]byte, 44), u32(locator64Sig), u32(0), u64(0), u32(1), end))
+	z, err = OpenBytes(join(u32(end64Signature), u64(44), make([]byte, 44), u32(locator64Sig), u32(0), u64(0), u32(1),
+		end))
 	require.NoError(t, err, "an empty archive's end record is the first thing in it")
 	assert.Empty(t, z.Names())
 }
@@ -66,14 +71,19 @@ func TestZip64Fields(t *testing.T) {
 		{"the first and the last", max32, 6, max32, field(zip64Extra, numbers(1, 2)), []int64{1, 6, 2}, ""},
 		{"none, though the field is there", 5, 6, 7, field(zip64Extra, numbers(1, 2, 3)), []int64{5, 6, 7}, ""},
 		{"more than is asked for", max32, 6, 7, field(zip64Extra, numbers(1, 2, 3)), []int64{1, 6, 7}, ""},
-		{"behind another field", max32, 6, 7, append(field(1234, []byte("abc")), field(zip64Extra, numbers(1))...), []int64{1, 6, 7}, ""},
-		{"behind an empty one", max32, 6, 7, append(field(1234, nil), field(zip64Extra, numbers(1))...), []int64{1, 6, 7}, ""},
-		{"the first of two", max32, 6, 7, append(field(zip64Extra, numbers(1)), field(zip64Extra, numbers(2))...), []int64{1, 6, 7}, ""},
+		{"behind another field", max32, 6, 7, append(field(1234, []byte("abc")), field(zip64Extra, numbers(1))...),
+			[]int64{1, 6, 7}, ""},
+		{"behind an empty one", max32, 6, 7, append(field(1234, nil), field(zip64Extra, numbers(1))...), []int64{1, 6, 7},
+			""},
+		{"the first of two", max32, 6, 7, append(field(zip64Extra, numbers(1)), field(zip64Extra, numbers(2))...),
+			[]int64{1, 6, 7}, ""},
 		{"no field", max32, 6, 7, nil, []int64{max32, 6, 7}, ""},
 		{"rubbish", max32, 6, 7, []byte("ZZZZZZ"), []int64{max32, 6, 7}, ""},
 		{"too few bytes to be a field", max32, 6, 7, field(zip64Extra, nil)[:3], []int64{max32, 6, 7}, ""},
-		{"an empty field", max32, 6, 7, field(zip64Extra, nil), nil, `record "a": got a zip64 field of 0 bytes, want 8 for each size`},
-		{"too short for the second", max32, max32, 7, field(zip64Extra, numbers(1, 2)[:15]), nil, `record "a": got a zip64 field of 15 bytes, want 8 for each size`},
+		{"an empty field", max32, 6, 7, field(zip64Extra, nil), nil,
+			`record "a": got a zip64 field of 0 bytes, want 8 for each size`},
+		{"too short for the second", max32, max32, 7, field(zip64Extra, numbers(1, 2)[:15]), nil,
+			`record "a": got a zip64 field of 15 bytes, want 8 for each size`},
 	} {
 		rec := record{name: "a", size: tt.size, packed: tt.packed, offset: tt.offset}
 		err := rec.zip64(tt.extra)

@@ -4,7 +4,8 @@ import (
 	"testing"
 )
 
-// FuzzRead reads any text as a function: no panic, and statements that lie inside the text, in order, properly nested.
+// FuzzRead reads any text as a function: no panic, and statements that lie inside the text, in
+// order, properly nested.
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{
 		"def f(self, x):\n    y = x\n    for i, (a, *b) in z:\n        y += g(a)\n    else:\n        del y\n    return y\n",

@@ -21,7 +21,8 @@ const (
 	Jump  // break, continue
 )
 
-// Stmt is one statement; of a compound one Start and End hold its header. Places are byte offsets in Source.Text.
+// Stmt is one statement; of a compound one Start and End hold its header. Places are byte offsets
+// in Source.Text.
 type Stmt struct {
 	Kind       Kind
 	Start, End int

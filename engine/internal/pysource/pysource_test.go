@@ -50,33 +50,40 @@ func TestRead(t *testing.T) {
 			order: "y a b c d",
 		},
 		{
-			why:   "brackets join lines, and a comment or a string may hold anything",
-			text:  "def f(x):\n    \"\"\"doc = x\n    more\"\"\"\n    y = g(  # y = z\n        'a = b',\n        x)\n    z = [x, y]  # w = 1\n",
+			why: "brackets join lines, and a comment or a string may hold anything",
+			text: "def f(x):\n    \"\"\"doc = x\n    more\"\"\"\n    y = g(  # y = z\n        'a = b',\n        x)\n    z = " +
+				"[x, y]  # w = 1\n",
 			want:  "0 in -1.0 after 1\n1 in -1.0 after 2 y= g( # y = z 'a = b', x)\n2 in -1.0 after 3 z= [x, y]\n",
 			order: "y z",
 		},
 		{
-			why:   "blocks nest, an else is the second suite of its if, a suite may stand on the header's line",
-			text:  "def f(x):\n    for i, l in enumerate(x):\n        if i: y = x\n        else:\n            y = g(l)\n    del y\n",
-			want:  "0 in -1.0 after 4 for i,l*= enumerate(x):\n1 in 0.0 after 4 if\n2 in 1.0 after 3 y= x\n3 in 1.1 after 4 y= g(l)\n4 in -1.0 after 5 del [y]\n",
+			why: "blocks nest, an else is the second suite of its if, a suite may stand on the header's line",
+			text: "def f(x):\n    for i, l in enumerate(x):\n        if i: y = x\n        else:\n            y = g(l)\n    " +
+				"del y\n",
+			want: "0 in -1.0 after 4 for i,l*= enumerate(x):\n1 in 0.0 after 4 if\n2 in 1.0 after 3 y= x\n3 in 1.1 after 4 " +
+				"y= g(l)\n4 in -1.0 after 5 del [y]\n",
 			order: "i l y",
 		},
 		{
-			why:   "an elif is an if in the else before it; what follows belongs to it",
-			text:  "def f(x):\n    if a:\n        y = 1\n    elif b:\n        y = 2\n    else:\n        y = 3\n    z = y\n",
-			want:  "0 in -1.0 after 5 if\n1 in 0.0 after 2 y= 1\n2 in 0.1 after 5 if\n3 in 2.0 after 4 y= 2\n4 in 2.1 after 5 y= 3\n5 in -1.0 after 6 z= y\n",
+			why:  "an elif is an if in the else before it; what follows belongs to it",
+			text: "def f(x):\n    if a:\n        y = 1\n    elif b:\n        y = 2\n    else:\n        y = 3\n    z = y\n",
+			want: "0 in -1.0 after 5 if\n1 in 0.0 after 2 y= 1\n2 in 0.1 after 5 if\n3 in 2.0 after 4 y= 2\n4 in 2.1 after 5 " +
+				"y= 3\n5 in -1.0 after 6 z= y\n",
 			order: "y z",
 		},
 		{
-			why:   "augmented and annotated assignments bind, attributes and subscripts bind no name",
-			text:  "def f(x):\n    x += 1\n    y: Tensor = x\n    self.a, z[0] = x, y\n    w = x == y\n    v <<= 1\n",
-			want:  "0 in -1.0 after 1 x+= 1\n1 in -1.0 after 2 y= x\n2 in -1.0 after 3 ,*= x, y\n3 in -1.0 after 4 w= x == y\n4 in -1.0 after 5 v+= 1\n",
+			why:  "augmented and annotated assignments bind, attributes and subscripts bind no name",
+			text: "def f(x):\n    x += 1\n    y: Tensor = x\n    self.a, z[0] = x, y\n    w = x == y\n    v <<= 1\n",
+			want: "0 in -1.0 after 1 x+= 1\n1 in -1.0 after 2 y= x\n2 in -1.0 after 3 ,*= x, y\n3 in -1.0 after 4 w= x == y\n" +
+				"4 in -1.0 after 5 v+= 1\n",
 			order: "x y w v",
 		},
 		{
-			why:   "nested targets do not stand for members by place, one name in brackets is a tuple of one",
-			text:  "def f(x):\n    for i, (p, q) in enumerate(zip(a, b)):\n        [r] = p\n        (s) = q\n        t, *u = p\n",
-			want:  "0 in -1.0 after 4 for i,p,q*/= enumerate(zip(a, b)):\n1 in 0.0 after 2 r*= p\n2 in 0.0 after 3 s= q\n3 in 0.0 after 4 t,u*/= p\n",
+			why: "nested targets do not stand for members by place, one name in brackets is a tuple of one",
+			text: "def f(x):\n    for i, (p, q) in enumerate(zip(a, b)):\n        [r] = p\n        (s) = q\n        t, *u = " +
+				"p\n",
+			want: "0 in -1.0 after 4 for i,p,q*/= enumerate(zip(a, b)):\n1 in 0.0 after 2 r*= p\n2 in 0.0 after 3 s= q\n3 in " +
+				"0.0 after 4 t,u*/= p\n",
 			order: "i p q r s t u",
 		},
 		{
@@ -86,9 +93,10 @@ func TestRead(t *testing.T) {
 			order: "c d",
 		},
 		{
-			why:   "a with is one suite, its name is bound; keyword arguments are no names; break and raise leave",
-			text:  "def f(x):\n    with g(k=x) as k:\n        y = k(x, x=2)\n        break\n    raise E\n",
-			want:  "0 in -1.0 after 3 with k= g(k=x) as k:\n1 in 0.0 after 2 y= k(x, x=2)\n2 in 0.0 after 3 break\n3 in -1.0 after 4 leave\n",
+			why:  "a with is one suite, its name is bound; keyword arguments are no names; break and raise leave",
+			text: "def f(x):\n    with g(k=x) as k:\n        y = k(x, x=2)\n        break\n    raise E\n",
+			want: "0 in -1.0 after 3 with k= g(k=x) as k:\n1 in 0.0 after 2 y= k(x, x=2)\n2 in 0.0 after 3 break\n3 in -1.0 " +
+				"after 4 leave\n",
 			order: "k y",
 		},
 		{
@@ -150,7 +158,8 @@ func TestReadDeep(t *testing.T) {
 
 // A word is one only by itself, outside of brackets and strings.
 func TestTopLevelWord(t *testing.T) {
-	for s, want := range map[string]int{"a if b": 2, "if b": 0, "a if": 2, "aif b": -1, "a ifb": -1, "(a if b)": -1, "'if' x": -1, "(a) if b": 4, "a.if_ if b": 6, "1if b": -1, "": -1, "[if] if": 5} {
+	for s, want := range map[string]int{"a if b": 2, "if b": 0, "a if": 2, "aif b": -1, "a ifb": -1, "(a if b)": -1,
+		"'if' x": -1, "(a) if b": 4, "a.if_ if b": 6, "1if b": -1, "": -1, "[if] if": 5} {
 		require.Equal(t, want, topLevelWord(s, "if"), s)
 	}
 }
@@ -159,7 +168,8 @@ func TestTopLevelWord(t *testing.T) {
 // opens a bracket among them.
 func TestScanTop(t *testing.T) {
 	for text, want := range map[string]string{
-		"a+b": "a+b", "a(b)c": "a(c", "[{(b)}]c": "[c", "'a'b": "b", `"a"'c'd`: "d", "a'(b": "a", "a#(b\nc": "a\nc", "#": "", "": "", "f('x',#)\n)g": "f(g",
+		"a+b": "a+b", "a(b)c": "a(c", "[{(b)}]c": "[c", "'a'b": "b", `"a"'c'd`: "d", "a'(b": "a", "a#(b\nc": "a\nc", "#": "",
+		"": "", "f('x',#)\n)g": "f(g",
 	} {
 		var got strings.Builder
 		require.Equal(t, -1, python.ScanTop(text, func(i int) bool { got.WriteByte(text[i]); return false }))
@@ -181,11 +191,14 @@ func TestSingle(t *testing.T) {
 	require.Empty(t, (&Targets{}).Single())
 }
 
-// TestNamesOfText: names that are read: no attributes, no keywords of a call, nothing in texts and comments.
+// TestNamesOfText: names that are read: no attributes, no keywords of a call, nothing in texts and
+// comments.
 func TestNamesOfText(t *testing.T) {
 	for text, want := range map[string]string{
-		"a + b.c": "a b", "f(k=x)": "f x", "f(g(k=x), l=y)": "f g x y", "[g(k=x)][l]": "g x l", "f({k: x}, l == y)": "f k x l y", "a = b": "a b", "f(a)(k=b) + (l=c)": "f a b c", "'x' + y # z": "y", "f(x) == y": "f x y",
-		"3 + a1": "a1", "f[k=x]": "f x", "f(k)": "f k", "f(k": "f k", "k": "k", "(a)=b": "a b",
+		"a + b.c": "a b", "f(k=x)": "f x", "f(g(k=x), l=y)": "f g x y", "[g(k=x)][l]": "g x l",
+		"f({k: x}, l == y)": "f k x l y", "a = b": "a b", "f(a)(k=b) + (l=c)": "f a b c", "'x' + y # z": "y",
+		"f(x) == y": "f x y",
+		"3 + a1":    "a1", "f[k=x]": "f x", "f(k)": "f k", "f(k": "f k", "k": "k", "(a)=b": "a b",
 	} {
 		assert.Equal(t, want, strings.Join(appendNames(nil, text), " "), text)
 	}
@@ -195,7 +208,8 @@ func TestNamesOfText(t *testing.T) {
 // TestClosing: where a bracket ends, past texts and comments that hold others.
 func TestClosing(t *testing.T) {
 	for text, want := range map[string]int{
-		"(a)b": 2, "(a(b)[c]{d})e": 11, "(')')x": 4, "(# )\n)x": 5, "(\")\")": 4, "(": 1, "(a": 2, "((a)": 4, "(#": 2, "('a": 3,
+		"(a)b": 2, "(a(b)[c]{d})e": 11, "(')')x": 4, "(# )\n)x": 5, "(\")\")": 4, "(": 1, "(a": 2, "((a)": 4, "(#": 2,
+		"('a": 3,
 	} {
 		assert.Equal(t, want, python.Closing(text, 0), text)
 	}
@@ -205,7 +219,8 @@ func TestClosing(t *testing.T) {
 // TestBlankLines: what ends a line is none, by any system's ends, and neither is a comment.
 func TestBlankLines(t *testing.T) {
 	for text, want := range map[string]string{
-		"a\nb": "0a 0b", "a\r\nb\r\n": "0a 0b", "\n\n  a": "2a", "\r\n\ra": "0a", "\fa": "0a", "# c\na": "0a", "  # c\n  a # d\n b": "2a 1b", "\ta\n \tb\n        \tc": "8a 8b 16c", "   ": "", "": "", "a;b": "0a;b",
+		"a\nb": "0a 0b", "a\r\nb\r\n": "0a 0b", "\n\n  a": "2a", "\r\n\ra": "0a", "\fa": "0a", "# c\na": "0a",
+		"  # c\n  a # d\n b": "2a 1b", "\ta\n \tb\n        \tc": "8a 8b 16c", "   ": "", "": "", "a;b": "0a;b",
 	} {
 		var got []string
 		for _, l := range logicalLines(text) {

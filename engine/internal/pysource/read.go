@@ -96,7 +96,8 @@ func compound(word string) bool {
 	return false
 }
 
-// headerEnd is the place behind the colon of a compound statement and the blanks after it, -1 where s is none.
+// headerEnd is the place behind the colon of a compound statement and the blanks after it, -1 where
+// s is none.
 func headerEnd(s string) int {
 	i := topLevel(s, ':')
 	if i < 0 {

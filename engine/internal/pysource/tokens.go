@@ -6,7 +6,8 @@ import (
 	"github.com/memspec/memspec/engine/internal/python"
 )
 
-// Names lists the names in s in order, keywords with them; attributes and the names of keyword arguments are none.
+// Names lists the names in s in order, keywords with them; attributes and the names of keyword
+// arguments are none.
 func Names(s string) []string { return appendNames(nil, s) }
 
 // appendNames appends them to out.
@@ -45,7 +46,8 @@ func appendNames(out []string, s string) []string {
 // logical is a logical line: its text and how far it is indented.
 type logical struct{ start, end, indent int }
 
-// logicalLines joins physical lines inside brackets and strings, and drops comments and blank lines.
+// logicalLines joins physical lines inside brackets and strings, and drops comments and blank
+// lines.
 func logicalLines(text string) []logical {
 	var out []logical
 	i := 0
@@ -77,7 +79,8 @@ func logicalLines(text string) []logical {
 	return out
 }
 
-// logicalLine is the end of the line that starts at i, comments left out, and the place behind its newline.
+// logicalLine is the end of the line that starts at i, comments left out, and the place behind its
+// newline.
 func logicalLine(text string, i int) (end, next int) {
 	end = i
 	depth := 0

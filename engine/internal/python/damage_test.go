@@ -7,7 +7,8 @@ import (
 	"github.com/memspec/memspec/engine/internal/testing/golden"
 )
 
-// TestDamaged holds what is said to code with one word damaged, read at once and in two steps: testdata/damaged.
+// TestDamaged holds what is said to code with one word damaged, read at once and in two steps:
+// testdata/damaged.
 func TestDamaged(t *testing.T) {
 	golden.Run(t, filepath.Join("testdata", "damaged", "*.txtar"), func(a *golden.Archive) {
 		a.Want("said", []byte(golden.Damage(a.T(), string(a.Input("code/__torch__.py")), func(text string) (string, error) {

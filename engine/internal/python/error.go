@@ -26,8 +26,8 @@ func (f *File) Errorf(at Pos, format string, args ...any) *Error {
 	}
 }
 
-// rescue turns the panic of a scanner or parser into an error: inside this package an error is a panic with *Error.
-// Anything else is a bug of this package and says so.
+// rescue turns the panic of a scanner or parser into an error: inside this package an error is a
+// panic with *Error. Anything else is a bug of this package and says so.
 func (p *Parser) rescue(err *error) {
 	switch r := recover().(type) {
 	case nil:

@@ -62,7 +62,8 @@ func (p *Parser) expr() Expr {
 	return x
 }
 
-// Binding powers of the infix operators, from Python's table; "not" stands between "and" and the comparisons.
+// Binding powers of the infix operators, from Python's table; "not" stands between "and" and the
+// comparisons.
 const (
 	bindOr = 1 + iota
 	bindAnd
@@ -118,7 +119,8 @@ func (p *Parser) infixOp() (string, int) {
 	return "", 0
 }
 
-// infix reads operators that bind tighter than low. Chains like a < b < c are read as (a < b) < c: PyTorch writes none.
+// infix reads operators that bind tighter than low. Chains like a < b < c are read as (a < b) < c:
+// PyTorch writes none.
 func (p *Parser) infix(low int) Expr {
 	x := p.unary()
 	chain := 0
@@ -372,8 +374,8 @@ func (p *Parser) stringLit() Expr {
 	return &String{Span: Span{at, p.prevEnd}, Value: value}
 }
 
-// stringValue resolves the escapes of the current literal. PyTorch writes octal for every byte that is not printable
-// (c10::printQuotedString), so a value is bytes and need not be UTF-8.
+// stringValue resolves the escapes of the current literal. PyTorch writes octal for every byte that
+// is not printable (c10::printQuotedString), so a value is bytes and need not be UTF-8.
 func (p *Parser) stringValue() string {
 	text := p.src[p.start+1 : p.end-1]
 	if !p.escaped {

@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An expression of a user's source may have comments and lines, and the arguments of its calls are not read.
+// An expression of a user's source may have comments and lines, and the arguments of its calls are
+// not read.
 func TestParseExpr(t *testing.T) {
 	const text = "net.layers[0]  # the first\n    (*x, key=lambda: [')'])"
 	x, err := ParseExpr(text)

@@ -19,8 +19,9 @@ func (d *FuncDef) Unread() (at Span, line int, indent int32) {
 	return d.lazy.Span, d.lazy.line, d.lazy.indent
 }
 
-// Outline reads f: function bodies are left to Body, and annotations, defaults and the values of a class's assignments
-// become Raw, left to Expr. It accepts more than Parse does: what it passes over may still be wrong.
+// Outline reads f: function bodies are left to Body, and annotations, defaults and the values of a
+// class's assignments become Raw, left to Expr. It accepts more than Parse does: what it passes
+// over may still be wrong.
 func (p *Parser) Outline(f *File) (err error) {
 	p.Use(f)
 	defer p.rescue(&err)
@@ -89,7 +90,8 @@ func (p *Parser) outlineAssign() Stmt {
 	return s
 }
 
-// outlineDeclaration reads name : Raw, which is most of an archive's classes, if that is all there is on the line.
+// outlineDeclaration reads name : Raw, which is most of an archive's classes, if that is all there
+// is on the line.
 func (p *Parser) outlineDeclaration() Stmt {
 	src, from := p.src, int(p.end)
 	n := strings.IndexByte(src[from:], '\n')
@@ -112,7 +114,8 @@ func (p *Parser) outlineDeclaration() Stmt {
 	return s
 }
 
-// plain are the bytes of an annotation without brackets: what an outline can pass over without looking.
+// plain are the bytes of an annotation without brackets: what an outline can pass over without
+// looking.
 var plain = func() (t [256]uint8) {
 	for c := range t {
 		if Class[c]&(Letter|Digit) != 0 || c == '.' {
@@ -162,7 +165,8 @@ func (p *Parser) skipBlock(outer int) {
 	p.off, p.end = i, Pos(i)
 }
 
-// raw passes over text up to one of the bytes of stop outside brackets and strings, or to the end of the line.
+// raw passes over text up to one of the bytes of stop outside brackets and strings, or to the end
+// of the line.
 func (p *Parser) raw(stop string) Expr {
 	src, i := p.src, int(p.start)
 	if p.tok == lparen || p.tok == lbrack || p.tok == lbrace {

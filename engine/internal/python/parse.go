@@ -2,7 +2,8 @@ package python
 
 // This file reads files, classes, functions and statements.
 
-// maxDepth bounds nesting of any kind, so that no input exhausts the stack here or in those who walk the tree.
+// maxDepth bounds nesting of any kind, so that no input exhausts the stack here or in those who
+// walk the tree.
 const maxDepth = 200
 
 // Parser reads one file. It is not safe for concurrent use.
@@ -100,7 +101,8 @@ func (p *Parser) Body(d *FuncDef) (body []Stmt, err error) {
 	return body, nil
 }
 
-// Expr reads an annotation or value that Outline left as text; other expressions are returned as they are.
+// Expr reads an annotation or value that Outline left as text; other expressions are returned as
+// they are.
 func (p *Parser) Expr(x Expr) (y Expr, err error) {
 	raw, ok := x.(*Raw)
 	if !ok {
@@ -226,7 +228,8 @@ func (p *Parser) funcDef() Stmt {
 	return d
 }
 
-// signature reads a def up to its colon; part reads a type or a default, which ends before one of the bytes of end.
+// signature reads a def up to its colon; part reads a type or a default, which ends before one of
+// the bytes of end.
 func (p *Parser) signature(part func(end string) Expr) *FuncDef {
 	d := &FuncDef{Span: Span{Start: p.start}, Line: p.line}
 	p.next()

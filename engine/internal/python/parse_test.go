@@ -164,11 +164,14 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// Depth is of what lies within each other: however much lies side by side, none of it counts for what follows.
+// Depth is of what lies within each other: however much lies side by side, none of it counts for
+// what follows.
 func TestDepthIsGivenBack(t *testing.T) {
 	for _, line := range []string{
-		"if a:\n    b = c", "if a:\n    b = c\n  elif d:\n    b = c\n  else:\n    b = c", "for a in b:\n    c = d", "while a:\n    b = c", "with a as b:\n    c = d",
-		"a = (b)", "a = -b", "a = not b", "a = b.c.d[e](f)", "a = [b, c]", "a = {b: c}", "a = (b, c)", "a = b + c * d ** e", "a = b if c else d", "a = [b for c in d]", "return a",
+		"if a:\n    b = c", "if a:\n    b = c\n  elif d:\n    b = c\n  else:\n    b = c", "for a in b:\n    c = d",
+		"while a:\n    b = c", "with a as b:\n    c = d",
+		"a = (b)", "a = -b", "a = not b", "a = b.c.d[e](f)", "a = [b, c]", "a = {b: c}", "a = (b, c)", "a = b + c * d ** e",
+		"a = b if c else d", "a = [b for c in d]", "return a",
 	} {
 		_, err := Parse("f.py", "def f():\n"+strings.Repeat("  "+line+"\n", 2*maxDepth))
 		if line == "a = [b for c in d]" {
@@ -224,8 +227,8 @@ func deepBlocks(n int) string {
 	return b.String() + strings.Repeat(" ", n+1) + "pass"
 }
 
-// FuzzParse: no input makes the parser panic, hang or place an error outside the file; what it reads prints and reads back the same;
-// and reading in two steps gives what reading at once gives.
+// FuzzParse: no input makes the parser panic, hang or place an error outside the file; what it
+// reads prints and reads back the same; and reading in two steps gives what reading at once gives.
 func FuzzParse(f *testing.F) {
 	if a, err := txtar.ParseFile(filepath.Join("testdata", "language.txtar")); err == nil {
 		for _, file := range a.Files {
@@ -234,7 +237,8 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add("x = \"\\400\"\n")
 	f.Add("def f():\n  x = (a if b else c) + 1\n  return x,\n")
-	f.Add("class A(B):\n  x : Final[int] = 3\n  __annotations__[\"0\"] = C\n  def f(self, a: int=[1, 2]) -> int:\n    pass\n")
+	f.Add(
+		"class A(B):\n  x : Final[int] = 3\n  __annotations__[\"0\"] = C\n  def f(self, a: int=[1, 2]) -> int:\n    pass\n")
 	f.Fuzz(func(t *testing.T, src string) {
 		file, err := Parse("f.py", src)
 		if err != nil {
@@ -261,7 +265,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestBodies: what an outline leaves for later is read as it is when everything is read at once, and what was read is not read again.
+// TestBodies: what an outline leaves for later is read as it is when everything is read at once,
+// and what was read is not read again.
 func TestBodies(t *testing.T) {
 	const src = "class M(Module):\n  def f(self,\n    x: Tensor) -> Tensor:\n    y = torch.neg(x)\n    return y\ndef g(x: int) -> int:\n  return x\n"
 	whole, err := Parse("f.py", src)

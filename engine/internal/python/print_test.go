@@ -136,7 +136,8 @@ func (w *printer) head(word string, x Expr) {
 	w.line(":")
 }
 
-// funcDef writes each parameter but the first on a separate line; a forked function, which has none, ends in "():".
+// funcDef writes each parameter but the first on a separate line; a forked function, which has
+// none, ends in "():".
 func (w *printer) funcDef(d *FuncDef) {
 	w.WriteString("def " + d.Name + "(")
 	for i, q := range d.Params {
@@ -332,7 +333,8 @@ func (w *printer) tuple(x *Tuple) {
 	}
 }
 
-// quote writes a string as c10::printQuotedString does: double quotes, octal for what is not printable.
+// quote writes a string as c10::printQuotedString does: double quotes, octal for what is not
+// printable.
 func (w *printer) quote(s string) {
 	w.WriteByte('"')
 	for i := 0; i < len(s); i++ {

@@ -5,7 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// This file has what is known of Python source without its tokens, for text that is not read as a whole.
+// This file has what is known of Python source without its tokens, for text that is not read as a
+// whole.
 
 // Character classes. Bytes above 0x7f count as letters: Python allows them in names.
 const (

@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestScanTop: places outside of brackets, strings and comments are asked, and none behind the text.
+// TestScanTop: places outside of brackets, strings and comments are asked, and none behind the
+// text.
 func TestScanTop(t *testing.T) {
 	for _, c := range []struct {
 		text, asked string
@@ -28,7 +29,8 @@ func TestWords(t *testing.T) {
 		text, first string
 		name        bool
 	}{
-		{"", "", false}, {"a", "a", true}, {"_b2", "_b2", true}, {"é_", "é_", true}, {"2b", "2b", false}, {"a.b", "a", false}, {"a b", "a", false}, {".a", "", false},
+		{"", "", false}, {"a", "a", true}, {"_b2", "_b2", true}, {"é_", "é_", true}, {"2b", "2b", false}, {"a.b", "a", false},
+		{"a b", "a", false}, {".a", "", false},
 	} {
 		assert.Equal(t, c.first, FirstWord(c.text), c.text)
 		assert.Equal(t, c.name, IsName(c.text), c.text)

@@ -1,4 +1,5 @@
-// Package python reads Python: its tokens, expressions and statements. It turns text into a tree and runs nothing.
+// Package python reads Python: its tokens, expressions and statements. It turns text into a tree
+// and runs nothing.
 //
 // Parse reads a record of serialised TorchScript, code/**.py of an archive. That is a subset of
 // Python, and anything else in it is an error. A tree has all that the text says: printed in the

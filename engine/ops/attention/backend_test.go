@@ -29,20 +29,26 @@ func TestAttentionBackend(t *testing.T) {
 		why                 string
 	}{
 		{"half on Ampere", "a10g", "2.15", h, 64, false, false, flash, "flash comes first"},
-		{"half on Ampere, 2.6", "a10g", "2.6", h, 64, false, false, "+2048 +64 -1", "the random state lay on the host through 2.6"},
+		{"half on Ampere, 2.6", "a10g", "2.6", h, 64, false, false, "+2048 +64 -1", "the random state lay on the host " +
+			"through 2.6"},
 		{"half on Turing", "t4", "2.15", h, 64, false, false, efficient, "flash wants compute capability 8.0"},
-		{"half on Turing, 2.10", "t4", "2.10", h, 64, false, false, "+2048", "efficient attention's random state lay on the host in 2.10"},
+		{"half on Turing, 2.10", "t4", "2.10", h, 64, false, false, "+2048", "efficient attention's random state lay on " +
+			"the host in 2.10"},
 		{"bfloat16 on Turing", "t4", "2.15", bf, 64, false, false, "math", "neither takes bfloat16 below 8.0"},
 		{"half with a mask", "a10g", "2.15", h, 64, true, false, efficient, "flash takes no mask"},
-		{"half, odd heads' size with a mask", "a10g", "2.15", h, 60, true, false, "math", "efficient wants multiples of 8 in half"},
+		{"half, odd heads' size with a mask", "a10g", "2.15", h, 60, true, false, "math",
+			"efficient wants multiples of 8 in half"},
 		{"float", "a10g", "2.15", f, 32, false, false, efficient, "flash has no float"},
 		{"float, odd", "a10g", "2.15", f, 30, false, false, "math", "efficient wants multiples of 4 in float from 8.0 on"},
 		{"float, odd, on Turing", "t4", "2.15", f, 32, false, false, efficient, ""},
 		{"double", "a10g", "2.15", tensor.Float64, 32, false, false, "math", "only math has double"},
 		{"grouped queries in half", "a10g", "2.15", h, 64, false, true, flash, ""},
-		{"grouped queries in float", "a10g", "2.15", f, 32, false, true, efficient, "efficient attention takes fewer heads of keys and values"},
-		{"grouped queries in float, 2.10", "a10g", "2.10", f, 32, false, true, "math", "efficient wanted as many heads of each in 2.10"},
-		{"half on Hopper", "h100-sxm-80gb", "2.15", h, 64, false, false, "+8 +8 +2048 +256 -3 -0 -1", "cuDNN is preferred from 2.10 on where it is newer than 9.15"},
+		{"grouped queries in float", "a10g", "2.15", f, 32, false, true, efficient, "efficient attention takes fewer heads " +
+			"of keys and values"},
+		{"grouped queries in float, 2.10", "a10g", "2.10", f, 32, false, true, "math", "efficient wanted as many heads of " +
+			"each in 2.10"},
+		{"half on Hopper", "h100-sxm-80gb", "2.15", h, 64, false, false, "+8 +8 +2048 +256 -3 -0 -1",
+			"cuDNN is preferred from 2.10 on where it is newer than 9.15"},
 		{"half on Hopper, 2.10", "h100-sxm-80gb", "2.10", h, 64, false, false, flash, "2.10 comes with cuDNN 9.10"},
 		{"none", "none", "2.15", h, 64, false, false, "math", "fake tensors take the math path"},
 	}

@@ -8,7 +8,8 @@ import (
 	"github.com/memspec/memspec/engine/workspace"
 )
 
-// attentionBackward is the gradients of query, key and value, and of a mask where the operator gives one.
+// attentionBackward is the gradients of query, key and value, and of a mask where the operator
+// gives one.
 func attentionBackward(n int) func(*ops.Call) ([]tensor.Meta, error) {
 	return func(c *ops.Call) ([]tensor.Meta, error) {
 		var out []tensor.Meta

@@ -10,7 +10,8 @@ import (
 
 // Results and workspaces of the fused attention kernels.
 
-// turned is a result of the kernel's own layout, batch × length × heads × dim, seen as batch × heads × length × dim.
+// turned is a result of the kernel's own layout, batch × length × heads × dim, seen as batch ×
+// heads × length × dim.
 func turned(m tensor.Meta) tensor.Meta { return ops.TransposedMeta(m, 1, 2) }
 
 func fourDimensional(c *ops.Call) (q, k, v *tensor.Tensor, err error) {
@@ -23,7 +24,8 @@ func fourDimensional(c *ops.Call) (q, k, v *tensor.Tensor, err error) {
 	return q, k, v, nil
 }
 
-// lengths are the longest query and the longest key, which flash and cuDNN's attention return as ints.
+// lengths are the longest query and the longest key, which flash and cuDNN's attention return as
+// ints.
 func lengths(c *ops.Call) []int64 { return []int64{c.T("query").Sizes[2], c.T("key").Sizes[2]} }
 
 func flashAttention(c *ops.Call) ([]tensor.Meta, error) {
@@ -97,7 +99,8 @@ func cudnnWorkspace(c *ops.Call) []workspace.Request {
 		return nil
 	}
 	a := workspace.Attention{Query: &q.Meta, Key: &k.Meta, Value: &v.Meta, Dropout: c.Float("dropout_p")}
-	// the random state is there before the results (native/transformers/cuda/attention.cu _cudnn_attention_forward)
+	// the random state is there before the results (native/transformers/cuda/attention.cu
+	// _cudnn_attention_forward)
 	return []workspace.Request{workspace.Make(4), workspace.Make(5), workspace.Make(0), a.CuDNN(c.Platform())}
 }
 

@@ -19,7 +19,8 @@ func TestFusedKernelsTakeFourDimensions(t *testing.T) {
 	whole, long := f(2, 4, 8, 16), f(1, 2, 4, 8, 16)
 	for op, behind := range map[string][]any{
 		"aten::_scaled_dot_product_flash_attention": nil, "aten::_scaled_dot_product_flash_attention_for_cpu": nil,
-		"aten::_scaled_dot_product_efficient_attention": {nil, true}, "aten::_scaled_dot_product_cudnn_attention": {nil, true},
+		"aten::_scaled_dot_product_efficient_attention": {nil, true}, "aten::_scaled_dot_product_cudnn_attention": {nil,
+			true},
 	} {
 		for _, tt := range []struct {
 			q, k, v *tensor.Tensor

@@ -9,7 +9,8 @@ import (
 	"github.com/memspec/memspec/engine/workspace"
 )
 
-// scaledDotProductAttention chooses a backend, makes a boolean mask an additive one, and keeps the first result.
+// scaledDotProductAttention chooses a backend, makes a boolean mask an additive one, and keeps the
+// first result.
 func scaledDotProductAttention(c *ops.Call) (any, error) {
 	q, k, v := c.T("query"), c.T("key"), c.T("value")
 	if len(q.Sizes) < 2 || len(k.Sizes) < 2 || len(v.Sizes) < 2 {
@@ -84,7 +85,8 @@ func additive(c *ops.Call, mask *tensor.Tensor, d tensor.DType) *tensor.Tensor {
 	return out
 }
 
-// attentionMath is _scaled_dot_product_attention_math. Its locals die in the reverse of the order C++ declares them.
+// attentionMath is _scaled_dot_product_attention_math. Its locals die in the reverse of the order
+// C++ declares them.
 func attentionMath(c *ops.Call) (any, error) {
 	q, k, v, mask := c.T("query"), c.T("key"), c.T("value"), c.T("attn_mask")
 	origin := q.DType
@@ -181,7 +183,8 @@ func softmaxed(c *ops.Call, attn *tensor.Tensor) *tensor.Tensor {
 	return c.Do("aten::softmax.int", attn, int64(-1))
 }
 
-// paddedHeads gives flash attention head dimensions in multiples of 8: copies of q, k and v, and a part of the result.
+// paddedHeads gives flash attention head dimensions in multiples of 8: copies of q, k and v, and a
+// part of the result.
 func paddedHeads(c *ops.Call, q, k, v *tensor.Tensor, run func(q, k, v *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
 	n := len(q.Sizes) - 1
 	extra := (8 - q.Sizes[n]%8) % 8

@@ -30,7 +30,8 @@ func families() [][]ops.Rule {
 		nn.Rules, attention.Rules, quant.Rules, prim.Rules)
 }
 
-// The overloads on numbers, strings and containers (prim) come after those on tensors, as PyTorch registers them.
+// The overloads on numbers, strings and containers (prim) come after those on tensors, as PyTorch
+// registers them.
 var table = sync.OnceValue(func() *ops.Table {
 	t, err := ops.NewTable(families()...)
 	if err != nil {

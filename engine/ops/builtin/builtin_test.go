@@ -12,7 +12,8 @@ import (
 	"github.com/memspec/memspec/engine/ops/builtin"
 )
 
-// TestTableLoads parses every schema of the table: a row that does not parse would fail only when a model asks for it.
+// TestTableLoads parses every schema of the table: a row that does not parse would fail only when a
+// model asks for it.
 func TestTableLoads(t *testing.T) {
 	require.NoError(t, builtin.Table().Check())
 }
@@ -26,7 +27,8 @@ var others = map[string]string{
 	"prepacked::conv2d_clamp_run":               "prepacked::conv2d_clamp_run(Tensor X, __torch__.torch.classes.xnnpack.Conv2dOpContext W_prepack) -> Tensor Y",
 	"prepacked::conv2d_transpose_clamp_prepack": "prepacked::conv2d_transpose_clamp_prepack(Tensor W, Tensor? B, int[2] stride, int[2] padding, int[2] output_padding, int[2] dilation, int groups, Scalar? output_min=None, Scalar? output_max=None) -> __torch__.torch.classes.xnnpack.TransposeConv2dOpContext",
 	"prepacked::conv2d_transpose_clamp_run":     "prepacked::conv2d_transpose_clamp_run(Tensor X, __torch__.torch.classes.xnnpack.TransposeConv2dOpContext W_prepack) -> Tensor Y",
-	"transformers::grouped_mm_fallback":         "transformers::grouped_mm_fallback(Tensor input, Tensor weight, Tensor offs) -> Tensor", // 5.23, integrations/moe.py
+	// 5.23, integrations/moe.py
+	"transformers::grouped_mm_fallback": "transformers::grouped_mm_fallback(Tensor input, Tensor weight, Tensor offs) -> Tensor",
 }
 
 // TestSchemas compares every row's schema with PyTorch's own text.

@@ -202,8 +202,8 @@ func filledLike(c *ops.Call) ([]tensor.Meta, error) {
 	return clone(c)
 }
 
-// copyWorkspace is the contiguous copy on the device that a copy between host and device makes of a strided side
-// (aten/src/ATen/native/cuda/Copy.cu copy_kernel_cuda).
+// copyWorkspace is the contiguous copy on the device that a copy between host and device makes of a
+// strided side (aten/src/ATen/native/cuda/Copy.cu copy_kernel_cuda).
 func copyWorkspace(c *ops.Call) []workspace.Request {
 	self := c.Self()
 	src, ok := c.Args[1].(*tensor.Tensor)

@@ -11,7 +11,8 @@ import (
 
 // Factories (aten/src/ATen/native/TensorFactories.cpp).
 
-// created is a contiguous tensor of these sizes with the call's dtype and device; without a device it lies on the host.
+// created is a contiguous tensor of these sizes with the call's dtype and device; without a device
+// it lies on the host.
 func created(c *ops.Call, d tensor.DType, sizes ...int64) ([]tensor.Meta, error) {
 	for _, n := range sizes {
 		if n < 0 {
@@ -190,7 +191,8 @@ func linspace(c *ops.Call) ([]tensor.Meta, error) {
 	return out, err
 }
 
-// largest is the largest number of a floating dtype (c10/util/TypeCast.h); of others none is known to be too large.
+// largest is the largest number of a floating dtype (c10/util/TypeCast.h); of others none is known
+// to be too large.
 func largest(d tensor.DType) float64 {
 	switch d {
 	case tensor.Float16:

@@ -24,7 +24,8 @@ func someNumber(c *ops.Call) error {
 	return nil
 }
 
-// randintInto writes into the tensor that it is given, of its dtype, resized where its sizes are others.
+// randintInto writes into the tensor that it is given, of its dtype, resized where its sizes are
+// others.
 func randintInto(c *ops.Call) ([]tensor.Meta, error) {
 	out, sizes := c.T("out"), c.Ints("size")
 	if slices.Equal(out.Sizes, sizes) {
@@ -73,7 +74,8 @@ func multinomial(c *ops.Call) ([]tensor.Meta, error) {
 	return ops.One(ops.FreshAs(self, tensor.Int64, append(slices.Clone(self.Sizes[:rank-1]), n)...))
 }
 
-// multinomialWorkspace is the exponential noise that the weights are divided by, where nothing is drawn twice.
+// multinomialWorkspace is the exponential noise that the weights are divided by, where nothing is
+// drawn twice.
 func multinomialWorkspace(c *ops.Call) []workspace.Request {
 	if !ops.OnCUDA(c.Self()) || c.Bool("replacement") && c.Int("num_samples") > 1 {
 		return nil

@@ -32,7 +32,8 @@ func meta(sizes ...int64) tensor.Meta {
 }
 
 func TestRule(t *testing.T) {
-	b := bench(t, custom.Operator{Schema: "mylib::pair(Tensor x, int n, *, bool fast=True) -> (Tensor, Tensor)", Results: []string{"x[n*x_0, x_1]", "float32[max(x_0, x_1)]"}, Workspace: "4*x_numel"})
+	b := bench(t, custom.Operator{Schema: "mylib::pair(Tensor x, int n, *, bool fast=True) -> (Tensor, Tensor)",
+		Results: []string{"x[n*x_0, x_1]", "float32[max(x_0, x_1)]"}, Workspace: "4*x_numel"})
 	x := b.Tensor(meta(3, 5), nil)
 	v, events, err := b.Run("mylib::pair", []any{x, int64(4)}, nil)
 	require.NoError(t, err)
@@ -58,13 +59,19 @@ func TestRefused(t *testing.T) {
 		want string
 	}{
 		{custom.Operator{Schema: "mylib::f(Tensor x"}, `schema:1:18: got end, want ')' in "mylib::f(Tensor x"`},
-		{custom.Operator{Schema: "aten::f(Tensor x) -> Tensor", Results: []string{"x"}}, "got the operator aten::f, want one of a library of your own, such as mylib::name"},
+		{custom.Operator{Schema: "aten::f(Tensor x) -> Tensor", Results: []string{"x"}},
+			"got the operator aten::f, want one of a library of your own, such as mylib::name"},
 		{custom.Operator{Schema: "mylib::f(Tensor x) -> int"}, "mylib::f: got a result of type int, want tensors"},
-		{custom.Operator{Schema: "mylib::f(Tensor x) -> Tensor"}, "mylib::f: got 0 results, want the 1 that the schema makes"},
-		{custom.Operator{Schema: "mylib::f(Tensor(a!) x) -> Tensor(a!)", Results: []string{"x"}}, "mylib::f: got 1 results, want the 0 that the schema makes"},
-		{custom.Operator{Schema: "mylib::f(Tensor x) -> Tensor", Results: []string{"y"}}, `mylib::f: result "y": got "y", want a dtype or a tensor argument`},
-		{custom.Operator{Schema: "mylib::f(Tensor x) -> Tensor", Results: []string{"float32"}}, `mylib::f: result "float32": got no sizes, want them in brackets`},
-		{custom.Operator{Schema: "mylib::f(Tensor x) -> Tensor", Results: []string{"x[1"}}, `mylib::f: result "x[1": got no closing bracket`},
+		{custom.Operator{Schema: "mylib::f(Tensor x) -> Tensor"}, "mylib::f: got 0 results, want the 1 that the schema " +
+			"makes"},
+		{custom.Operator{Schema: "mylib::f(Tensor(a!) x) -> Tensor(a!)", Results: []string{"x"}},
+			"mylib::f: got 1 results, want the 0 that the schema makes"},
+		{custom.Operator{Schema: "mylib::f(Tensor x) -> Tensor", Results: []string{"y"}},
+			`mylib::f: result "y": got "y", want a dtype or a tensor argument`},
+		{custom.Operator{Schema: "mylib::f(Tensor x) -> Tensor", Results: []string{"float32"}},
+			`mylib::f: result "float32": got no sizes, want them in brackets`},
+		{custom.Operator{Schema: "mylib::f(Tensor x) -> Tensor", Results: []string{"x[1"}},
+			`mylib::f: result "x[1": got no closing bracket`},
 		{custom.Operator{Schema: "mylib::f(Tensor x) -> Tensor", Results: []string{"x[n]"}},
 			`mylib::f: result "x[n]": got n, want an int argument, or of a tensor argument x a size x_0 or x_numel`},
 		{custom.Operator{Schema: "mylib::f(Tensor x, float n) -> Tensor", Results: []string{"x[n]"}},
@@ -77,19 +84,22 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// What an expression says of a call that it does not fit is an error of the call: no size is left out.
+// What an expression says of a call that it does not fit is an error of the call: no size is left
+// out.
 func TestRefusedCalls(t *testing.T) {
 	for _, c := range []struct {
 		o    custom.Operator
 		want string
 	}{
 		{custom.Operator{Schema: "mylib::f(Tensor x) -> Tensor", Results: []string{"x"}, Workspace: "x_2"}, "x_2"},
-		{custom.Operator{Schema: "mylib::f(Tensor x) -> Tensor", Results: []string{"x"}, Workspace: "x_0 - 4"}, "got a workspace of -1 bytes"},
+		{custom.Operator{Schema: "mylib::f(Tensor x) -> Tensor", Results: []string{"x"}, Workspace: "x_0 - 4"},
+			"got a workspace of -1 bytes"},
 		{custom.Operator{Schema: "mylib::f(Tensor(a!) x) -> Tensor(a!)", Workspace: "x_2"}, "x_2"},
 		{custom.Operator{Schema: "mylib::f(Tensor x) -> ()", Workspace: "x_2"}, "x_2"},
 		{custom.Operator{Schema: "mylib::f(Tensor x) -> Tensor", Results: []string{"x[x_2]"}}, "x_2"},
 		{custom.Operator{Schema: "mylib::f(Tensor x) -> Tensor", Results: []string{"x[x_0 - 4]"}}, "got a negative size"},
-		{custom.Operator{Schema: "mylib::f(Tensor x) -> Tensor", Results: []string{"x[x_0*4611686018427387904]"}}, "want a number that fits int64"},
+		{custom.Operator{Schema: "mylib::f(Tensor x) -> Tensor", Results: []string{"x[x_0*4611686018427387904]"}},
+			"want a number that fits int64"},
 	} {
 		b := bench(t, c.o)
 		_, _, err := b.Run("mylib::f", []any{b.Tensor(meta(3, 5), nil)}, nil)

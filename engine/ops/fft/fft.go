@@ -7,7 +7,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// fftInput is promote_tensor_fft: integers become floats, and reals complex where that is asked for.
+// fftInput is promote_tensor_fft: integers become floats, and reals complex where that is asked
+// for.
 func fftInput(c *ops.Call, x *tensor.Tensor, complexOnly bool) *tensor.Tensor {
 	d := ops.FloatType(x.DType)
 	if complexOnly {
@@ -128,7 +129,8 @@ func irfft(conj bool) func(*ops.Call) (any, error) {
 	}
 }
 
-// manyDims are the dimensions of an n-d transform and their lengths: s names the last ones where dim is not given.
+// manyDims are the dimensions of an n-d transform and their lengths: s names the last ones where
+// dim is not given.
 func manyDims(c *ops.Call) ([]int, []int64, error) {
 	n := len(c.Self().Sizes)
 	s := c.Ints("s")

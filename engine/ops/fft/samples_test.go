@@ -33,7 +33,8 @@ func TestPoints(t *testing.T) {
 		want  string // of an error
 	}{
 		{"aten::fft_irfftn", []int64{3, 4}, ops.IntList(3, 1), "float32[3, 1] [1, 1]", ""},
-		{"aten::fft_irfftn", []int64{3, 4}, ops.IntList(3, 0), "", "aten::fft_irfftn: got [3 4] for 0 points, want at least 1"},
+		{"aten::fft_irfftn", []int64{3, 4}, ops.IntList(3, 0), "", "aten::fft_irfftn: got [3 4] for 0 points, want at " +
+			"least 1"},
 		{"aten::fft_irfftn", []int64{3, 2}, nil, "float32[3, 2] [2, 1]", ""},
 		{"aten::fft_irfftn", []int64{3, 1}, nil, "", "aten::fft_irfftn: got [3 1] for 0 points, want at least 1"},
 		{"aten::fft_hfftn", []int64{3, 4}, ops.IntList(3, 1), "float32[3, 1] [1, 1]", ""},
@@ -59,13 +60,16 @@ func TestDimsTwice(t *testing.T) {
 		{nil, ops.IntList(0, 0), "aten::fft_fftn: got dimension 0 twice"},
 		{ops.IntList(3, 5), ops.IntList(1, -1), "aten::fft_fftn: got dimension 1 twice"},
 		{ops.IntList(0), ops.IntList(1), "aten::fft_fftn: got a length of 0 in dimension 1 of sizes [3 4], want at least 1"},
-		{ops.IntList(-2), ops.IntList(1), "aten::fft_fftn: got a length of -2 in dimension 1 of sizes [3 4], want at least 1"},
-		{ops.IntList(5, 0), ops.IntList(0, 1), "aten::fft_fftn: got a length of 0 in dimension 1 of sizes [3 4], want at least 1"},
+		{ops.IntList(-2), ops.IntList(1), "aten::fft_fftn: got a length of -2 in dimension 1 of sizes [3 4], want at least " +
+			"1"},
+		{ops.IntList(5, 0), ops.IntList(0, 1), "aten::fft_fftn: got a length of 0 in dimension 1 of sizes [3 4], want at " +
+			"least 1"},
 	} {
 		_, _, err := h.Bench.Run("aten::fft_fftn", []any{h.Of(tensor.Complex64, 3, 4), tt.s, tt.dims}, nil)
 		assert.EqualError(t, err, tt.want)
 	}
-	assert.Equal(t, "complex64[3, 5] [5, 1]", aten.Describe(h.Run("aten::fft_fftn", h.Of(tensor.Complex64, 3, 4), ops.IntList(-1, 5), ops.IntList(0, 1))))
+	assert.Equal(t, "complex64[3, 5] [5, 1]",
+		aten.Describe(h.Run("aten::fft_fftn", h.Of(tensor.Complex64, 3, 4), ops.IntList(-1, 5), ops.IntList(0, 1))))
 }
 
 // TestSignalInColumns: frames of signals that lie in columns begin hop rows apart, so the frames
@@ -80,7 +84,8 @@ func TestSignalInColumns(t *testing.T) {
 		if windowed {
 			window = b.Tensor(aten.Dense(tensor.Float32, 8), nil)
 		}
-		got, _, err := b.Run("aten::stft", []any{b.Tensor(x, nil), int64(8), int64(2), int64(8), window, false, "reflect", false, true, true}, nil)
+		got, _, err := b.Run("aten::stft", []any{b.Tensor(x, nil), int64(8), int64(2), int64(8), window, false, "reflect",
+			false, true, true}, nil)
 		require.NoError(t, err)
 		assert.Equal(t, []int64{3, 5, 17}, got.(*tensor.Tensor).Sizes)
 		assert.Equal(t, []int64{5, 1, 15}, got.(*tensor.Tensor).Strides, "windowed: %t", windowed)

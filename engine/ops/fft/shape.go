@@ -40,7 +40,8 @@ func byStride(dims []int, strides []int64) {
 	slices.SortStableFunc(dims, func(a, b int) int { return cmp.Compare(strides[b], strides[a]) })
 }
 
-// complexStrides are those of complex transforms over dims, at most three at a time (_fft_c2c_cufft).
+// complexStrides are those of complex transforms over dims, at most three at a time
+// (_fft_c2c_cufft).
 func complexStrides(strides, sizes []int64, dims []int) []int64 {
 	dims = slices.Clone(dims)
 	for len(dims) > 0 {

@@ -161,7 +161,8 @@ func index(c *ops.Call) ([]tensor.Meta, error) {
 		Strides: ops.ReorderedStrides(shape, []*tensor.Tensor{still}), Device: self.Device})
 }
 
-// indexWorkspace are the places that masks choose, indices as int64 on the device, and several of them laid out alike.
+// indexWorkspace are the places that masks choose, indices as int64 on the device, and several of
+// them laid out alike.
 func indexWorkspace(c *ops.Call) []workspace.Request {
 	if c.Self().Device == "cpu" {
 		return nil
@@ -184,7 +185,8 @@ func indexWorkspace(c *ops.Call) []workspace.Request {
 	return append(out, workspace.Before(alike(c, places)...)...)
 }
 
-// alike are the contiguous copies of indices whose strides differ once they have one shape (AdvancedIndex).
+// alike are the contiguous copies of indices whose strides differ once they have one shape
+// (AdvancedIndex).
 func alike(c *ops.Call, places []*tensor.Tensor) []workspace.Request {
 	shapes := make([][]int64, len(places))
 	for i, t := range places {

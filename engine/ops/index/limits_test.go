@@ -25,7 +25,8 @@ func TestMaskedScatterDTypes(t *testing.T) {
 		{tensor.Float32, tensor.Bool, tensor.Int64, "got a mask of bool and a source of int64, want bool and float32"},
 		{tensor.Int64, tensor.Int64, tensor.Float32, "got a mask of int64 and a source of float32, want bool and int64"},
 	} {
-		got, _, err := h.Bench.Run("aten::masked_scatter", []any{h.Of(tt.self, 2, 3), h.Of(tt.mask, 3), h.Of(tt.source, 6)}, nil)
+		got, _, err := h.Bench.Run("aten::masked_scatter", []any{h.Of(tt.self, 2, 3), h.Of(tt.mask, 3), h.Of(tt.source, 6)},
+			nil)
 		if tt.want != "" {
 			assert.EqualError(t, err, "aten::masked_scatter: "+tt.want)
 			continue
@@ -56,7 +57,8 @@ func TestWrittenIntoAView(t *testing.T) {
 			}
 			h := aten.NewHost(t, table)
 			run := func(sizes []int64) error {
-				_, _, err := h.Bench.Run(tt.op, append([]any{h.Of(tensor.Float32, 6, 6), h.Of(tensor.Float32, sizes...)}, tt.args...), nil)
+				_, _, err := h.Bench.Run(tt.op, append([]any{h.Of(tensor.Float32, 6, 6), h.Of(tensor.Float32, sizes...)},
+					tt.args...), nil)
 				return err
 			}
 			if missing {

@@ -26,8 +26,10 @@ func TestPlacesDType(t *testing.T) {
 				what any
 				kw   ops.Kw
 			}{
-				{"aten::scatter_add", src, nil}, {"aten::scatter_add_", src, nil}, {"aten::scatter", src, nil}, {"aten::scatter_", src, nil},
-				{"aten::scatter", 1.0, nil}, {"aten::scatter_", 1.0, nil}, {"aten::scatter_reduce", src, two}, {"aten::scatter_reduce_", src, two},
+				{"aten::scatter_add", src, nil}, {"aten::scatter_add_", src, nil}, {"aten::scatter", src, nil},
+				{"aten::scatter_", src, nil},
+				{"aten::scatter", 1.0, nil}, {"aten::scatter_", 1.0, nil}, {"aten::scatter_reduce", src, two},
+				{"aten::scatter_reduce_", src, two},
 			} {
 				got, _, err := h.Bench.Run(k.op, []any{h.Of(tensor.Float32, 3, 3), int64(0), at, k.what}, k.kw)
 				if rows > 0 && !d.Integral(false) {
@@ -41,7 +43,8 @@ func TestPlacesDType(t *testing.T) {
 	}
 }
 
-// TestSourcesThatDoNotFit: a source has a slice for each place; of a number there is one place and one value.
+// TestSourcesThatDoNotFit: a source has a slice for each place; of a number there is one place and
+// one value.
 func TestSourcesThatDoNotFit(t *testing.T) {
 	h := aten.NewHost(t, builtin.Table())
 	of := func(sizes ...int64) any { return h.Of(tensor.Float32, sizes...) }

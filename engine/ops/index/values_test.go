@@ -18,7 +18,8 @@ import (
 func TestUnknownValues(t *testing.T) {
 	b := aten.NewBench(builtin.Table(), aten.On(t, "a10g", "2.15"))
 	host := func(data []int64, sizes ...int64) *tensor.Tensor {
-		x := b.Tensor(tensor.Meta{DType: tensor.Int64, Sizes: sizes, Strides: tensor.ContiguousStrides(sizes), Device: "cpu"}, nil)
+		x := b.Tensor(tensor.Meta{DType: tensor.Int64, Sizes: sizes, Strides: tensor.ContiguousStrides(sizes), Device: "cpu"},
+			nil)
 		if data != nil {
 			x.Data = &tensor.Data{Ints: data}
 		}

@@ -23,11 +23,15 @@ func TestWorkspace(t *testing.T) {
 		want string
 		why  string
 	}{
-		{"aten::index", []any{on(f, 64, 2), ops.NewList(schema.Optional, on(tensor.Bool, 64))}, "+4 +1 -1 +512 +1023 -3 -0 +512 -2",
+		{"aten::index", []any{on(f, 64, 2), ops.NewList(schema.Optional, on(tensor.Bool, 64))},
+			"+4 +1 -1 +512 +1023 -3 -0 +512 -2",
 			"a mask is nonzero first: a count, what counting takes, 64 places, what choosing takes"},
-		{"aten::index", []any{on(f, 64, 2), ops.NewList(schema.Optional, on(tensor.Int64, 8))}, "+64", "positions are read where they lie"},
-		{"aten::index_put_", []any{on(f, 64), ops.NewList(schema.Optional, on(tensor.Bool, 64)), onHost}, "", "one value of the host's at a mask is masked_fill"},
-		{"aten::index_put_", []any{on(f, 64), ops.NewList(schema.Optional, on(tensor.Bool, 64)), on(f)}, "+4 +1 -1 +512 +1023 -3 -0 -2", "one of the device's is written at places, as others are"},
+		{"aten::index", []any{on(f, 64, 2), ops.NewList(schema.Optional, on(tensor.Int64, 8))}, "+64",
+			"positions are read where they lie"},
+		{"aten::index_put_", []any{on(f, 64), ops.NewList(schema.Optional, on(tensor.Bool, 64)), onHost}, "",
+			"one value of the host's at a mask is masked_fill"},
+		{"aten::index_put_", []any{on(f, 64), ops.NewList(schema.Optional, on(tensor.Bool, 64)), on(f)},
+			"+4 +1 -1 +512 +1023 -3 -0 -2", "one of the device's is written at places, as others are"},
 	} {
 		got, _ := aten.Call{Op: c.op, Args: c.args}.Run(t, builtin.Table(), aten.On(t, "a10g", "2.15"))
 		assert.Equal(t, c.want, got, "%s: %s", c.op, c.why)

@@ -115,7 +115,8 @@ func checkSource(c *ops.Call) error {
 	return nil
 }
 
-// checkValues is for values that expand to what an index chooses. How many a mask chooses is not known.
+// checkValues is for values that expand to what an index chooses. How many a mask chooses is not
+// known.
 func checkValues(c *ops.Call) error {
 	for _, t := range c.Tensors("indices") {
 		if t != nil && (t.DType == tensor.Bool || t.DType == tensor.Uint8) {

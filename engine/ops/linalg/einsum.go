@@ -133,7 +133,8 @@ func contract(c *ops.Call, a, b *tensor.Tensor, counts []int, outDims int) *tens
 	return out
 }
 
-// sumProduct is sumproduct_pair: one bmm over the dimensions in both (lro), in the left (lo) and in the right (ro).
+// sumProduct is sumproduct_pair: one bmm over the dimensions in both (lro), in the left (lo) and in
+// the right (ro).
 func sumProduct(c *ops.Call, a, b *tensor.Tensor, sum []int) *tensor.Tensor {
 	var lro, lo, ro []int
 	nLRO, nLO, nRO, nSum := int64(1), int64(1), int64(1), int64(1)
@@ -259,7 +260,8 @@ func layOut(c *ops.Call, equation string, operands []*tensor.Tensor) (*contracti
 	return e, nil
 }
 
-// align permutes one operand; n holds the number of common dimensions and of those an ellipsis covers.
+// align permutes one operand; n holds the number of common dimensions and of those an ellipsis
+// covers.
 func align(c *ops.Call, t *tensor.Tensor, labels, place []int, n [2]int) *tensor.Tensor {
 	shape := slices.Repeat([]int{-1}, n[0])
 	seen := slices.Repeat([]int{-1}, ellipsis)

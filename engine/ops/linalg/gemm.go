@@ -86,7 +86,8 @@ func addbmmInPlace(c *ops.Call) ([]tensor.Meta, error) { return inPlaceOf(c, add
 
 func addmvInPlace(c *ops.Call) ([]tensor.Meta, error) { return inPlaceOf(c, addmv) }
 
-// inPlaceOf is self where it already has the shape of the result: an addend that is written does not expand.
+// inPlaceOf is self where it already has the shape of the result: an addend that is written does
+// not expand.
 func inPlaceOf(c *ops.Call, out func(*ops.Call) ([]tensor.Meta, error)) ([]tensor.Meta, error) {
 	metas, err := out(c)
 	if err != nil {
@@ -185,7 +186,8 @@ func int4MM(c *ops.Call) ([]tensor.Meta, error) {
 	a, w, scales := c.T("self"), c.T("mat2"), c.T("qScaleAndZeros")
 	group := c.Int("qGroupSize")
 	if len(a.Sizes) != 2 || len(w.Sizes) != 4 || w.Sizes[2] != 32 || w.Sizes[1]*w.Sizes[3]*2*16 != a.Sizes[1] {
-		return nil, c.Errorf("got %v and a packed matrix %v, want a matrix and [columns/8, rows/(16 tiles), 32, tiles/2] of its columns", a.Sizes, w.Sizes)
+		return nil, c.Errorf("got %v and a packed matrix %v, want a matrix and [columns/8, rows/(16 tiles), 32, tiles/2] "+
+			"of its columns", a.Sizes, w.Sizes)
 	}
 	columns := 8 * w.Sizes[0]
 	if group <= 0 || !slices.Equal(scales.Sizes, []int64{a.Sizes[1] / group, columns, 2}) {

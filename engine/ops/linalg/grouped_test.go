@@ -33,7 +33,8 @@ func TestGroupsOfRows(t *testing.T) {
 	} {
 		x := aten.Dense(tensor.Float32, tt.rows, 2*tt.weight[1])
 		x.Sizes, x.Strides = []int64{tt.rows, tt.weight[1]}, []int64{2 * tt.weight[1], 2}
-		call := aten.Call{Op: "transformers::grouped_mm_fallback", Args: []any{x, aten.Dense(tensor.Float32, tt.weight...), aten.Dense(tensor.Int32, tt.weight[0])}}
+		call := aten.Call{Op: "transformers::grouped_mm_fallback", Args: []any{x, aten.Dense(tensor.Float32, tt.weight...),
+			aten.Dense(tensor.Int32, tt.weight[0])}}
 		got, notes := call.Run(t, builtin.Table(), aten.On(t, "a10g", "2.15"))
 		assert.Equal(t, tt.want, got, tt.why)
 		var ids []note.ID
@@ -44,7 +45,8 @@ func TestGroupsOfRows(t *testing.T) {
 	}
 }
 
-// TestGroupsThatDoNotFit: rows and matrices with as many columns as rows, and an end for each group.
+// TestGroupsThatDoNotFit: rows and matrices with as many columns as rows, and an end for each
+// group.
 func TestGroupsThatDoNotFit(t *testing.T) {
 	h := aten.NewHost(t, builtin.Table())
 	f := func(sizes ...int64) *tensor.Tensor { return h.Of(tensor.Float32, sizes...) }
@@ -55,11 +57,16 @@ func TestGroupsThatDoNotFit(t *testing.T) {
 		want       string // of an error, behind the operator's name
 	}{
 		{"they fit", f(5, 3), f(2, 3, 4), ends(2), ""},
-		{"rows in a batch", f(1, 5, 3), f(2, 3, 4), ends(2), "got [1 5 3], [2 3 4] and [2], want rows, a matrix for each group and the groups' ends"},
-		{"one matrix", f(5, 3), f(3, 4), ends(3), "got [5 3], [3 4] and [3], want rows, a matrix for each group and the groups' ends"},
-		{"ends in a row", f(5, 3), f(2, 3, 4), ends(2, 1), "got [5 3], [2 3 4] and [2 1], want rows, a matrix for each group and the groups' ends"},
-		{"an end more", f(5, 3), f(2, 3, 4), ends(3), "got [5 3], [2 3 4] and [3], want rows, a matrix for each group and the groups' ends"},
-		{"a column more", f(5, 4), f(2, 3, 4), ends(2), "got [5 4], [2 3 4] and [2], want rows, a matrix for each group and the groups' ends"},
+		{"rows in a batch", f(1, 5, 3), f(2, 3, 4), ends(2), "got [1 5 3], [2 3 4] and [2], want rows, a matrix for each " +
+			"group and the groups' ends"},
+		{"one matrix", f(5, 3), f(3, 4), ends(3), "got [5 3], [3 4] and [3], want rows, a matrix for each group and the " +
+			"groups' ends"},
+		{"ends in a row", f(5, 3), f(2, 3, 4), ends(2, 1), "got [5 3], [2 3 4] and [2 1], want rows, a matrix for each " +
+			"group and the groups' ends"},
+		{"an end more", f(5, 3), f(2, 3, 4), ends(3), "got [5 3], [2 3 4] and [3], want rows, a matrix for each group and " +
+			"the groups' ends"},
+		{"a column more", f(5, 4), f(2, 3, 4), ends(2), "got [5 4], [2 3 4] and [2], want rows, a matrix for each group " +
+			"and the groups' ends"},
 		{"another dtype", h.Of(tensor.Float16, 5, 3), f(2, 3, 4), ends(2), "got float16 and float32, want one dtype"},
 	} {
 		got, _, err := h.Bench.Run("transformers::grouped_mm_fallback", []any{tt.x, tt.w, tt.offs}, ops.Kw{})
@@ -76,7 +83,8 @@ func TestGroupsThatDoNotFit(t *testing.T) {
 func TestGroupsOnFakeTensors(t *testing.T) {
 	b := aten.NewBench(builtin.Table(), aten.On(t, "none", "2.15"))
 	of := func(d tensor.DType, sizes ...int64) any { return b.Tensor(aten.Dense(d, sizes...), nil) }
-	got, events, err := b.Run("transformers::grouped_mm_fallback", []any{of(tensor.Float32, 5, 3), of(tensor.Float32, 2, 3, 4), of(tensor.Int32, 2)}, nil)
+	got, events, err := b.Run("transformers::grouped_mm_fallback",
+		[]any{of(tensor.Float32, 5, 3), of(tensor.Float32, 2, 3, 4), of(tensor.Int32, 2)}, nil)
 	require.NoError(t, err)
 	assert.Len(t, events, 1)
 	assert.Equal(t, []int64{5, 4}, got.(*tensor.Tensor).Sizes)

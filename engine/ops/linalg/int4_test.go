@@ -23,19 +23,27 @@ func TestInt4(t *testing.T) {
 		group             int64
 		want, lacks       string
 	}{
-		{"a product", "a100-sxm-80gb", []int64{4, 1024}, []int64{64, 8, 32, 4}, []int64{32, 512, 2}, b16, 32, "bfloat16 [4 512] [512 1]", ""},
-		{"another count of rows", "a100-sxm-80gb", []int64{4, 256}, []int64{64, 8, 32, 4}, []int64{32, 512, 2}, b16, 32, "", "of its columns"},
-		{"scales of another grouping", "a100-sxm-80gb", []int64{4, 1024}, []int64{64, 8, 32, 4}, []int64{32, 512, 2}, b16, 64, "", "for groups of 64"},
-		{"no grouping", "a100-sxm-80gb", []int64{4, 1024}, []int64{64, 8, 32, 4}, []int64{32, 512, 2}, b16, 0, "", "for groups of 0"},
-		{"another dtype", "a100-sxm-80gb", []int64{4, 1024}, []int64{64, 8, 32, 4}, []int64{32, 512, 2}, tensor.Float16, 32, "", "want bfloat16, int32 and bfloat16"},
-		{"a device without the kernel", "t4", []int64{4, 1024}, []int64{64, 8, 32, 4}, []int64{32, 512, 2}, b16, 32, "", "PyTorch refuses to run it"},
+		{"a product", "a100-sxm-80gb", []int64{4, 1024}, []int64{64, 8, 32, 4}, []int64{32, 512, 2}, b16, 32,
+			"bfloat16 [4 512] [512 1]", ""},
+		{"another count of rows", "a100-sxm-80gb", []int64{4, 256}, []int64{64, 8, 32, 4}, []int64{32, 512, 2}, b16, 32, "",
+			"of its columns"},
+		{"scales of another grouping", "a100-sxm-80gb", []int64{4, 1024}, []int64{64, 8, 32, 4}, []int64{32, 512, 2}, b16, 64,
+			"", "for groups of 64"},
+		{"no grouping", "a100-sxm-80gb", []int64{4, 1024}, []int64{64, 8, 32, 4}, []int64{32, 512, 2}, b16, 0, "",
+			"for groups of 0"},
+		{"another dtype", "a100-sxm-80gb", []int64{4, 1024}, []int64{64, 8, 32, 4}, []int64{32, 512, 2}, tensor.Float16, 32,
+			"", "want bfloat16, int32 and bfloat16"},
+		{"a device without the kernel", "t4", []int64{4, 1024}, []int64{64, 8, 32, 4}, []int64{32, 512, 2}, b16, 32, "",
+			"PyTorch refuses to run it"},
 	} {
 		t.Run(tt.why, func(t *testing.T) {
 			bench := aten.NewBench(builtin.Table(), aten.On(t, tt.device, "2.15"))
 			made := func(d tensor.DType, sizes []int64) *tensor.Tensor {
-				return bench.Tensor(tensor.Meta{DType: d, Sizes: sizes, Strides: tensor.ContiguousStrides(sizes), Device: "cuda"}, nil)
+				return bench.Tensor(tensor.Meta{DType: d, Sizes: sizes, Strides: tensor.ContiguousStrides(sizes), Device: "cuda"},
+					nil)
 			}
-			got, _, err := bench.Run("aten::_weight_int4pack_mm", []any{made(tt.dtype, tt.x), made(i32, tt.packed), tt.group, made(b16, tt.scales)}, nil)
+			got, _, err := bench.Run("aten::_weight_int4pack_mm", []any{made(tt.dtype, tt.x), made(i32, tt.packed), tt.group,
+				made(b16, tt.scales)}, nil)
 			if tt.lacks != "" {
 				require.ErrorContains(t, err, tt.lacks)
 				return

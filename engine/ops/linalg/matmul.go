@@ -138,7 +138,8 @@ func chainMatmul(c *ops.Call) (any, error) {
 	return c.Do("aten::linalg_multi_dot", ops.TensorList(ts...)), nil
 }
 
-// multiDot is native/LinearAlgebra.cpp's: the cheapest order of products, vectors at the ends as matrices.
+// multiDot is native/LinearAlgebra.cpp's: the cheapest order of products, vectors at the ends as
+// matrices.
 func multiDot(c *ops.Call) (any, error) {
 	ts := c.Tensors("tensors")
 	n := len(ts)

@@ -106,7 +106,9 @@ func matrixNorm(c *ops.Call) (any, error) {
 			return c.Do("aten::sum.dim_IntList", s, ops.IntList(-1), keep)
 		}), nil
 	case !named && math.Abs(ord) == 2:
-		return singular(c, x, a, b, keep, func(s *tensor.Tensor) *tensor.Tensor { return extremeOf(c, extreme, s, len(s.Sizes)-1, keep) }), nil
+		return singular(c, x, a, b, keep, func(s *tensor.Tensor) *tensor.Tensor {
+			return extremeOf(c, extreme, s, len(s.Sizes)-1, keep)
+		}), nil
 	case !named && (math.Abs(ord) == 1 || math.IsInf(ord, 0)):
 		if math.IsInf(ord, 0) {
 			a, b = b, a

@@ -26,7 +26,8 @@ func tallMatrices(c *ops.Call) error {
 	return err
 }
 
-// system wants square matrices in the argument lhs and as many rows in rhs; for X·A = B as many columns.
+// system wants square matrices in the argument lhs and as many rows in rhs; for X·A = B as many
+// columns.
 func system(lhs, rhs string) func(*ops.Call) error {
 	return func(c *ops.Call) error { return sidesFit(c, c.T(lhs), c.T(rhs), false) }
 }
@@ -89,7 +90,8 @@ func wantSizes(c *ops.Call, t *tensor.Tensor, want []int64) error {
 	return nil
 }
 
-// reflectors wants a factor in tau for no more columns than input has, which are no more than its rows.
+// reflectors wants a factor in tau for no more columns than input has, which are no more than its
+// rows.
 func reflectors(c *ops.Call) error {
 	if err := tallMatrices(c); err != nil {
 		return err

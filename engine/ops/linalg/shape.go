@@ -57,7 +57,8 @@ func polarPair(c *ops.Call) ([]tensor.Meta, error) {
 	return []tensor.Meta{ops.FreshLike(x, x.Sizes...), ops.FreshLike(x, with(batch, cols, cols)...)}, nil
 }
 
-// factored is a factorisation in place of the matrix, pivots where there are any, and an info a matrix.
+// factored is a factorisation in place of the matrix, pivots where there are any, and an info a
+// matrix.
 func factored(pivots bool) func(*ops.Call) ([]tensor.Meta, error) {
 	return func(c *ops.Call) ([]tensor.Meta, error) {
 		a := c.Self()

@@ -26,11 +26,16 @@ func TestCublas(t *testing.T) {
 		{"gemm", "a10g", "2.15", "aten::mm", []any{x, w}, "+4096 +8519680 -1", "2.15 takes the workspace in each call"},
 		{"gemm, kept", "a10g", "2.10", "aten::mm", []any{x, w}, "+4096 +8519680", "a handle keeps it before"},
 		{"gemm on Hopper", "h100-sxm-80gb", "2.15", "aten::mm", []any{x, w}, "+4096 +33554432 -1", "32 MiB there"},
-		{"bias in the epilogue", "a10g", "2.15", "aten::addmm", []any{b, x, w}, "+4096 +1048576 -1", "cublasLt, 1 MiB a call and no cuBLAS block"},
-		{"bias in the epilogue, 2.10", "a10g", "2.10", "aten::addmm", []any{b, x, w}, "+4096 +8519680 +1048576", "both blocks are kept"},
-		{"a bias of the result's shape", "a10g", "2.15", "aten::addmm", []any{aten.Dense(f, 64, 16), x, w}, "+4096 +8519680 -1", "the epilogue wants one dimension"},
-		{"one output feature", "a10g", "2.15", "aten::addmm", []any{aten.Dense(f, 1), x, aten.Dense(f, 32, 1)}, "+256 +8519680 -1", "cublasLt wants more than one column"},
-		{"no leading dimension", "a10g", "2.15", "aten::mm", []any{turned, w}, "+4096 +8192 +8519680 -2 -1", "the operand is copied"},
+		{"bias in the epilogue", "a10g", "2.15", "aten::addmm", []any{b, x, w}, "+4096 +1048576 -1",
+			"cublasLt, 1 MiB a call and no cuBLAS block"},
+		{"bias in the epilogue, 2.10", "a10g", "2.10", "aten::addmm", []any{b, x, w}, "+4096 +8519680 +1048576",
+			"both blocks are kept"},
+		{"a bias of the result's shape", "a10g", "2.15", "aten::addmm", []any{aten.Dense(f, 64, 16), x, w},
+			"+4096 +8519680 -1", "the epilogue wants one dimension"},
+		{"one output feature", "a10g", "2.15", "aten::addmm", []any{aten.Dense(f, 1), x, aten.Dense(f, 32, 1)},
+			"+256 +8519680 -1", "cublasLt wants more than one column"},
+		{"no leading dimension", "a10g", "2.15", "aten::mm", []any{turned, w}, "+4096 +8192 +8519680 -2 -1",
+			"the operand is copied"},
 		{"none", "none", "2.15", "aten::mm", []any{x, w}, "+4096", ""},
 	}
 	for _, tt := range tests {
@@ -60,7 +65,8 @@ func TestProductsInto(t *testing.T) {
 				{"a bias that is broadcast", bias, aten.Dense(d, 4, 32, 48), "+" + workspace + " -0"},
 				{"into another layout", self, turned, "+" + workspace + " -0"},
 			} {
-				got, _ := aten.Call{Op: "aten::baddbmm", Args: []any{tt.self, a, b}, Kw: ops.Kw{"out": tt.out}}.Run(t, builtin.Table(), aten.On(t, device, "2.15"))
+				got, _ := aten.Call{Op: "aten::baddbmm", Args: []any{tt.self, a, b}, Kw: ops.Kw{"out": tt.out}}.Run(t,
+					builtin.Table(), aten.On(t, device, "2.15"))
 				assert.Equal(t, tt.want, got, "%s, %s on %s", tt.why, d, device)
 			}
 		}

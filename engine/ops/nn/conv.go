@@ -59,7 +59,8 @@ func readConv(c *ops.Call) (*conv, error) {
 	}
 	for i := range n {
 		if v.Stride[i] <= 0 || v.Dilation[i] <= 0 || v.Padding[i] < 0 {
-			return nil, c.Errorf("got stride %v, dilation %v and padding %v, want positive ones and padding of at least 0", v.Stride, v.Dilation, v.Padding)
+			return nil, c.Errorf("got stride %v, dilation %v and padding %v, want positive ones and padding of at least 0",
+				v.Stride, v.Dilation, v.Padding)
 		}
 		if v.Transposed && (v.OutputPadding[i] < 0 || v.OutputPadding[i] >= max(v.Stride[i], v.Dilation[i])) ||
 			v.OutputPadding[i] < 0 {
@@ -208,7 +209,8 @@ func convPlatform(c *ops.Call) *platform.Platform {
 	return &own
 }
 
-// unbatched gives an input without a batch one of 1, and takes it off the result (Convolution.cpp batchify).
+// unbatched gives an input without a batch one of 1, and takes it off the result (Convolution.cpp
+// batchify).
 func unbatched(c *ops.Call, x *tensor.Tensor, n int, run func(x *tensor.Tensor) *tensor.Tensor) (any, error) {
 	switch len(x.Sizes) {
 	case n + 2:
@@ -325,7 +327,8 @@ func windows(c *ops.Call, sizes []int64) (int64, error) {
 	n := int64(1)
 	for i := range 2 {
 		if kernel[i] < 1 || stride[i] < 1 || dilation[i] < 1 || padding[i] < 0 {
-			return 0, c.Errorf("got kernel %v, stride %v, dilation %v and padding %v, want positive ones and padding of at least 0", kernel, stride, dilation, padding)
+			return 0, c.Errorf("got kernel %v, stride %v, dilation %v and padding %v, want positive ones and padding of at "+
+				"least 0", kernel, stride, dilation, padding)
 		}
 		d := ops.DivFloor(sizes[i]+2*padding[i]-dilation[i]*(kernel[i]-1)-1, stride[i]) + 1
 		if d < 1 {

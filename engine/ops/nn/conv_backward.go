@@ -53,7 +53,8 @@ func convolutionBackward(c *ops.Call) (any, error) {
 	return c.Tuple(ops.OrNone(b.grads[0]), ops.OrNone(b.grads[1]), ops.OrNone(b.grads[2])), nil
 }
 
-// convGradients is a convolution_backward under way: of one dimension it is run as of two, of height 1.
+// convGradients is a convolution_backward under way: of one dimension it is run as of two, of
+// height 1.
 type convGradients struct {
 	c *ops.Call
 	conv

@@ -47,7 +47,8 @@ func (a aGradient) events(t *testing.T, p *platform.Platform) (sizes []int64, no
 	t.Helper()
 	b := aten.NewBench(builtin.Table(), p)
 	dense := func(f tensor.MemoryFormat, sizes []int64) *tensor.Tensor {
-		return b.Tensor(tensor.Meta{DType: tensor.Float32, Sizes: sizes, Strides: tensor.FormatStrides(sizes, f), Device: "cuda"}, nil)
+		return b.Tensor(tensor.Meta{DType: tensor.Float32, Sizes: sizes, Strides: tensor.FormatStrides(sizes, f),
+			Device: "cuda"}, nil)
 	}
 	ints := func(n int64) *ops.List {
 		l := ops.NewList(schema.Int)
@@ -60,7 +61,8 @@ func (a aGradient) events(t *testing.T, p *platform.Platform) (sizes []int64, no
 	if a.skip > 0 {
 		mask[a.skip-1] = false
 	}
-	_, events, err := b.Run("aten::convolution_backward", []any{dense(a.fg, a.g), dense(a.fx, a.x), dense(a.fw, a.w), nil, ints(max(a.stride, 1)), ints(1), ints(1),
+	_, events, err := b.Run("aten::convolution_backward", []any{dense(a.fg, a.g), dense(a.fx, a.x), dense(a.fw, a.w), nil,
+		ints(max(a.stride, 1)), ints(1), ints(1),
 		a.transposed, ints(0), max(a.groups, 1), ops.NewList(schema.Bool, mask...)}, nil)
 	require.NoError(t, err)
 	born := map[tensor.StorageID]int64{}
@@ -95,27 +97,41 @@ func TestConvolutionBackward(t *testing.T) {
 		dev, torch string
 		want       []int64
 	}{
-		{"both gradients, then the bias's", square, "rtx-4090", "2.15", []int64{x, 12992528, -12992528, w, 17121424, -17121424, bias}},
-		{"another library, other workspaces", square, "rtx-4090", "2.10", []int64{x, 409856, -409856, w, 14467216, -14467216, bias}},
-		{"no gradient of the input: the first layer", with(func(a *aGradient) { a.skip = 1 }), "rtx-4090", "2.15", []int64{w, 17121424, -17121424, bias}},
-		{"no gradient of the weight: it is frozen", with(func(a *aGradient) { a.skip = 2 }), "rtx-4090", "2.15", []int64{x, 12992528, -12992528, bias}},
-		{"channels last: the weight is copied for the input's gradient only", with(func(a *aGradient) { a.fx, a.fg, a.skip = last, last, 3 }), "rtx-4090", "2.15",
+		{"both gradients, then the bias's", square, "rtx-4090", "2.15", []int64{x, 12992528, -12992528, w, 17121424,
+			-17121424, bias}},
+		{"another library, other workspaces", square, "rtx-4090", "2.10", []int64{x, 409856, -409856, w, 14467216, -14467216,
+			bias}},
+		{"no gradient of the input: the first layer", with(func(a *aGradient) { a.skip = 1 }), "rtx-4090", "2.15",
+			[]int64{w, 17121424, -17121424, bias}},
+		{"no gradient of the weight: it is frozen", with(func(a *aGradient) { a.skip = 2 }), "rtx-4090", "2.15",
+			[]int64{x, 12992528, -12992528, bias}},
+		{"channels last: the weight is copied for the input's gradient only", with(func(a *aGradient) {
+			a.fx, a.fg, a.skip = last, last, 3
+		}), "rtx-4090", "2.15",
 			[]int64{x, w, 6570000, -6570000, -w, w, 16973968, -16973968}},
-		{"a gradient of another layout is copied once", with(func(a *aGradient) { a.fx, a.fw = last, last }), "rtx-4090", "2.15",
+		{"a gradient of another layout is copied once", with(func(a *aGradient) { a.fx, a.fw = last, last }), "rtx-4090",
+			"2.15",
 			[]int64{x, x, 6570000, -6570000, w, 16973968, -16973968, -x, bias}},
-		{"a transposed convolution's: the input's gradient is a convolution", with(func(a *aGradient) { a.transposed = true }), "rtx-4090", "2.10",
+		{"a transposed convolution's: the input's gradient is a convolution", with(func(a *aGradient) {
+			a.transposed = true
+		}), "rtx-4090", "2.10",
 			[]int64{x, 6570000, -6570000, w, 14467216, -14467216, bias}},
-		{"depthwise by kernels of PyTorch's own: the weight's gradient first", depthwise, "rtx-4090", "2.15", []int64{64 * 9 * 4, x, bias}},
+		{"depthwise by kernels of PyTorch's own: the weight's gradient first", depthwise, "rtx-4090", "2.15",
+			[]int64{64 * 9 * 4, x, bias}},
 		{"depthwise by kernels of PyTorch's own: a gradient of another layout is copied", with(func(a *aGradient) {
 			a.w, a.groups, a.fg, a.skip = depthwise.w, depthwise.groups, last, 3
 		}), "rtx-4090", "2.15", []int64{x, 64 * 9 * 4, x, -x}},
 		{"depthwise in channels last through cuDNN", with(func(a *aGradient) {
 			a.w, a.groups, a.fx, a.fw, a.fg, a.skip = depthwise.w, depthwise.groups, last, last, last, 3
 		}), "rtx-4090", "2.15", []int64{x, 64 * 9 * 4, 293838, -293838}},
-		{"one dimension is two of height 1", aGradient{x: []int64{8, 64, 512}, w: []int64{128, 64, 3}, g: []int64{8, 128, 512}}, "rtx-4090", "2.15",
+		{"one dimension is two of height 1", aGradient{x: []int64{8, 64, 512}, w: []int64{128, 64, 3},
+			g: []int64{8, 128, 512}}, "rtx-4090", "2.15",
 			[]int64{8 * 64 * 512 * 4, 3244048, -3244048, 128 * 64 * 3 * 4, 3441103, -3441103, 512}},
-		{"an empty batch", aGradient{x: []int64{0, 64, 56, 56}, w: square.w, g: []int64{0, 64, 56, 56}}, "rtx-4090", "2.15", []int64{w, bias}},
-		{"the input's gradient has its size, which a stride leaves open", with(func(a *aGradient) { a.g, a.stride = []int64{8, 64, 28, 28}, 2 }), "none", "2.15", []int64{x, w, bias}},
+		{"an empty batch", aGradient{x: []int64{0, 64, 56, 56}, w: square.w, g: []int64{0, 64, 56, 56}}, "rtx-4090", "2.15",
+			[]int64{w, bias}},
+		{"the input's gradient has its size, which a stride leaves open", with(func(a *aGradient) {
+			a.g, a.stride = []int64{8, 64, 28, 28}, 2
+		}), "none", "2.15", []int64{x, w, bias}},
 		{"a transposed convolution of a stride", with(func(a *aGradient) {
 			a.x, a.g, a.stride, a.transposed = []int64{8, 64, 28, 28}, []int64{8, 64, 55, 55}, 2, true
 		}), "none", "2.15", []int64{x / 4, w, bias}},
@@ -125,7 +141,9 @@ func TestConvolutionBackward(t *testing.T) {
 			p := on(t, c.dev, c.torch, true)
 			got, notes := c.a.events(t, p)
 			assert.Equal(t, c.want, got, "go test ./engine/ops/nn -run %q", t.Name())
-			assert.False(t, slices.ContainsFunc(notes, func(n trace.Note) bool { return strings.HasPrefix(string(n.ID), "workspace") }), "%v", notes)
+			assert.False(t, slices.ContainsFunc(notes, func(n trace.Note) bool {
+				return strings.HasPrefix(string(n.ID), "workspace")
+			}), "%v", notes)
 		})
 	}
 }
@@ -163,7 +181,8 @@ func TestWhoseGradient(t *testing.T) {
 			b := aten.NewBench(builtin.Table(), on(t, tt.dev, "2.15", false))
 			of := func(sizes []int64) any { return b.Tensor(aten.Dense(tt.d, sizes...), nil) }
 			mask := ops.NewList(schema.Bool, asked&1 > 0, asked&2 > 0, asked&4 > 0)
-			got, _, err := b.Run("aten::convolution_backward", []any{of(g), of(x), of(tt.w), ops.IntList(tt.w[0]), one, one, one, false, ops.IntList(0, 0), tt.groups, mask}, nil)
+			got, _, err := b.Run("aten::convolution_backward", []any{of(g), of(x), of(tt.w), ops.IntList(tt.w[0]), one, one, one,
+				false, ops.IntList(0, 0), tt.groups, mask}, nil)
 			require.NoError(t, err, tt.why)
 			for i, sizes := range [][]int64{x, tt.w, tt.w[:1]} {
 				item := got.(*ops.Tuple).Items[i]
@@ -186,14 +205,19 @@ func TestGradientsDimensions(t *testing.T) {
 		want    string // of an error
 	}{
 		{[]int64{2, 4, 6}, []int64{2, 8, 6}, []int64{4, 8, 3}, ""},
-		{[]int64{2, 4}, []int64{2, 8}, []int64{4, 8}, "got gradient [2 4], input [2 8] and weight [4 8], want as many dimensions"},
-		{[]int64{4, 6}, []int64{2, 8, 6}, []int64{4, 8, 3}, "got gradient [4 6], input [2 8 6] and weight [4 8 3], want as many dimensions"},
-		{[]int64{2, 4, 6}, []int64{8, 6}, []int64{4, 8, 3}, "got gradient [2 4 6], input [8 6] and weight [4 8 3], want as many dimensions"},
-		{[]int64{2, 4, 6}, []int64{2, 8, 6}, []int64{4, 8, 3, 3}, "got gradient [2 4 6], input [2 8 6] and weight [4 8 3 3], want as many dimensions"},
+		{[]int64{2, 4}, []int64{2, 8}, []int64{4, 8}, "got gradient [2 4], input [2 8] and weight [4 8], want as many " +
+			"dimensions"},
+		{[]int64{4, 6}, []int64{2, 8, 6}, []int64{4, 8, 3}, "got gradient [4 6], input [2 8 6] and weight [4 8 3], want as " +
+			"many dimensions"},
+		{[]int64{2, 4, 6}, []int64{8, 6}, []int64{4, 8, 3}, "got gradient [2 4 6], input [8 6] and weight [4 8 3], want as " +
+			"many dimensions"},
+		{[]int64{2, 4, 6}, []int64{2, 8, 6}, []int64{4, 8, 3, 3}, "got gradient [2 4 6], input [2 8 6] and weight [4 8 3 " +
+			"3], want as many dimensions"},
 	} {
 		of := func(sizes []int64) any { return h.Of(tensor.Float32, sizes...) }
 		one := ops.IntList(1)
-		got, events, err := h.Bench.Run("aten::convolution_backward", []any{of(tt.g), of(tt.x), of(tt.w), nil, one, one, one, false, ops.IntList(0), int64(1),
+		got, events, err := h.Bench.Run("aten::convolution_backward", []any{of(tt.g), of(tt.x), of(tt.w), nil, one, one, one,
+			false, ops.IntList(0), int64(1),
 			ops.NewList(schema.Bool, true, true, true)}, nil)
 		if tt.want != "" {
 			assert.EqualError(t, err, "aten::convolution_backward: "+tt.want)

@@ -50,7 +50,8 @@ func pairwiseDistance(c *ops.Call) (any, error) {
 	return c.Do("aten::norm.ScalarOpt_dim", shifted, c.Arg("p"), ops.IntList(last), c.Bool("keepdim")), nil
 }
 
-// cdist takes the way through a product of matrices for p of 2 and more than 25 points (Distance.cpp).
+// cdist takes the way through a product of matrices for p of 2 and more than 25 points
+// (Distance.cpp).
 func cdist(c *ops.Call) (any, error) {
 	x1, x2 := c.T("x1"), c.T("x2")
 	n1, n2 := len(x1.Sizes), len(x2.Sizes)

@@ -33,7 +33,8 @@ func embeddingWorkspace(c *ops.Call) []workspace.Request {
 	return workspace.Before(workspace.CopyOf(&at.Meta, "aten/src/ATen/native/Embedding.cpp embedding_symint"))
 }
 
-// embeddingBag is the sums of bags, the bag of each index, the bags' sizes, and for max the indices chosen.
+// embeddingBag is the sums of bags, the bag of each index, the bags' sizes, and for max the indices
+// chosen.
 func embeddingBag(c *ops.Call) ([]tensor.Meta, error) {
 	weight, at, offsets := c.T("weight"), c.T("indices"), c.T("offsets")
 	if len(weight.Sizes) != 2 || len(at.Sizes) != 1 || len(offsets.Sizes) != 1 {
@@ -71,7 +72,8 @@ func embeddingBagForward(c *ops.Call) (any, error) {
 	return c.DoAny("aten::_embedding_bag_forward_only", args...), nil
 }
 
-// oneHot compares with a range on the device none, as PyTorch does on fake tensors; else it scatters ones into zeros.
+// oneHot compares with a range on the device none, as PyTorch does on fake tensors; else it
+// scatters ones into zeros.
 func oneHot(c *ops.Call) (any, error) {
 	self, n := c.Self(), c.Int("num_classes")
 	if self.DType != tensor.Int64 {

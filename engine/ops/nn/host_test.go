@@ -29,10 +29,14 @@ func TestOnTheHost(t *testing.T) {
 		{"(float32[10, 4] [4, 1], int64[5] [1])", "aten::_pack_padded_sequence", []any{f(5, 3, 4), h.Ints(5, 3, 2), false}},
 		{"(float32[10, 4] [4, 1], int64[5] [1])", "aten::_pack_padded_sequence", []any{f(3, 5, 4), h.Ints(5, 3, 2), true}},
 		{"(float32[9] [1], int64[4] [1])", "aten::_pack_padded_sequence", []any{f(5, 3), h.Ints(4, 3, 2), false}},
-		{"(float32[5, 3, 4] [12, 4, 1], int64[3] [1])", "aten::_pad_packed_sequence", []any{f(10, 4), h.Ints(3, 3, 2, 1, 1), false, 0.0, int64(-1)}},
-		{"(float32[3, 7, 4] [4, 12, 1], int64[3] [1])", "aten::_pad_packed_sequence", []any{f(10, 4), h.Ints(3, 3, 2, 1, 1), true, 0.0, int64(7)}},
-		{"(float32[5, 3, 4] [12, 4, 1], int64[3] [1])", "aten::_pad_packed_sequence", []any{f(10, 4), h.Ints(3, 3, 2, 1, 1), false, 0.0, int64(5)}},
-		{"(float32[5, 2, 4] [8, 4, 1], int64[2] [1])", "aten::_pad_packed_sequence", []any{f(10, 4), h.Ints(2, 2, 2, 2, 2), false, 0.0, int64(-1)}},
+		{"(float32[5, 3, 4] [12, 4, 1], int64[3] [1])", "aten::_pad_packed_sequence",
+			[]any{f(10, 4), h.Ints(3, 3, 2, 1, 1), false, 0.0, int64(-1)}},
+		{"(float32[3, 7, 4] [4, 12, 1], int64[3] [1])", "aten::_pad_packed_sequence",
+			[]any{f(10, 4), h.Ints(3, 3, 2, 1, 1), true, 0.0, int64(7)}},
+		{"(float32[5, 3, 4] [12, 4, 1], int64[3] [1])", "aten::_pad_packed_sequence",
+			[]any{f(10, 4), h.Ints(3, 3, 2, 1, 1), false, 0.0, int64(5)}},
+		{"(float32[5, 2, 4] [8, 4, 1], int64[2] [1])", "aten::_pad_packed_sequence",
+			[]any{f(10, 4), h.Ints(2, 2, 2, 2, 2), false, 0.0, int64(-1)}},
 		{"float32[2, 3] [3, 1]", "aten::_masked_softmax", []any{f(2, 3), h.Of(tensor.Bool, 2, 3), int64(1)}},
 		{"float32[] []", "aten::norm_except_dim", []any{f(2, 3, 4), int64(2), int64(-1)}},
 		{"float32[2, 1, 1] [1, 1, 1]", "aten::norm_except_dim", []any{f(2, 3, 4), int64(2), int64(0)}},
@@ -53,24 +57,35 @@ func TestOnTheHost(t *testing.T) {
 		{"float32[2, 3, 5, 8] [120, 40, 8, 1]", "aten::pad", []any{f(2, 3, 4, 5), ints(1, 2, 0, 1), "replicate"}},
 		{"float32[2, 4, 3] [12, 3, 1]", "aten::pad", []any{f(2, 3, 4), ints(1, -2, 0, 1), "constant", 1.5}},
 		{"float32[2, 4, 5, 2] [40, 10, 2, 1]", "aten::affine_grid_generator", []any{f(2, 2, 3), ints(2, 3, 4, 5), true}},
-		{"float32[2, 4, 5, 6, 3] [360, 90, 18, 3, 1]", "aten::affine_grid_generator", []any{f(2, 3, 4), ints(2, 3, 4, 5, 6), false}},
-		{"(float32[3, 6] [6, 1], float32[3, 6] [6, 1])", "aten::lstm_cell", []any{f(3, 4), list(f(3, 6), f(3, 6)), f(24, 4), f(24, 6), f(24), f(24)}},
+		{"float32[2, 4, 5, 6, 3] [360, 90, 18, 3, 1]", "aten::affine_grid_generator",
+			[]any{f(2, 3, 4), ints(2, 3, 4, 5, 6), false}},
+		{"(float32[3, 6] [6, 1], float32[3, 6] [6, 1])", "aten::lstm_cell", []any{f(3, 4), list(f(3, 6), f(3, 6)), f(24, 4),
+			f(24, 6), f(24), f(24)}},
 		{"float32[3, 6] [6, 1]", "aten::gru_cell", []any{f(3, 4), f(3, 6), f(18, 4), f(18, 6), f(18), f(18)}},
 		{"float32[3, 6] [6, 1]", "aten::rnn_tanh_cell", []any{f(3, 4), f(3, 6), f(6, 4), f(6, 6)}},
-		{"(float32[2, 6, 5] [30, 5, 1], float32[2, 3] [3, 1], float32[2, 3] [3, 1])", "aten::native_group_norm", []any{f(2, 6, 5), nil, nil, int64(2), int64(6), int64(5), int64(3), 1e-5}},
+		{"(float32[2, 6, 5] [30, 5, 1], float32[2, 3] [3, 1], float32[2, 3] [3, 1])", "aten::native_group_norm",
+			[]any{f(2, 6, 5), nil, nil, int64(2), int64(6), int64(5), int64(3), 1e-5}},
 		{"float32[2, 4, 3] [12, 3, 1]", "aten::embedding", []any{f(5, 3), longs(2, 4)}},
 		{"int64[2, 4, 7] [28, 7, 1]", "aten::one_hot", []any{longs(2, 4), int64(7)}},
 		{"float32[2, 4, 8, 8] [256, 64, 8, 1]", "aten::conv2d", []any{f(2, 3, 8, 8), f(4, 3, 2, 4), nil, ints(1, 1), "same"}},
-		{"float32[2, 4, 4, 2] [32, 8, 2, 1]", "aten::conv2d", []any{f(2, 3, 8, 8), f(4, 3, 2, 4), nil, ints(2, 1), "valid", ints(1, 2)}},
+		{"float32[2, 4, 4, 2] [32, 8, 2, 1]", "aten::conv2d", []any{f(2, 3, 8, 8), f(4, 3, 2, 4), nil, ints(2, 1), "valid",
+			ints(1, 2)}},
 	}
-	for reduction, sizes := range []func(plain string) string{func(plain string) string { return plain }, func(string) string { return "float32[] []" }, func(string) string { return "float32[] []" }} {
+	for reduction, sizes := range []func(plain string) string{func(plain string) string {
+		return plain
+	}, func(string) string { return "float32[] []" }, func(string) string { return "float32[] []" }} {
 		red := int64(reduction)
 		calls = append(calls,
-			call{sizes("float32[2, 3] [3, 1]"), "aten::cross_entropy_loss", []any{f(2, 5, 3), f(2, 5, 3), f(5), red, int64(-100), 0.1}},
-			call{sizes("float32[2, 3] [3, 1]"), "aten::cross_entropy_loss", []any{f(2, 5, 3), longs(2, 3), f(5), red, int64(-100), 0.1}},
-			call{sizes("float32[2] [1]"), "aten::ctc_loss", []any{f(6, 2, 5), longs(2, 3), h.Ints(6, 5), h.Ints(3, 2), int64(0), red, true}},
-			call{sizes("float32[2] [1]"), "aten::ctc_loss", []any{f(6, 2, 5), longs(2, 3), ints(6, 5), ints(3, 2), int64(0), red, true}},
-			call{sizes("float32[3] [1]"), "aten::triplet_margin_loss", []any{f(3, 4), f(3, 4), f(3, 4), 1.0, 2.0, 1e-6, true, red}},
+			call{sizes("float32[2, 3] [3, 1]"), "aten::cross_entropy_loss", []any{f(2, 5, 3), f(2, 5, 3), f(5), red, int64(-100),
+				0.1}},
+			call{sizes("float32[2, 3] [3, 1]"), "aten::cross_entropy_loss", []any{f(2, 5, 3), longs(2, 3), f(5), red,
+				int64(-100), 0.1}},
+			call{sizes("float32[2] [1]"), "aten::ctc_loss", []any{f(6, 2, 5), longs(2, 3), h.Ints(6, 5), h.Ints(3, 2), int64(0),
+				red, true}},
+			call{sizes("float32[2] [1]"), "aten::ctc_loss", []any{f(6, 2, 5), longs(2, 3), ints(6, 5), ints(3, 2), int64(0), red,
+				true}},
+			call{sizes("float32[3] [1]"), "aten::triplet_margin_loss", []any{f(3, 4), f(3, 4), f(3, 4), 1.0, 2.0, 1e-6, true,
+				red}},
 			call{sizes("float32[3] [1]"), "aten::cosine_embedding_loss", []any{f(3, 4), f(3, 4), f(3), 0.0, red}},
 			call{sizes("float32[3] [1]"), "aten::multi_margin_loss", []any{f(3, 4), longs(3), int64(1), 1.0, nil, red}},
 		)
@@ -101,7 +116,8 @@ func TestOnTheHost(t *testing.T) {
 				}
 			}
 		}
-		return call{"", "aten::lstm", []any{x, list(f(layers*dirs, batch, out), f(layers*dirs, batch, hidden)), list(weights...), true, layers, 0.0, false, bidirectional, first}}
+		return call{"", "aten::lstm", []any{x, list(f(layers*dirs, batch, out), f(layers*dirs, batch, hidden)),
+			list(weights...), true, layers, 0.0, false, bidirectional, first}}
 	}
 	for want, c := range map[string]call{
 		"(float32[5, 3, 6] [18, 6, 1], float32[1, 3, 6] [18, 6, 1], float32[1, 3, 6] [18, 6, 1])":   lstm(1, false, false, 0),

@@ -8,7 +8,8 @@ import (
 	"github.com/memspec/memspec/engine/workspace"
 )
 
-// batchNormCuDNN says whether batch norm goes to cuDNN (Normalization.cpp _select_batch_norm_backend).
+// batchNormCuDNN says whether batch norm goes to cuDNN (Normalization.cpp
+// _select_batch_norm_backend).
 func batchNormCuDNN(c *ops.Call) bool {
 	x, w := c.T("input"), c.T("weight")
 	mean, variance := c.T("running_mean") != nil, c.T("running_var") != nil

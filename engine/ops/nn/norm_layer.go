@@ -8,7 +8,8 @@ import (
 	"github.com/memspec/memspec/engine/workspace"
 )
 
-// rows are the leading sizes of x that a norm over shape leaves, and the statistics' sizes: those and ones.
+// rows are the leading sizes of x that a norm over shape leaves, and the statistics' sizes: those
+// and ones.
 func rows(c *ops.Call, x *tensor.Tensor, shape []int64) ([]int64, error) {
 	n := len(x.Sizes) - len(shape)
 	if len(shape) == 0 || n < 0 || !slices.Equal(x.Sizes[n:], shape) {

@@ -12,8 +12,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// TestConstantPad: the sizes and strides that torch 2.15 gives. Where nothing is added the layout of
-// what stays is kept; else the result is in the memory format that the input suggests.
+// TestConstantPad: the sizes and strides that torch 2.15 gives. Where nothing is added the layout
+// of what stays is kept; else the result is in the memory format that the input suggests.
 func TestConstantPad(t *testing.T) {
 	h := aten.NewHost(t, builtin.Table())
 	l := func(n ...int64) []int64 { return n }

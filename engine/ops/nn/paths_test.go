@@ -17,7 +17,9 @@ import (
 // was given or on the input's by a factor.
 func TestInterpolate(t *testing.T) {
 	x := aten.Dense(tensor.Float32, 2, 3, 8, 10)
-	ints, floats := func(n ...any) any { return ops.NewList(schema.Int, n...) }, func(n ...any) any { return ops.NewList(schema.Float, n...) }
+	ints, floats := func(n ...any) any { return ops.NewList(schema.Int, n...) }, func(n ...any) any {
+		return ops.NewList(schema.Float, n...)
+	}
 	for _, tt := range []struct {
 		mode        string
 		size, scale any
@@ -30,11 +32,13 @@ func TestInterpolate(t *testing.T) {
 		{"bilinear", ints(int64(4), int64(5)), nil, "+480"},
 		{"bicubic", nil, floats(0.5, 0.5), "+480"},
 	} {
-		got, _ := aten.Call{Op: "aten::__interpolate", Args: []any{x, tt.size, tt.scale, tt.mode, nil, nil, false}}.Run(t, builtin.Table(), aten.On(t, "a10g", "2.15"))
+		got, _ := aten.Call{Op: "aten::__interpolate", Args: []any{x, tt.size, tt.scale, tt.mode, nil, nil, false}}.Run(t,
+			builtin.Table(), aten.On(t, "a10g", "2.15"))
 		assert.Equal(t, tt.want, got, tt.mode)
 	}
 	b := aten.NewBench(builtin.Table(), aten.On(t, "a10g", "2.15"))
-	_, _, err := b.Run("aten::__interpolate", []any{b.Tensor(x, nil), ints(int64(4), int64(5)), nil, "other", nil, nil, false}, nil)
+	_, _, err := b.Run("aten::__interpolate", []any{b.Tensor(x, nil), ints(int64(4), int64(5)), nil, "other", nil, nil,
+		false}, nil)
 	assert.ErrorContains(t, err, `got mode "other"`)
 }
 
@@ -71,14 +75,20 @@ func TestPackedSequences(t *testing.T) {
 		if twoWays {
 			dirs, weights = 2, append(weights, weights...)
 		}
-		args := []any{on(7, 4), batches, &ops.List{Items: []any{on(dirs, 3, 6), on(dirs, 3, 6)}}, &ops.List{Items: weights}, true, int64(1), 0.0, false, twoWays}
+		args := []any{on(7, 4), batches, &ops.List{Items: []any{on(dirs, 3, 6), on(dirs, 3, 6)}}, &ops.List{Items: weights},
+			true, int64(1), 0.0, false, twoWays}
 		got, _ := aten.Call{Op: "aten::lstm", Args: args}.Run(t, builtin.Table(), aten.On(t, device, "2.15"))
 		return got
 	}
 	assert.Empty(t, run("a10g", "cpu", false), "tensors of the host take nothing on the device")
-	assert.Equal(t, "+168 +72 +72 +1152 +0 -4 -3", run("a10g", "", false), "output, last states, the weights in one buffer and a workspace")
+	assert.Equal(t, "+168 +72 +72 +1152 +0 -4 -3", run("a10g", "", false), "output, last states, the weights in one "+
+		"buffer and a workspace")
 	// Batches of 3, 2 and 2: a step's gates (24 floats a row) of input and state, then its state,
 	// cell and what the kernel keeps for a backward pass.
-	assert.Equal(t, "+288 +288 +72 +72 +288 -4 -1 -0 +192 +192 +48 +48 +192 -9 -6 -5 +192 +192 +48 +48 +192 -14 -11 -10 +168 +72 +72 +72 +72 -17 -16 -13 -12 -8 -7 -3 -2", run("none", "", false))
-	assert.Equal(t, "+288 +288 +72 +72 +288 -4 -1 -0 +192 +192 +48 +48 +192 -9 -6 -5 +192 +192 +48 +48 +192 -14 -11 -10 +168 +72 +72 +192 +192 +48 +48 +192 -22 -19 -18 +192 +192 +48 +48 +192 -27 -24 -23 +72 +72 +288 +288 +72 +72 +288 -34 -31 -30 +168 +336 -35 -15 +144 +144 -17 -33 -16 -32 -29 -28 -26 -25 -21 -20 -13 -12 -8 -7 -3 -2", run("none", "", true), "and backwards, from the shorter batches to the longer")
+	assert.Equal(t, "+288 +288 +72 +72 +288 -4 -1 -0 +192 +192 +48 +48 +192 -9 -6 -5 +192 +192 +48 +48 +192 -14 -11 -10 "+
+		"+168 +72 +72 +72 +72 -17 -16 -13 -12 -8 -7 -3 -2", run("none", "", false))
+	assert.Equal(t, "+288 +288 +72 +72 +288 -4 -1 -0 +192 +192 +48 +48 +192 -9 -6 -5 +192 +192 +48 +48 +192 -14 -11 -10 "+
+		"+168 +72 +72 +192 +192 +48 +48 +192 -22 -19 -18 +192 +192 +48 +48 +192 -27 -24 -23 +72 +72 +288 +288 +72 +72 +288 "+
+		"-34 -31 -30 +168 +336 -35 -15 +144 +144 -17 -33 -16 -32 -29 -28 -26 -25 -21 -20 -13 -12 -8 -7 -3 -2",
+		run("none", "", true), "and backwards, from the shorter batches to the longer")
 }

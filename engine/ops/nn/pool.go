@@ -9,7 +9,8 @@ import (
 	"github.com/memspec/memspec/engine/workspace"
 )
 
-// PooledSizes are the spatial sizes after pooling over n dimensions (native/Pool.h pooling_output_shape).
+// PooledSizes are the spatial sizes after pooling over n dimensions (native/Pool.h
+// pooling_output_shape).
 func PooledSizes(c *ops.Call, sizes []int64, n int) ([]int64, error) {
 	if len(sizes) != n+1 && len(sizes) != n+2 {
 		return nil, c.Errorf("got input %v, want %d or %d dimensions", sizes, n+1, n+2)
@@ -38,7 +39,8 @@ func PooledSizes(c *ops.Call, sizes []int64, n int) ([]int64, error) {
 		in := sizes[lead+i]
 		if kernel[i] <= 0 || stride[i] <= 0 || dilation[i] <= 0 || padding[i] < 0 ||
 			2*padding[i] > dilation[i]*(kernel[i]-1)+1 {
-			return nil, c.Errorf("got kernel %v, stride %v and padding %v, want positive ones and padding of at most half the kernel", kernel, stride, padding)
+			return nil, c.Errorf("got kernel %v, stride %v and padding %v, want positive ones and padding of at most half the "+
+				"kernel", kernel, stride, padding)
 		}
 		span := in + 2*padding[i] - dilation[i]*(kernel[i]-1) - 1
 		if c.Bool("ceil_mode") {
@@ -87,7 +89,8 @@ func avgPool(n int) func(*ops.Call) ([]tensor.Meta, error) {
 	}
 }
 
-// flat gives a 1-d pooling its second dimension: pools of one dimension run as pools of two with a height of 1.
+// flat gives a 1-d pooling its second dimension: pools of one dimension run as pools of two with a
+// height of 1.
 func flat(c *ops.Call, name string) (*ops.List, error) {
 	v := c.Ints(name)
 	switch {
@@ -139,7 +142,8 @@ func avgPool1d(c *ops.Call) (any, error) {
 	return c.Do("aten::squeeze.dim", out, int64(-2)), nil
 }
 
-// adaptiveAvg is an average over all where that is asked for, as native/AdaptiveAveragePooling.cpp does it.
+// adaptiveAvg is an average over all where that is asked for, as native/AdaptiveAveragePooling.cpp
+// does it.
 func adaptiveAvg(c *ops.Call, n int) (any, error) {
 	x := c.T("self")
 	size, err := adaptiveSize(c, n)
@@ -247,7 +251,8 @@ func wide(c *ops.Call, name string, n int, other int64) ([]int64, error) {
 	return widened(c, name, c.Ints(name), n, other)
 }
 
-// widened is v repeated to n members: int[n] arguments take one member for all; of none each is other.
+// widened is v repeated to n members: int[n] arguments take one member for all; of none each is
+// other.
 func widened(c *ops.Call, name string, v []int64, n int, other int64) ([]int64, error) {
 	switch len(v) {
 	case n:
@@ -281,7 +286,8 @@ func layoutCopy(c *ops.Call) []workspace.Request {
 // layoutCopyBefore is the same before the result (native/cuda/AdaptiveAveragePooling.cu).
 func layoutCopyBefore(c *ops.Call) []workspace.Request { return workspace.Before(layoutCopy(c)...) }
 
-// adaptiveMaxCopies are results and input row by row, where they lie otherwise (native/cuda/AdaptiveMaxPooling2d.cu).
+// adaptiveMaxCopies are results and input row by row, where they lie otherwise
+// (native/cuda/AdaptiveMaxPooling2d.cu).
 func adaptiveMaxCopies(c *ops.Call) []workspace.Request {
 	ms, err := c.Rule.Out(c)
 	if err != nil {

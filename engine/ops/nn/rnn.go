@@ -7,7 +7,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// Recurrent layers step by step, as PyTorch runs them where cuDNN does not: on the host, and on fake tensors.
+// Recurrent layers step by step, as PyTorch runs them where cuDNN does not: on the host, and on
+// fake tensors.
 
 // RNNMode is at::native's mode, numbered as cudnnRNNMode_t.
 type RNNMode int64
@@ -191,7 +192,8 @@ func initial(c *ops.Call, mode RNNMode, ps []cellParams) ([]hidden, error) {
 	return out, nil
 }
 
-// finals stacks the last states: the cells' first, as C++ evaluates the arguments of make_tuple from the right.
+// finals stacks the last states: the cells' first, as C++ evaluates the arguments of make_tuple
+// from the right.
 func finals(c *ops.Call, mode RNNMode, last []hidden) (h, cell *tensor.Tensor) {
 	hs, cs := make([]*tensor.Tensor, len(last)), make([]*tensor.Tensor, len(last))
 	for i, s := range last {
@@ -272,7 +274,8 @@ func oneCell(mode RNNMode) func(*ops.Call) (any, error) {
 	}
 }
 
-// checkCell refuses states that do not fit the input or the weights (native/RNN.cpp check_rnn_cell_forward_hidden).
+// checkCell refuses states that do not fit the input or the weights (native/RNN.cpp
+// check_rnn_cell_forward_hidden).
 func checkCell(c *ops.Call, p *cellParams, hx ...*tensor.Tensor) error {
 	x := c.T("input")
 	if len(p.ih.Sizes) != 2 || len(p.hh.Sizes) != 2 || len(x.Sizes) == 2 && x.Sizes[1] != p.ih.Sizes[1] {

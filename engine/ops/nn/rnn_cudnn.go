@@ -215,7 +215,8 @@ func packedSizes(c *ops.Call, x *tensor.Tensor) []int64 {
 	return out
 }
 
-// packedLayer is PackedLayer, or ReversedPackedLayer: sequences that have ended leave their state behind.
+// packedLayer is PackedLayer, or ReversedPackedLayer: sequences that have ended leave their state
+// behind.
 func packedLayer(
 	c *ops.Call, mode RNNMode, x *tensor.Tensor, sizes []int64, s hidden, p *cellParams, back bool,
 ) (*tensor.Tensor, hidden) {

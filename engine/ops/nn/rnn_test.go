@@ -27,18 +27,21 @@ func TestHiddenStates(t *testing.T) {
 		{"aten::lstm", "aten::lstm: got hidden state [3 6], want 3 dimensions", list(f(3, 6), f(1, 3, 6))},
 		{"aten::gru", "aten::gru: got hidden state [3 6], want 3 dimensions", f(3, 6)},
 	} {
-		_, _, err := b.Run(tt.op, []any{f(5, 3, 4), tt.hx, list(f(24, 4), f(24, 6), f(24), f(24)), true, int64(1), 0.0, false, false, false}, nil)
+		_, _, err := b.Run(tt.op, []any{f(5, 3, 4), tt.hx, list(f(24, 4), f(24, 6), f(24), f(24)), true, int64(1), 0.0, false,
+			false, false}, nil)
 		assert.EqualError(t, err, tt.want)
 	}
 }
 
-// On a device recurrent layers are one call of cuDNN; on fake tensors, as on the host, they go step by step.
+// On a device recurrent layers are one call of cuDNN; on fake tensors, as on the host, they go step
+// by step.
 func TestRecurrentLayers(t *testing.T) {
 	f := tensor.Float32
 	tensors := func(ms ...any) *ops.List { return &ops.List{Items: ms} }
 	births := func(name string) (out []string) {
 		on := func(sizes ...int64) any { return aten.Dense(f, sizes...) }
-		events, _ := aten.Call{Op: "aten::lstm", Args: []any{on(5, 2, 4), tensors(on(1, 2, 6), on(1, 2, 6)), tensors(on(24, 4), on(24, 6), on(24), on(24)), true, int64(1), 0.0,
+		events, _ := aten.Call{Op: "aten::lstm", Args: []any{on(5, 2, 4), tensors(on(1, 2, 6), on(1, 2, 6)),
+			tensors(on(24, 4), on(24, 6), on(24), on(24)), true, int64(1), 0.0,
 			false, false, false}}.Run(t, builtin.Table(), aten.On(t, name, "2.15"))
 		for e := range strings.FieldsSeq(events) {
 			if size, birth := strings.CutPrefix(e, "+"); birth {
@@ -48,7 +51,8 @@ func TestRecurrentLayers(t *testing.T) {
 		return out
 	}
 	assert.Equal(t, []string{"240", "48", "48", "1152", "0"}, births("a10g"),
-		"output, last states, the weights in one buffer, for they do not lie in one storage, and a workspace that is taken for nothing")
+		"output, last states, the weights in one buffer, for they do not lie in one storage, and a workspace that is taken "+
+			"for nothing")
 	assert.Len(t, births("none"), 28, "five steps of two products and three results, and three stacked results")
 }
 

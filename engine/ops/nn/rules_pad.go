@@ -21,7 +21,8 @@ var padRules = []ops.Rule{
 	{Schema: "aten::grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", Body: gridSampler},
 	{Schema: "aten::grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", Out: gridSample},
 	{Schema: "aten::grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", Out: gridSample},
-	{Schema: "aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", Out: affineGrid, Workspace: affineGridWorkspace},
+	{Schema: "aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor", Out: affineGrid,
+		Workspace: affineGridWorkspace},
 	{Schema: "aten::$1(Tensor grad_output, Tensor self, SymInt[$2] padding) -> Tensor",
 		For: "reflection_pad1d_backward:2 reflection_pad2d_backward:4 reflection_pad3d_backward:6 " +
 			"replication_pad1d_backward:2 replication_pad2d_backward:4 replication_pad3d_backward:6",

@@ -4,7 +4,8 @@ import (
 	"github.com/memspec/memspec/engine/ops"
 )
 
-// poolRules are pooling operators (aten/src/ATen/native/Pooling.cpp, Pool.h, AdaptiveAveragePooling.cpp).
+// poolRules are pooling operators (aten/src/ATen/native/Pooling.cpp, Pool.h,
+// AdaptiveAveragePooling.cpp).
 var poolRules = []ops.Rule{
 	{Schema: "aten::max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool ceil_mode=False) -> Tensor",
 		Body: maxPool1d},
@@ -26,11 +27,14 @@ var poolRules = []ops.Rule{
 		Out: avgPool(3)},
 	{Schema: "aten::adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor", Body: adaptiveAvg1d},
 	{Schema: "aten::adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", Body: adaptiveAvg2d},
-	{Schema: "aten::adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", Body: ops.Refusing(channelsToPool, adaptiveAvg3d)},
-	{Schema: "aten::_adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", Out: adaptivePool(2, false), Workspace: layoutCopyBefore},
+	{Schema: "aten::adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor",
+		Body: ops.Refusing(channelsToPool, adaptiveAvg3d)},
+	{Schema: "aten::_adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", Out: adaptivePool(2, false),
+		Workspace: layoutCopyBefore},
 	{Schema: "aten::_adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", Out: adaptivePool(3, false)},
 	{Schema: "aten::adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)", Body: adaptiveMax1d},
-	{Schema: "aten::adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)", Out: adaptivePool(2, true), Workspace: adaptiveMaxCopies},
+	{Schema: "aten::adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)", Out: adaptivePool(2, true),
+		Workspace: adaptiveMaxCopies},
 	{Schema: "aten::adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)", Out: adaptivePool(3, true)},
 	{Schema: "aten::fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples) -> (Tensor, Tensor)",
 		Out: ops.Refusing(samplesEach(2), adaptivePool(2, true))},
@@ -41,8 +45,10 @@ var poolRules = []ops.Rule{
 		Out: ops.Refusing(threeSteps, maxUnpool(3))},
 	{Schema: "aten::max_pool$1d_with_indices_backward(Tensor grad_output, Tensor self, int[$1] kernel_size, int[$1] stride, int[$1] padding, int[$1] dilation, bool ceil_mode, Tensor indices) -> Tensor",
 		For: "2 3", Out: gradLikeInput},
-	{Schema: "aten::adaptive_max_pool2d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor", Out: gradLikeInput},
-	{Schema: "aten::adaptive_max_pool3d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor", Out: gradLikeInput},
+	{Schema: "aten::adaptive_max_pool2d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor",
+		Out: gradLikeInput},
+	{Schema: "aten::adaptive_max_pool3d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor",
+		Out: gradLikeInput},
 	{Schema: "aten::avg_pool$1d_backward(Tensor grad_output, Tensor self, int[$1] kernel_size, int[$1] stride, int[$1] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor",
 		For: "2 3", Out: gradLikeInput},
 	{Schema: "aten::_adaptive_avg_pool2d_backward(Tensor grad_output, Tensor self) -> Tensor", Out: gradLikeInput},

@@ -4,7 +4,8 @@ import (
 	"github.com/memspec/memspec/engine/ops"
 )
 
-// rnnRules are recurrent layers and cells (aten/src/ATen/native/RNN.cpp, cudnn/RNN.cpp, PackedSequence.cpp).
+// rnnRules are recurrent layers and cells (aten/src/ATen/native/RNN.cpp, cudnn/RNN.cpp,
+// PackedSequence.cpp).
 var rnnRules = []ops.Rule{
 	{Schema: "aten::lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)",
 		Body: recurrent(LSTM)},
@@ -36,7 +37,8 @@ var rnnRules = []ops.Rule{
 		Out: cudnnRNN, Workspace: cudnnRNNWorkspace},
 	{Schema: "aten::_cudnn_rnn_flatten_weight(Tensor[] weight_arr, int weight_stride0, SymInt input_size, int mode, SymInt hidden_size, SymInt proj_size, int num_layers, bool batch_first, bool bidirectional) -> Tensor",
 		Out: flattenWeight},
-	{Schema: "aten::_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> (Tensor, Tensor)", Out: packPadded},
+	{Schema: "aten::_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> (Tensor, Tensor)",
+		Out: packPadded},
 	{Schema: "aten::_pad_packed_sequence(Tensor data, Tensor batch_sizes, bool batch_first, Scalar padding_value, int total_length) -> (Tensor, Tensor)",
 		Out: padPacked},
 }

@@ -6,7 +6,8 @@ import (
 
 // visionRules are torchvision's operators (torchvision/csrc/ops).
 var visionRules = []ops.Rule{
-	{Schema: "torchvision::nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor", Out: nms, Workspace: nmsWorkspace},
+	{Schema: "torchvision::nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor", Out: nms,
+		Workspace: nmsWorkspace},
 	{Schema: "torchvision::qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor", Out: nms},
 	{Schema: "torchvision::roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width, int sampling_ratio, bool aligned) -> Tensor",
 		Out: regions(false, false), Workspace: contiguousInputs},

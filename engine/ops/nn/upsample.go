@@ -92,7 +92,8 @@ func upsampleLinear(spatial int) func(*ops.Call) ([]tensor.Meta, error) {
 	}
 }
 
-// The channels from which kernels work on channels last; never takes every layout but contiguous through copies.
+// The channels from which kernels work on channels last; never takes every layout but contiguous
+// through copies.
 const (
 	minChannelsNearest = 4 // upsample_nearest2d_out_cuda_template
 	never              = math.MaxInt64

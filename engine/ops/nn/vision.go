@@ -30,7 +30,8 @@ func regions(argmax, byPosition bool) func(*ops.Call) ([]tensor.Meta, error) {
 		x, rois := c.T("input"), c.T("rois")
 		h, w := c.Int("pooled_height"), c.Int("pooled_width")
 		if len(x.Sizes) != 4 || len(rois.Sizes) != 2 || rois.Sizes[1] != 5 || h <= 0 || w <= 0 {
-			return nil, c.Errorf("got input %v, rois %v and output %d×%d, want [batch, channels, height, width] and [n, 5]", x.Sizes, rois.Sizes, h, w)
+			return nil, c.Errorf("got input %v, rois %v and output %d×%d, want [batch, channels, height, width] and [n, 5]",
+				x.Sizes, rois.Sizes, h, w)
 		}
 		ch := x.Sizes[1]
 		if byPosition {

@@ -5,7 +5,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// Gradients as a training run dispatches them (tools/autograd/derivatives.yaml, FunctionsManual.cpp).
+// Gradients as a training run dispatches them (tools/autograd/derivatives.yaml,
+// FunctionsManual.cpp).
 
 // bothLike is two gradients of one shape (prelu).
 func bothLike(c *ops.Call) ([]tensor.Meta, error) {

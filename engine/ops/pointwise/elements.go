@@ -47,7 +47,8 @@ func relation(holds func(a, b float64) bool) func(*ops.Call) *tensor.Data {
 	}
 }
 
-// each is a Value of one argument; integral results are computed in floats, which hold every size exactly.
+// each is a Value of one argument; integral results are computed in floats, which hold every size
+// exactly.
 func each(f func(float64) float64) func(*ops.Call) *tensor.Data {
 	return func(c *ops.Call) *tensor.Data {
 		m, ok := c.KnownMeta()

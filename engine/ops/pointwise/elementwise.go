@@ -71,7 +71,8 @@ func realPart(c *ops.Call) ([]tensor.Meta, error) {
 	return c.Elementwise(c.TensorType().ToReal(), c.Operands())
 }
 
-// written is self after an elementwise operator has written it: unchanged. The operands must broadcast to its shape.
+// written is self after an elementwise operator has written it: unchanged. The operands must
+// broadcast to its shape.
 func written(c *ops.Call, d tensor.DType) ([]tensor.Meta, error) {
 	self := c.Args[0].(*tensor.Tensor)
 	if d != tensor.Undefined && !ops.CanCast(d, self.DType) {
@@ -86,13 +87,15 @@ func written(c *ops.Call, d tensor.DType) ([]tensor.Meta, error) {
 			return nil, c.Errorf("got an output of sizes %v, want %v", self.Sizes, shape)
 		}
 		if partOf(self, t) {
-			return nil, c.Errorf("got an operand of sizes %v in part of the memory of the output's %v, want all of it or none", t.Sizes, self.Sizes)
+			return nil, c.Errorf("got an operand of sizes %v in part of the memory of the output's %v, want all of it or none",
+				t.Sizes, self.Sizes)
 		}
 	}
 	return ops.One(self.Meta)
 }
 
-// partOf says whether two tensors share memory and are not one (ATen/MemoryOverlap.cpp get_overlap_status).
+// partOf says whether two tensors share memory and are not one (ATen/MemoryOverlap.cpp
+// get_overlap_status).
 func partOf(a, b *tensor.Tensor) bool {
 	if a == b || a.Storage != b.Storage || a.Numel() == 0 || b.Numel() == 0 || !a.IsDense() || !b.IsDense() {
 		return false

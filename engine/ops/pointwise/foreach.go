@@ -7,7 +7,8 @@ import (
 
 // Operators on lists of tensors (aten/src/ATen/native/ForeachOpsKernels.cpp).
 
-// eachLike is one result a tensor of the first list: promoted with its partners in the other lists, and with numbers.
+// eachLike is one result a tensor of the first list: promoted with its partners in the other lists,
+// and with numbers.
 func eachLike(float bool) func(*ops.Call) ([]tensor.Meta, error) {
 	return func(c *ops.Call) ([]tensor.Meta, error) {
 		first := 0

@@ -27,8 +27,9 @@ func noFractions(c *ops.Call) error {
 	return nil
 }
 
-// realNumbers refuses operands whose kernels of rounded quotients and remainders have neither bools nor complex numbers
-// (native/cuda/BinaryDivFloorKernel.cu, BinaryDivTruncKernel.cu, BinaryRemainderKernel.cu).
+// realNumbers refuses operands whose kernels of rounded quotients and remainders have neither bools
+// nor complex numbers (native/cuda/BinaryDivFloorKernel.cu, BinaryDivTruncKernel.cu,
+// BinaryRemainderKernel.cu).
 func realNumbers(c *ops.Call) error {
 	if d := pairType(c); d == tensor.Bool || d.Complex() {
 		return c.Errorf("got %s, want integers or floats", d)

@@ -6,7 +6,8 @@ import (
 	"github.com/memspec/memspec/engine/workspace"
 )
 
-// magnitudeWorkspace is the absolute value that is compared with infinity (native/TensorCompare.cpp isinf).
+// magnitudeWorkspace is the absolute value that is compared with infinity (native/TensorCompare.cpp
+// isinf).
 func magnitudeWorkspace(c *ops.Call) []workspace.Request {
 	x := c.Self()
 	if !ops.OnCUDA(x) || !x.DType.Floating() {

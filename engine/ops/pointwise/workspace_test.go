@@ -20,7 +20,8 @@ func TestWorkspace(t *testing.T) {
 		want string
 		why  string
 	}{
-		{"aten::where", []any{on(tensor.Bool, 4), on(tensor.Float16, 4), on(f, 4)}, "+16 +16 -0", "where casts the odd operand"},
+		{"aten::where", []any{on(tensor.Bool, 4), on(tensor.Float16, 4), on(f, 4)}, "+16 +16 -0",
+			"where casts the odd operand"},
 		{"aten::where", []any{on(tensor.Bool, 4), on(f, 4), on(f, 4)}, "+16", "nothing to cast"},
 		{"aten::pow", []any{true, on(f, 4)}, "+16 +1 -1", "the base as a tensor, of a bool"},
 		{"aten::pow", []any{2.5, on(f, 4)}, "+16 +8 -1", "of a float"},

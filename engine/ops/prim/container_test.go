@@ -126,7 +126,8 @@ func TestContainersHold(t *testing.T) {
 		{"aten::values", []any{dict("x", a)}, "{x:a} returns [a]"},
 		{"aten::items", []any{dict("x", a)}, "{x:a} returns [(x a)]"},
 		{"aten::copy", []any{dict("x", a)}, "{x:a} returns {x:a}"},
-		{"aten::dict", []any{&ops.List{Elem: schema.Tuple, Items: []any{&ops.Tuple{Items: []any{"x", a}}}}}, "[(x a)] returns {x:a}"},
+		{"aten::dict", []any{&ops.List{Elem: schema.Tuple, Items: []any{&ops.Tuple{Items: []any{"x", a}}}}},
+			"[(x a)] returns {x:a}"},
 	} {
 		h := &holders{count: map[*tensor.Tensor]int{}, dead: map[*tensor.Tensor]bool{}}
 		given := []any{}
@@ -212,7 +213,8 @@ func text(v any, names map[*tensor.Tensor]string) string {
 	return fmt.Sprint(v)
 }
 
-// TestStringLimits: what one operator on strings may build, the largest that it does and one byte more.
+// TestStringLimits: what one operator on strings may build, the largest that it does and one byte
+// more.
 func TestStringLimits(t *testing.T) {
 	h := aten.NewHost(t, builtin.Table())
 	const most = 1 << 24
@@ -222,7 +224,8 @@ func TestStringLimits(t *testing.T) {
 		good, bad []any
 	}{
 		{"aten::add", []any{text(most - 1), "b"}, []any{text(most), "b"}},
-		{"aten::join", []any{"", ops.NewList(schema.Str, text(most-1), "b")}, []any{"", ops.NewList(schema.Str, text(most), "b")}},
+		{"aten::join", []any{"", ops.NewList(schema.Str, text(most-1), "b")},
+			[]any{"", ops.NewList(schema.Str, text(most), "b")}},
 		{"aten::replace", []any{"aa", "a", text(100), int64(-1)}, []any{"aa", "a", text(most), int64(-1)}},
 	} {
 		_, _, err := h.Bench.Run(c.op, c.good, nil)
@@ -236,7 +239,8 @@ func TestStringLimits(t *testing.T) {
 	assert.ErrorContains(t, err, "want at most 4194304")
 }
 
-// TestComplexNumbers: what is made of a complex number is not known, never what its real part would give.
+// TestComplexNumbers: what is made of a complex number is not known, never what its real part would
+// give.
 func TestComplexNumbers(t *testing.T) {
 	h := aten.NewHost(t, builtin.Table())
 	for _, c := range []struct {

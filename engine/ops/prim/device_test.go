@@ -45,7 +45,8 @@ func TestDeviceNames(t *testing.T) {
 	}
 }
 
-// TestTruth: what counts as true, of numbers and of tensors of one element; of what is not known it is not known.
+// TestTruth: what counts as true, of numbers and of tensors of one element; of what is not known it
+// is not known.
 func TestTruth(t *testing.T) {
 	h := aten.NewHost(t, builtin.Table())
 	unknown := ops.NewUnbacked("x", schema.Int)
@@ -53,7 +54,8 @@ func TestTruth(t *testing.T) {
 		v    any
 		want any
 	}{
-		{int64(0), false}, {int64(-1), true}, {0.0, false}, {0.5, true}, {unknown, nil}, {ops.NewUnbacked("x", schema.Float), nil}, {h.Of(tensor.Float32, 1), nil},
+		{int64(0), false}, {int64(-1), true}, {0.0, false}, {0.5, true}, {unknown, nil},
+		{ops.NewUnbacked("x", schema.Float), nil}, {h.Of(tensor.Float32, 1), nil},
 	} {
 		got, _, err := h.Bench.Run("aten::Bool", []any{tt.v}, nil)
 		require.NoError(t, err)

@@ -302,7 +302,8 @@ func frexpNum(c *ops.Call) (any, error) {
 	return c.Tuple(f, int64(e)), nil
 }
 
-// compareValues orders two host values: ok is false where they cannot be ordered (then only equality means something).
+// compareValues orders two host values: ok is false where they cannot be ordered (then only
+// equality means something).
 func compareValues(a, b any) (order int, equal, ok bool) {
 	if x, isStr := a.(string); isStr {
 		y, _ := b.(string)
@@ -376,7 +377,8 @@ func indexOf(d ops.Device) string {
 	return ""
 }
 
-// extremeNum is max (sign 1) or min (-1) of two numbers, of a list, or of two lists by order of their items.
+// extremeNum is max (sign 1) or min (-1) of two numbers, of a list, or of two lists by order of
+// their items.
 func extremeNum(sign int) func(*ops.Call) (any, error) {
 	return func(c *ops.Call) (any, error) {
 		if l, ok := c.Args[0].(*ops.List); ok && len(c.Args) == 1 {

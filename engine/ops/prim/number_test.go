@@ -134,7 +134,8 @@ func TestDicts(t *testing.T) {
 	keys := h.Run("aten::keys", d).(*ops.List)
 	assert.Equal(t, []any{"b", "a"}, keys.Items)
 	assert.Equal(t, []any{int64(1), int64(2)}, h.Run("aten::values", d).(*ops.List).Items)
-	assert.Equal(t, []any{&ops.Tuple{Items: []any{"b", int64(1)}}, &ops.Tuple{Items: []any{"a", int64(2)}}}, plain(h.Run("aten::items", d).(*ops.List).Items))
+	assert.Equal(t, []any{&ops.Tuple{Items: []any{"b", int64(1)}}, &ops.Tuple{Items: []any{"a", int64(2)}}},
+		plain(h.Run("aten::items", d).(*ops.List).Items))
 	made := h.Run("aten::dict", ops.NewList(schema.Tuple, &ops.Tuple{Items: []any{"k", int64(7)}})).(*ops.Dict)
 	assert.Equal(t, []any{"k"}, made.Keys)
 	assert.Empty(t, h.Run("aten::dict").(*ops.Dict).Keys)

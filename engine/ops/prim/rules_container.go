@@ -4,7 +4,8 @@ import (
 	"github.com/memspec/memspec/engine/ops"
 )
 
-// Lists and dicts (torch/csrc/jit/runtime/register_prim_ops.cpp). Members are held and let go as they come and go.
+// Lists and dicts (torch/csrc/jit/runtime/register_prim_ops.cpp). Members are held and let go as
+// they come and go.
 var containerRules = []ops.Rule{
 	{Schema: "aten::append.t(t[](a!) self, t(c -> *) el) -> t[](a!)", Host: listAppend},
 	{Schema: "aten::extend.t(t[](a!) self, t[] other) -> ()", Host: listExtend},
@@ -76,9 +77,11 @@ var containerRules = []ops.Rule{
 	{Schema: "aten::pop.Dict_float(Dict(float, t)(a!) self, float key) -> t(*)", Host: popItem},
 	{Schema: "aten::pop.Dict_default_float(Dict(float, t)(a!) self, float key, t default_value) -> t(*)", Host: popItem},
 	{Schema: "aten::pop.Dict_complex(Dict(complex, t)(a!) self, complex key) -> t(*)", Host: popItem},
-	{Schema: "aten::pop.Dict_default_complex(Dict(complex, t)(a!) self, complex key, t default_value) -> t(*)", Host: popItem},
+	{Schema: "aten::pop.Dict_default_complex(Dict(complex, t)(a!) self, complex key, t default_value) -> t(*)",
+		Host: popItem},
 	{Schema: "aten::pop.Dict_Tensor(Dict(Tensor, t)(a!) self, Tensor key) -> t(*)", Host: popItem},
-	{Schema: "aten::pop.Dict_default_Tensor(Dict(Tensor, t)(a!) self, Tensor key, t default_value) -> t(*)", Host: popItem},
+	{Schema: "aten::pop.Dict_default_Tensor(Dict(Tensor, t)(a!) self, Tensor key, t default_value) -> t(*)",
+		Host: popItem},
 	{Schema: "aten::__contains__.$1_list($1[] l, $1 item) -> bool", For: "int str", Host: containsItem},
 	{Schema: "aten::__contains__.$1(Dict($1, t) dict, $1 key) -> bool",
 		For: "str int bool float complex Tensor", Host: containsItem},

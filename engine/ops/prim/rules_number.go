@@ -89,7 +89,9 @@ var numberRules = []ops.Rule{
 	{Schema: "aten::__round_to_zero_floordiv.int(int a, int b) -> int", Host: truncdivNum},
 	{Schema: "aten::divmod.$1($1 x, $1 y) -> ($1, $1)", For: "int float", Host: divmodNum},
 	{Schema: "aten::divmod.$1_$2($1 x, $2 y) -> (float, float)", For: "int:float float:int", Host: divmodNum},
-	{Schema: "aten::ldexp(float x, int i) -> float", Host: math2(func(a, b float64) float64 { return math.Ldexp(a, int(b)) })},
+	{Schema: "aten::ldexp(float x, int i) -> float", Host: math2(func(a, b float64) float64 {
+		return math.Ldexp(a, int(b))
+	})},
 	{Schema: "aten::modf(float a) -> (float, float)", Host: modfNum},
 	{Schema: "aten::frexp(float a) -> (float, int)", Host: frexpNum},
 	{Schema: "aten::eq.int_list(int[] a, int[] b) -> bool", Host: compareHost("eq")},

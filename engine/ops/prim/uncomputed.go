@@ -6,9 +6,9 @@ import (
 	"github.com/memspec/memspec/engine/ops"
 )
 
-// uncomputedRules are operators whose results are not computed: complex numbers of Python, and parts
-// of its strings. No size is known to depend on them; one that does is as unknown as a tensor's data
-// (torch/csrc/jit/runtime/register_prim_ops.cpp, register_string_ops.cpp).
+// uncomputedRules are operators whose results are not computed: complex numbers of Python, and
+// parts of its strings. No size is known to depend on them; one that does is as unknown as a
+// tensor's data (torch/csrc/jit/runtime/register_prim_ops.cpp, register_string_ops.cpp).
 var uncomputedRules = []ops.Rule{
 	{Schema: "aten::$1.complex(complex a) -> complex",
 		For: "acos acosh asin asinh atan atanh cos cosh exp log log10 sin sinh sqrt tan tanh neg", Host: unknown},

@@ -22,11 +22,16 @@ func TestBags(t *testing.T) {
 		call aten.Call
 		want string
 	}{
-		{aten.Call{Op: "quantized::embedding_bag_byte_rowwise_offsets", Args: []any{aten.Dense(tensor.Uint8, 10, 24), vector, offsets}}, "+192"},
-		{aten.Call{Op: "quantized::embedding_bag_4bit_rowwise_offsets", Args: []any{aten.Dense(tensor.Uint8, 10, 12), vector, offsets}}, "+192"},
-		{aten.Call{Op: "quantized::embedding_bag_4bit_rowwise_offsets", Args: []any{aten.Dense(tensor.Uint8, 10, 12), vector, offsets}, Kw: ops.Kw{"include_last_offset": true}}, "+128"},
-		{aten.Call{Op: "quantized::embedding_bag_4bit_rowwise_offsets", Args: []any{aten.Dense(tensor.Uint8, 10, 12), matrix}}, "+128"},
-		{aten.Call{Op: "quantized::embedding_bag_2bit_rowwise_offsets", Args: []any{aten.Dense(tensor.Uint8, 10, 8), vector, offsets}}, "+192"},
+		{aten.Call{Op: "quantized::embedding_bag_byte_rowwise_offsets", Args: []any{aten.Dense(tensor.Uint8, 10, 24), vector,
+			offsets}}, "+192"},
+		{aten.Call{Op: "quantized::embedding_bag_4bit_rowwise_offsets", Args: []any{aten.Dense(tensor.Uint8, 10, 12), vector,
+			offsets}}, "+192"},
+		{aten.Call{Op: "quantized::embedding_bag_4bit_rowwise_offsets", Args: []any{aten.Dense(tensor.Uint8, 10, 12), vector,
+			offsets}, Kw: ops.Kw{"include_last_offset": true}}, "+128"},
+		{aten.Call{Op: "quantized::embedding_bag_4bit_rowwise_offsets", Args: []any{aten.Dense(tensor.Uint8, 10, 12),
+			matrix}}, "+128"},
+		{aten.Call{Op: "quantized::embedding_bag_2bit_rowwise_offsets", Args: []any{aten.Dense(tensor.Uint8, 10, 8), vector,
+			offsets}}, "+192"},
 		{aten.Call{Op: "quantized::embedding_bag_byte_unpack", Args: []any{aten.Dense(tensor.Uint8, 10, 24)}}, "+640"},
 		{aten.Call{Op: "quantized::embedding_bag_4bit_unpack", Args: []any{aten.Dense(tensor.Uint8, 10, 12)}}, "+640"},
 		{aten.Call{Op: "quantized::embedding_bag_2bit_unpack", Args: []any{aten.Dense(tensor.Uint8, 10, 8)}}, "+640"},
@@ -35,7 +40,8 @@ func TestBags(t *testing.T) {
 		{aten.Call{Op: "quantized::embedding_bag_2bit_prepack", Args: []any{aten.Dense(tensor.Float32, 10, 16)}}, "+80"},
 		{aten.Call{Op: "quantized::embedding_bag_byte", Args: []any{object(tensor.QUint8), vector, offsets}}, "+192"},
 		{aten.Call{Op: "quantized::embedding_bag_byte", Args: []any{object(tensor.QUint8), matrix}}, "+128"},
-		{aten.Call{Op: "quantized::embedding_bag_4bit", Args: []any{object(tensor.QUint4x2), vector, aten.Dense(tensor.Int64, 4)}, Kw: ops.Kw{"include_last_offset": true}}, "+192"},
+		{aten.Call{Op: "quantized::embedding_bag_4bit", Args: []any{object(tensor.QUint4x2), vector,
+			aten.Dense(tensor.Int64, 4)}, Kw: ops.Kw{"include_last_offset": true}}, "+192"},
 	} {
 		got, _ := c.call.Run(t, builtin.Table(), aten.On(t, "a100-sxm-80gb", "2.15"))
 		assert.Equal(t, c.want, got, "%s %v", c.call.Op, c.call.Kw)
@@ -65,7 +71,8 @@ func TestBagsRefused(t *testing.T) {
 		{"offsets in a matrix", []any{of(6), of(2, 2)}, false, "", "got indices [6]" + want},
 	} {
 		const op = "quantized::embedding_bag_byte_rowwise_offsets"
-		got, _, err := h.Bench.Run(op, append([]any{h.Of(tensor.Uint8, 7, 16)}, tt.args...), ops.Kw{"include_last_offset": tt.last})
+		got, _, err := h.Bench.Run(op, append([]any{h.Of(tensor.Uint8, 7, 16)}, tt.args...),
+			ops.Kw{"include_last_offset": tt.last})
 		if tt.err != "" {
 			assert.EqualError(t, err, op+": "+tt.err, tt.why)
 			continue

@@ -18,8 +18,9 @@ type packedParams struct {
 	transposed                        bool
 }
 
-// packed reads an argument that is packed parameters: made by a rule below, or as its class's __getstate__ wrote it
-// (aten/src/ATen/native/quantized/cpu/conv_serialization.h, fbgemm_utils.cpp).
+// packed reads an argument that is packed parameters: made by a rule below, or as its class's
+// __getstate__ wrote it (aten/src/ATen/native/quantized/cpu/conv_serialization.h,
+// fbgemm_utils.cpp).
 func packed(c *ops.Call, i int) (*packedParams, error) {
 	o, ok := c.Args[i].(*ops.Packed)
 	if !ok {
@@ -128,7 +129,8 @@ func unpack(c *ops.Call) (any, error) {
 	return c.Tuple(ops.OrNone(p.weight), ops.OrNone(p.bias)), nil
 }
 
-// unpackLegacy is for weights packed into a tensor, as programs before 1.4 did: what is in them is not known.
+// unpackLegacy is for weights packed into a tensor, as programs before 1.4 did: what is in them is
+// not known.
 func unpackLegacy(c *ops.Call) (any, error) { return nil, &ops.MissingError{Op: c.Schema.Key()} }
 
 func unpackEmbedding(c *ops.Call) (any, error) {

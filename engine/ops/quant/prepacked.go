@@ -22,7 +22,8 @@ var prepackedRules = []ops.Rule{
 	{Schema: "prepacked::conv2d_transpose_clamp_run(Tensor X, __torch__.torch.classes.xnnpack.TransposeConv2dOpContext W_prepack) -> Tensor Y", Out: prepackedConv},
 	{Schema: "mkldnn_prepacked::conv2d_prepack(Tensor W, Tensor? B, int[2] stride, int[2] padding, int[2] dilation, int groups, int[4] input_size, str attr) -> __torch__.torch.classes.mkldnn.ConvOpContext",
 		Host: packClamped},
-	{Schema: "mkldnn_prepacked::conv2d_run(Tensor X, __torch__.torch.classes.mkldnn.ConvOpContext W_prepack) -> Tensor Y", Out: prepackedConv},
+	{Schema: "mkldnn_prepacked::conv2d_run(Tensor X, __torch__.torch.classes.mkldnn.ConvOpContext W_prepack) -> Tensor Y",
+		Out: prepackedConv},
 }
 
 // packClamped packs a layer; what it is clamped to does not matter to memory.

@@ -32,7 +32,8 @@ func TestPrepacked(t *testing.T) {
 	linear := h.Run("prepacked::linear_clamp_prepack", w2, b5)
 	conv := h.Run("prepacked::conv2d_clamp_prepack", w4, b6, ints(2, 1), ints(1, 0), ints(1, 2), two)
 	back := h.Run("prepacked::conv2d_transpose_clamp_prepack", up, b6, ints(2, 1), ints(1, 0), ints(1, 0), ints(1, 1), two)
-	mkldnn := h.Run("mkldnn_prepacked::conv2d_prepack", w4, b6, ints(2, 1), ints(1, 0), ints(1, 2), two, ints(2, 4, 8, 6), "none")
+	mkldnn := h.Run("mkldnn_prepacked::conv2d_prepack", w4, b6, ints(2, 1), ints(1, 0), ints(1, 2), two, ints(2, 4, 8, 6),
+		"none")
 	for _, tt := range []struct {
 		op       string
 		x        *tensor.Tensor
@@ -40,12 +41,16 @@ func TestPrepacked(t *testing.T) {
 		unpacked any
 	}{
 		{"prepacked::linear_clamp_run", x2, linear, h.Run("aten::linear", x2, w2, b5)},
-		{"prepacked::linear_clamp_run", x2, saved("xnnpack.LinearOpContext", w2, b5, nil, 6.0), h.Run("aten::linear", x2, w2, b5)},
+		{"prepacked::linear_clamp_run", x2, saved("xnnpack.LinearOpContext", w2, b5, nil, 6.0),
+			h.Run("aten::linear", x2, w2, b5)},
 		{"prepacked::conv2d_clamp_run", x4, conv, h.Run("aten::conv2d", x4, w4, b6, ints(2, 1), ints(1, 0), ints(1, 2), two)},
-		{"prepacked::conv2d_clamp_run", x4last, saved("xnnpack.Conv2dOpContext", w4, nil, ints(2, 1), ints(1, 0), ints(1, 2), two, 0.0, nil),
+		{"prepacked::conv2d_clamp_run", x4last, saved("xnnpack.Conv2dOpContext", w4, nil, ints(2, 1), ints(1, 0), ints(1, 2),
+			two, 0.0, nil),
 			h.Run("aten::conv2d", x4last, w4, nil, ints(2, 1), ints(1, 0), ints(1, 2), two)},
-		{"prepacked::conv2d_transpose_clamp_run", x4, back, h.Run("aten::conv_transpose2d", x4, up, b6, ints(2, 1), ints(1, 0), ints(1, 0), two, ints(1, 1))},
-		{"prepacked::conv2d_transpose_clamp_run", x4, saved("xnnpack.TransposeConv2dOpContext", up, b6, ints(2, 1), ints(1, 0), ints(1, 0), ints(1, 1), two, nil, nil),
+		{"prepacked::conv2d_transpose_clamp_run", x4, back, h.Run("aten::conv_transpose2d", x4, up, b6, ints(2, 1),
+			ints(1, 0), ints(1, 0), two, ints(1, 1))},
+		{"prepacked::conv2d_transpose_clamp_run", x4, saved("xnnpack.TransposeConv2dOpContext", up, b6, ints(2, 1),
+			ints(1, 0), ints(1, 0), ints(1, 1), two, nil, nil),
 			h.Run("aten::conv_transpose2d", x4, up, b6, ints(2, 1), ints(1, 0), ints(1, 0), two, ints(1, 1))},
 	} {
 		assert.Equal(t, aten.Describe(tt.unpacked), aten.Describe(h.Run(tt.op, tt.x, tt.packed)), tt.op)
@@ -65,10 +70,14 @@ func TestPrepacked(t *testing.T) {
 	}{
 		{"PyTorch has no such kernel", "prepacked::linear_clamp_run", []any{device, linear}, "want one of the host"},
 		{"another size", "prepacked::linear_clamp_run", []any{h.Of(f32, 2, 3), linear}, "want one that fits the other"},
-		{"another dtype", "prepacked::conv2d_clamp_run", []any{h.Of(tensor.Float16, 2, 4, 8, 6), conv}, "got float16, want float32"},
+		{"another dtype", "prepacked::conv2d_clamp_run", []any{h.Of(tensor.Float16, 2, 4, 8, 6), conv},
+			"got float16, want float32"},
 		{"three dimensions", "prepacked::conv2d_clamp_run", []any{h.Of(f32, 4, 8, 6), conv}, "want four dimensions of each"},
-		{"a state of another form", "prepacked::conv2d_clamp_run", []any{x4, saved("xnnpack.Conv2dOpContext", w4)}, "with a layer packed as xnnpack.Conv2dOpContext"},
-		{"two lists", "prepacked::conv2d_clamp_run", []any{x4, saved("xnnpack.Conv2dOpContext", w4, nil, ints(1, 1), ints(1, 1), two)}, "with a layer packed as xnnpack.Conv2dOpContext"},
+		{"a state of another form", "prepacked::conv2d_clamp_run", []any{x4, saved("xnnpack.Conv2dOpContext", w4)},
+			"with a layer packed as xnnpack.Conv2dOpContext"},
+		{"two lists", "prepacked::conv2d_clamp_run",
+			[]any{x4, saved("xnnpack.Conv2dOpContext", w4, nil, ints(1, 1), ints(1, 1), two)},
+			"with a layer packed as xnnpack.Conv2dOpContext"},
 	} {
 		_, _, err := h.Bench.Run(tt.op, tt.args, nil)
 		require.ErrorContains(t, err, tt.want, tt.why)

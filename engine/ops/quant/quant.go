@@ -68,7 +68,8 @@ func unknownNumber(c *ops.Call) (any, error) {
 	return ops.NewUnbacked(c.Schema.Name, ops.KindOf(c.Schema.Returns[0].Type)), nil
 }
 
-// channelScales are the parameters of the channels; which dimension they belong to is not known here, mostly the first.
+// channelScales are the parameters of the channels; which dimension they belong to is not known
+// here, mostly the first.
 func channelScales(d tensor.DType) func(*ops.Call) ([]tensor.Meta, error) {
 	return func(c *ops.Call) ([]tensor.Meta, error) {
 		x := c.Self()

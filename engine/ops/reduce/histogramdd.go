@@ -7,7 +7,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// histogramddRules are histograms over several dimensions (native/Histogram.cpp), which run on the host alone.
+// histogramddRules are histograms over several dimensions (native/Histogram.cpp), which run on the
+// host alone.
 var histogramddRules = []ops.Rule{
 	{Schema: "aten::_histogramdd_bin_edges(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool density=False) -> Tensor[]", Out: binEdges},
 	{Schema: "aten::_histogramdd_from_bin_cts(Tensor self, int[] bins, *, float[]? range=None, Tensor? weight=None, bool density=False) -> Tensor", Out: histogramdd},

@@ -48,7 +48,8 @@ func TestOnTheHost(t *testing.T) {
 		{"float32[2] [1]", "aten::trapezoid", []any{f(2, 0)}},
 		{"float32[2, 4] [4, 1]", "aten::cumulative_trapezoid", []any{f(2, 5)}},
 		{"float32[1, 5] [5, 1]", "aten::cumulative_trapezoid", []any{f(2, 5), f(2, 5), ops.Kw{"dim": zero}}},
-		{"(float32[3, 1] [1, 1], float32[3, 1] [1, 1])", "aten::var_mean", []any{f(3, 4), ints(1), ops.Kw{"keepdim": true, "correction": one}}},
+		{"(float32[3, 1] [1, 1], float32[3, 1] [1, 1])", "aten::var_mean",
+			[]any{f(3, 4), ints(1), ops.Kw{"keepdim": true, "correction": one}}},
 		{"int32[2, 3] [3, 1]", "aten::searchsorted", []any{f(5), f(2, 3), ops.Kw{"out_int32": true}}},
 		{"int64[] []", "aten::searchsorted", []any{f(5), 1.0}},
 		{"int64[2, 3] [3, 1]", "aten::bucketize", []any{f(2, 3), f(5)}},
@@ -65,7 +66,8 @@ func TestOnTheHost(t *testing.T) {
 	for _, how := range []string{"linear", "lower", "higher", "nearest", "midpoint"} {
 		kw := ops.Kw{"interpolation": how}
 		calls = append(calls, call{"float32[2, 3, 5] [1, 10, 2]", "aten::quantile", []any{f(3, 4, 5), f(2), one, false, kw}},
-			call{"float32[3, 4, 1] [4, 1, 1]", "aten::quantile", []any{f(3, 4, 5), 0.5, int64(2), true, kw}}, call{"float32[] []", "aten::nanquantile", []any{f(3, 4), 0.5, nil, false, kw}})
+			call{"float32[3, 4, 1] [4, 1, 1]", "aten::quantile", []any{f(3, 4, 5), 0.5, int64(2), true, kw}},
+			call{"float32[] []", "aten::nanquantile", []any{f(3, 4), 0.5, nil, false, kw}})
 	}
 	for _, c := range calls {
 		assert.Equal(t, c.want, aten.Describe(h.Run(c.op, c.args...)), c.op)

@@ -64,8 +64,8 @@ func quantileInput(c *ops.Call, x *tensor.Tensor, at int, outShape []int64, list
 	return c.Do("aten::reshape", x, ops.IntList(append(in, size)...))
 }
 
-// quantileOf computes the quantiles along the last dimension. Ranks are rounded in place, which takes no memory
-// and has no part here.
+// quantileOf computes the quantiles along the last dimension. Ranks are rounded in place, which
+// takes no memory and has no part here.
 func quantileOf(c *ops.Call, x, q *tensor.Tensor) (any, error) {
 	double, long := ops.Kw{"dtype": int64(tensor.Float64)}, ops.Kw{"dtype": int64(tensor.Int64)}
 	mode := c.Str("interpolation")

@@ -44,7 +44,8 @@ func somethingToHash(c *ops.Call) error {
 	return nil
 }
 
-// dimensionsNamed refuses no dimensions, where those of the largest elements would be all and those of the result none.
+// dimensionsNamed refuses no dimensions, where those of the largest elements would be all and those
+// of the result none.
 func dimensionsNamed(c *ops.Call) error {
 	if n := len(c.Self().Sizes); n > 0 && len(c.Ints("dim")) == 0 && !c.Bool("keepdim") {
 		return c.Errorf("got no dimension of %d, want one", n)

@@ -84,7 +84,8 @@ func cumulativeTrapezoid(c *ops.Call) (any, error) {
 	return c.Do("aten::cumsum", scaled, dim), nil
 }
 
-// sumToSize adds up what broadcasting to size's shape would have repeated (ATen/ExpandUtils.h sum_to).
+// sumToSize adds up what broadcasting to size's shape would have repeated (ATen/ExpandUtils.h
+// sum_to).
 func sumToSize(c *ops.Call) (any, error) {
 	x, size := c.T("self"), c.Ints("size")
 	if len(size) == 0 {

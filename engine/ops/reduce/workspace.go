@@ -21,8 +21,9 @@ func reduceWorkspace(acc workspace.Accumulator) func(*ops.Call) []workspace.Requ
 	}
 }
 
-// sumWorkspace is the same of what is added up in the result's dtype: of the input, cast where that is another one
-// (native/ReduceOpsUtils.h make_reduction). From half to float the kernel casts itself.
+// sumWorkspace is the same of what is added up in the result's dtype: of the input, cast where that
+// is another one (native/ReduceOpsUtils.h make_reduction). From half to float the kernel casts
+// itself.
 func sumWorkspace(of reduceType) func(*ops.Call) []workspace.Request {
 	return func(c *ops.Call) []workspace.Request {
 		x := c.T("self")
@@ -177,7 +178,8 @@ func medianWorkspace(leftOut bool) func(*ops.Call) []workspace.Request {
 	}
 }
 
-// segmentWorkspace is the lengths of the segments, where offsets are given (native/SegmentReduce.cpp).
+// segmentWorkspace is the lengths of the segments, where offsets are given
+// (native/SegmentReduce.cpp).
 func segmentWorkspace(c *ops.Call) []workspace.Request {
 	at := c.T("offsets")
 	if at == nil || c.T("lengths") != nil || !ops.OnCUDA(at) || len(at.Sizes) == 0 {

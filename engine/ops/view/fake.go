@@ -70,7 +70,8 @@ func fakeViewStrides(m *tensor.Meta, shape []int64) ([]int64, bool) {
 	return strides[:len(shape)], true
 }
 
-// collapsed is the stride of dims from to through end as one; false where they are not one after the other in memory.
+// collapsed is the stride of dims from to through end as one; false where they are not one after
+// the other in memory.
 func collapsed(sizes, strides []int64, from, end int) (int64, bool) {
 	stride := strides[end]
 	for d := end - 1; d >= from; d-- {

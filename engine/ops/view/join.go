@@ -90,7 +90,8 @@ func cat(c *ops.Call) ([]tensor.Meta, error) {
 	return ops.One(m)
 }
 
-// stack is cat, seen with one more dimension; along a new last dimension it is cat of unsqueezed tensors.
+// stack is cat, seen with one more dimension; along a new last dimension it is cat of unsqueezed
+// tensors.
 func stack(c *ops.Call) ([]tensor.Meta, error) {
 	ts, err := given(c, "tensors")
 	if err != nil {

@@ -203,7 +203,8 @@ func chunk(c *ops.Call) ([]tensor.Meta, error) {
 	return splitEvery(c, ops.DivCeil(self.Sizes[dim], chunks))
 }
 
-// sections cuts dimension dim into n parts, the first ones longer by one where it does not come out even.
+// sections cuts dimension dim into n parts, the first ones longer by one where it does not come out
+// even.
 func sections(c *ops.Call, dim int, n int64) ([]tensor.Meta, error) {
 	if n < 1 {
 		return nil, c.Errorf("got %d sections, want at least 1", n)
@@ -396,7 +397,8 @@ func viewAsComplex(c *ops.Call) ([]tensor.Meta, error) {
 	last := len(self.Sizes) - 1
 	if last < 0 || self.Sizes[last] != 2 || self.Strides[last] != 1 || self.DType == tensor.BFloat16 ||
 		!self.DType.Floating() {
-		return nil, c.Errorf("got %s of sizes %v and strides %v, want floats with a last dimension of size 2 and stride 1", self.DType, self.Sizes, self.Strides)
+		return nil, c.Errorf("got %s of sizes %v and strides %v, want floats with a last dimension of size 2 and stride 1",
+			self.DType, self.Sizes, self.Strides)
 	}
 	m := ops.ViewOf(self, slices.Clone(self.Sizes[:last]), slices.Clone(self.Strides[:last]), self.StorageOffset/2)
 	for i := range m.Strides {

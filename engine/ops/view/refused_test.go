@@ -12,7 +12,8 @@ import (
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// TestRefusedViews: what is said of views that there are none of, and of more parts than a run can hold.
+// TestRefusedViews: what is said of views that there are none of, and of more parts than a run can
+// hold.
 func TestRefusedViews(t *testing.T) {
 	turned := aten.Dense(tensor.Float32, 6, 4)
 	turned.Strides = []int64{1, 6}
@@ -24,7 +25,8 @@ func TestRefusedViews(t *testing.T) {
 		args []any
 		want string
 	}{
-		{"aten::view", turned, []any{ints(int64(24))}, "got shape [24] for sizes [6 4] with strides [1 6], want one that needs no copy"},
+		{"aten::view", turned, []any{ints(int64(24))}, "got shape [24] for sizes [6 4] with strides [1 6], want one that " +
+			"needs no copy"},
 		{"aten::view", turned, []any{ints(int64(5), int64(-1))}, "got"},
 		{"aten::split", long, []any{int64(1), int64(0)}, "parts"},
 		{"aten::split", turned, []any{int64(-1), int64(0)}, "got split size -1 for size 6"},
@@ -53,7 +55,8 @@ func TestRefusedJoins(t *testing.T) {
 		{list(f(2, 3), f(2, 3)), 2, "got dim 2, want one in [-2, 1]"},
 		{list(f(2, 3), f(2, 3, 1)), 0, "got 2 and 3 dimensions, want as many"},
 		{list(f(2, 3), f(2, 4)), 0, "got sizes [2 3] and [2 4], want them equal except in dimension 0"},
-		{list(f(2, 3), h.Bench.Tensor(aten.Dense(tensor.Float32, 2, 3), nil)), 0, "got tensors on cuda and cpu, want one device"},
+		{list(f(2, 3), h.Bench.Tensor(aten.Dense(tensor.Float32, 2, 3), nil)), 0, "got tensors on cuda and cpu, want one " +
+			"device"},
 	} {
 		_, _, err := h.Bench.Run("aten::cat", []any{tt.ts, tt.dim}, nil)
 		assert.EqualError(t, err, "aten::cat: "+tt.want)

@@ -73,7 +73,8 @@ func repeatWorkspace(c *ops.Call) []workspace.Request {
 		"native/Repeat.cpp repeat_interleave_common")}, adding...), workspace.Drop(len(adding)))...)
 }
 
-// repeatInterleaveBy repeats along dim by a tensor of counts: their running places, then index_select.
+// repeatInterleaveBy repeats along dim by a tensor of counts: their running places, then
+// index_select.
 func repeatInterleaveBy(c *ops.Call) (any, error) {
 	input, repeats, dim := c.Self(), c.T("repeats"), c.IntOr("dim", 0)
 	if !c.Has("dim") {

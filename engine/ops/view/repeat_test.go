@@ -25,7 +25,8 @@ func TestRepeatInterleave(t *testing.T) {
 		{"each as often", []any{x, h.Ints(4), one}, "float32[3, 8] [8, 1]"},
 		{"of all elements", []any{x, h.Ints(4)}, "float32[24] [1]"},
 		{"as many as is stated", []any{x, h.Ints(4), one, ops.Kw{"output_size": int64(8)}}, "float32[3, 8] [8, 1]"},
-		{"as many as is stated, where the repeats are not known", []any{x, unknown, one, ops.Kw{"output_size": int64(6)}}, "float32[3, 6] [6, 1]"},
+		{"as many as is stated, where the repeats are not known", []any{x, unknown, one, ops.Kw{"output_size": int64(6)}},
+			"float32[3, 6] [6, 1]"},
 		{"a number", []any{x, two, one}, "float32[3, 4] [4, 1]"},
 		{"none", []any{x, int64(0), one}, "float32[3, 0] [1, 1]"},
 	} {

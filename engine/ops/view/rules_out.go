@@ -6,5 +6,6 @@ import (
 
 // outRules
 var outRules = []ops.Rule{
-	{Schema: "aten::cat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)", Out: ops.Into, Workspace: ops.IntoWorkspace},
+	{Schema: "aten::cat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)", Out: ops.Into,
+		Workspace: ops.IntoWorkspace},
 }

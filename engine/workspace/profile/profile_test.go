@@ -19,8 +19,11 @@ var sm89 = profile.Answerer{Library: "cudnn", Version: "9.10.2", Class: "sm89"}
 
 // conv1 is resnet50's first convolution at batch 1.
 func conv1() profile.Call {
-	return profile.Call{Op: "conv", Direction: "forward", DType: "float32", Input: []int64{1, 3, 224, 224}, InputStrides: []int64{150528, 50176, 224, 1},
-		Weight: []int64{64, 3, 7, 7}, WeightStrides: []int64{147, 49, 7, 1}, Padding: []int64{3, 3}, Stride: []int64{2, 2}, Dilation: []int64{1, 1}, Groups: 1, AllowTF32: true}
+	return profile.Call{Op: "conv", Direction: "forward", DType: "float32", Input: []int64{1, 3, 224, 224},
+		InputStrides: []int64{150528, 50176, 224, 1},
+		Weight:       []int64{64, 3, 7, 7}, WeightStrides: []int64{147, 49, 7, 1}, Padding: []int64{3, 3},
+		Stride:   []int64{2, 2},
+		Dilation: []int64{1, 1}, Groups: 1, AllowTF32: true}
 }
 
 func TestLookup(t *testing.T) {
@@ -69,7 +72,8 @@ func TestWrittenReadsBackAndIsSorted(t *testing.T) {
 				c.Input[0] = batch
 				by := sm89
 				by.Class = class
-				require.NoError(t, p.Add(by, profile.Entry{Call: c, Answer: profile.Answer{Bytes: units.Bytes(batch) * 512, Engine: 38}}))
+				require.NoError(t,
+					p.Add(by, profile.Entry{Call: c, Answer: profile.Answer{Bytes: units.Bytes(batch) * 512, Engine: 38}}))
 			}
 		}
 		var b bytes.Buffer
@@ -92,7 +96,8 @@ func TestEntriesThatContradictOneAnother(t *testing.T) {
 	require.NoError(t, p.Add(sm89, entry), "the same again")
 	assert.Len(t, p.Groups()[0].Entries, 1)
 	err := p.Add(sm89, profile.Entry{Call: conv1(), Answer: profile.Answer{Bytes: 9, Engine: 0}})
-	require.EqualError(t, err, "got two answers of cudnn 9.10.2 for sm89 to conv forward float32 1,3,224,224 150528,50176,224,1 64,3,7,7 147,49,7,1 3,3 2,2 1,1 1 tf32: "+
+	require.EqualError(t, err, "got two answers of cudnn 9.10.2 for sm89 to conv forward float32 1,3,224,224 "+
+		"150528,50176,224,1 64,3,7,7 147,49,7,1 3,3 2,2 1,1 1 tf32: "+
 		"1 B of engine 38 and 9 B of engine 0")
 	call := conv1()
 	got, _ := p.Lookup(sm89, &call)
@@ -102,7 +107,8 @@ func TestEntriesThatContradictOneAnother(t *testing.T) {
 func TestStandInIsTheNearestVersionOfTheClass(t *testing.T) {
 	p := &profile.Profile{}
 	for i, by := range []profile.Answerer{
-		{Library: "cudnn", Version: "9.26.0", Class: "sm89"}, {Library: "cudnn", Version: "9.8.0", Class: "sm89"}, {Library: "cudnn", Version: "9.10.2", Class: "sm89"},
+		{Library: "cudnn", Version: "9.26.0", Class: "sm89"}, {Library: "cudnn", Version: "9.8.0", Class: "sm89"},
+		{Library: "cudnn", Version: "9.10.2", Class: "sm89"},
 		{Library: "cudnn", Version: "9.2.0", Class: "sm86"}, {Library: "other", Version: "9.1.1", Class: "sm89"},
 	} {
 		require.NoError(t, p.Add(by, profile.Entry{Call: conv1(), Answer: profile.Answer{Bytes: units.Bytes(i)}}))
@@ -129,32 +135,44 @@ func TestStandInIsTheNearestVersionOfTheClass(t *testing.T) {
 }
 
 func TestParseRefuses(t *testing.T) {
-	entry := `{"op":"conv","direction":"forward","dtype":"float32","input":[1,3,8,8],"input_strides":[192,64,8,1],"weight":[4,3,3,3],"weight_strides":[27,9,3,1],` +
-		`"padding":[1,1],"stride":[1,1],"dilation":[1,1],"groups":1,"bytes":16,"engine":38}`
+	entry :=
+		`{"op":"conv","direction":"forward","dtype":"float32","input":[1,3,8,8],"input_strides":[192,64,8,1],"weight":[4,3,3,3],"weight_strides":[27,9,3,1],` +
+			`"padding":[1,1],"stride":[1,1],"dilation":[1,1],"groups":1,"bytes":16,"engine":38}`
 	file := func(entries ...string) string {
-		return `{"schema":1,"groups":[{"library":"cudnn","version":"9.10.2","class":"sm89","entries":[` + strings.Join(entries, ",") + `]}]}`
+		return `{"schema":1,"groups":[{"library":"cudnn","version":"9.10.2","class":"sm89","entries":[` +
+			strings.Join(entries, ",") + `]}]}`
 	}
 	_, err := profile.Parse([]byte(file(entry, entry)))
 	require.NoError(t, err, "one entry twice is one entry")
 	for _, c := range []struct{ name, in, want string }{
 		{"empty", ``, "not a workspace profile: unexpected end of JSON input"},
 		{"no schema", `{}`, "got a workspace profile without a schema, want 1"},
-		{"another schema", `{"schema": 2, "anything": 1}`, "got a workspace profile of schema 2, want 1: make it again with this version"},
+		{"another schema", `{"schema": 2, "anything": 1}`, "got a workspace profile of schema 2, want 1: make it again " +
+			"with this version"},
 		{"unknown key", `{"schema": 1, "group": []}`, `not a workspace profile: json: unknown field "group"`},
 		{"two documents", file(entry) + "{}", "not a workspace profile: invalid character '{' after top-level value"},
 		{"contradiction", file(entry, strings.Replace(entry, `"bytes":16`, `"bytes":17`, 1)),
-			"groups[0].entries[1]: got two answers of cudnn 9.10.2 for sm89 to conv forward float32 1,3,8,8 192,64,8,1 4,3,3,3 27,9,3,1 1,1 1,1 1,1 1: 16 B of engine 38 and 17 B of engine 38"},
-		{"negative", file(strings.Replace(entry, `"bytes":16`, `"bytes":-1`, 1)), "groups[0].entries[0]: got -1 B, want 0 or more"},
+			"groups[0].entries[1]: got two answers of cudnn 9.10.2 for sm89 to conv forward float32 1,3,8,8 192,64,8,1 " +
+				"4,3,3,3 27,9,3,1 1,1 1,1 1,1 1: 16 B of engine 38 and 17 B of engine 38"},
+		{"negative", file(strings.Replace(entry, `"bytes":16`, `"bytes":-1`, 1)), "groups[0].entries[0]: got -1 B, want 0 " +
+			"or more"},
 		{"most", file(strings.Replace(entry, `"engine":38`, `"engine":38,"most":15`, 1)),
 			"groups[0].entries[0]: got 15 B at the most, want at least the 16 B of the first choice"},
-		{"direction", file(strings.Replace(entry, "forward", "sideways", 1)), `groups[0].entries[0]: got direction "sideways", want forward, dgrad or wgrad`},
+		{"direction", file(strings.Replace(entry, "forward", "sideways", 1)),
+			`groups[0].entries[0]: got direction "sideways", want forward, dgrad or wgrad`},
 		{"operator", file(strings.Replace(entry, `"conv"`, `"sdpa"`, 1)), `groups[0].entries[0]: got op "sdpa", want conv`},
-		{"dtype", file(strings.Replace(entry, `"float32"`, `""`, 1)), "groups[0].entries[0]: got no dtype, want PyTorch's name of one"},
-		{"rank", file(strings.Replace(entry, `"input":[1,3,8,8]`, `"input":[8,8]`, 1)), "groups[0].entries[0]: got an input of 2 sizes, want 3 to 5"},
-		{"strides", file(strings.Replace(entry, `[192,64,8,1]`, `[192]`, 1)), "groups[0].entries[0]: got input_strides, weight and weight_strides of 1, 4 and 4 numbers, want 4 each"},
-		{"padding", file(strings.Replace(entry, `"padding":[1,1]`, `"padding":[1]`, 1)), "groups[0].entries[0]: got padding, stride and dilation of 1, 2 and 2 numbers, want 2 each"},
-		{"groups", file(strings.Replace(entry, `"groups":1`, `"groups":0`, 1)), "groups[0].entries[0]: got groups 0, want 1 or more"},
-		{"class", strings.Replace(file(entry), "sm89", "RTX 4090", 1), `groups[0].entries[0]: got answerer "cudnn" "9.10.2" "RTX 4090", want one such as cudnn 9.10.2 sm89`},
+		{"dtype", file(strings.Replace(entry, `"float32"`, `""`, 1)), "groups[0].entries[0]: got no dtype, want PyTorch's " +
+			"name of one"},
+		{"rank", file(strings.Replace(entry, `"input":[1,3,8,8]`, `"input":[8,8]`, 1)),
+			"groups[0].entries[0]: got an input of 2 sizes, want 3 to 5"},
+		{"strides", file(strings.Replace(entry, `[192,64,8,1]`, `[192]`, 1)), "groups[0].entries[0]: got input_strides, " +
+			"weight and weight_strides of 1, 4 and 4 numbers, want 4 each"},
+		{"padding", file(strings.Replace(entry, `"padding":[1,1]`, `"padding":[1]`, 1)),
+			"groups[0].entries[0]: got padding, stride and dilation of 1, 2 and 2 numbers, want 2 each"},
+		{"groups", file(strings.Replace(entry, `"groups":1`, `"groups":0`, 1)), "groups[0].entries[0]: got groups 0, want " +
+			"1 or more"},
+		{"class", strings.Replace(file(entry), "sm89", "RTX 4090", 1),
+			`groups[0].entries[0]: got answerer "cudnn" "9.10.2" "RTX 4090", want one such as cudnn 9.10.2 sm89`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p, err := profile.Parse([]byte(c.in))
@@ -172,7 +190,8 @@ func TestLoadNamesTheFile(t *testing.T) {
 	require.EqualError(t, err, "open "+filepath.Dir(path)+": got a folder, want a regular file")
 	if _, none := os.Stat(os.DevNull); none == nil {
 		_, err = profile.Load(os.DevNull)
-		require.EqualError(t, err, "open "+os.DevNull+": got a device, want a regular file", "a pipe or a device may have no end")
+		require.EqualError(t, err, "open "+os.DevNull+": got a device, want a regular file",
+			"a pipe or a device may have no end")
 	}
 	require.NoError(t, os.WriteFile(path, []byte(`{"schema": 7}`), 0o600))
 	_, err = profile.Load(path)
@@ -181,8 +200,10 @@ func TestLoadNamesTheFile(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"schema":1,"groups":[]}`))
-	f.Add([]byte(`{"schema":1,"groups":[{"library":"cudnn","version":"9.10.2","class":"sm89","entries":[{"op":"conv","direction":"forward","dtype":"float32",` +
-		`"input":[1,3,8],"input_strides":[24,8,1],"weight":[4,3,3],"weight_strides":[9,3,1],"padding":[1],"stride":[1],"dilation":[1],"groups":1,"bytes":16,"engine":38}]}]}`))
+	f.Add(
+		[]byte(
+			`{"schema":1,"groups":[{"library":"cudnn","version":"9.10.2","class":"sm89","entries":[{"op":"conv","direction":"forward","dtype":"float32",` +
+				`"input":[1,3,8],"input_strides":[24,8,1],"weight":[4,3,3],"weight_strides":[9,3,1],"padding":[1],"stride":[1],"dilation":[1],"groups":1,"bytes":16,"engine":38}]}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		p, err := profile.Parse(data)
 		if err != nil {

@@ -136,7 +136,8 @@ func (r *reader) text() string {
 	return s
 }
 
-// numbers is a list of whole numbers, nil for none as encoding/json has it where the key is missing.
+// numbers is a list of whole numbers, nil for none as encoding/json has it where the key is
+// missing.
 func (r *reader) numbers() []int64 {
 	if cap(r.dims)-len(r.dims) < 8 {
 		r.dims = make([]int64, 0, 1024)

@@ -19,8 +19,9 @@ func TestScanReadsAsEncodingJSON(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, want, got)
 
-	entry := `{"op":"conv","direction":"dgrad","dtype":"float32","input":[1,3,8],"input_strides":[24,8,1],"weight":[4,3,3],"weight_strides":[9,3,1],` +
-		`"padding":[1],"stride":[1],"dilation":[1],"groups":1,"deterministic":true,"allow_tf32":false,"benchmark":true,"bytes":16,"engine":38,"most":20}`
+	entry :=
+		`{"op":"conv","direction":"dgrad","dtype":"float32","input":[1,3,8],"input_strides":[24,8,1],"weight":[4,3,3],"weight_strides":[9,3,1],` +
+			`"padding":[1],"stride":[1],"dilation":[1],"groups":1,"deterministic":true,"allow_tf32":false,"benchmark":true,"bytes":16,"engine":38,"most":20}`
 	whole := `{"schema":1,"groups":[{"library":"cudnn","version":"9.10.2","class":"sm89","entries":[` + entry + `]}]}`
 	for _, c := range []struct {
 		what, from, to string
@@ -54,8 +55,10 @@ func TestScanReadsAsEncodingJSON(t *testing.T) {
 
 // Whatever the scanner takes, encoding/json takes, as the same.
 func FuzzScan(f *testing.F) {
-	f.Add([]byte(`{"schema":1,"groups":[{"library":"cudnn","version":"9.10.2","class":"sm89","entries":[{"op":"conv","direction":"forward","dtype":"float32",` +
-		`"input":[1,3,8],"input_strides":[24,8,1],"weight":[4,3,3],"weight_strides":[9,3,1],"padding":[],"stride":[1],"dilation":[1],"groups":1,"bytes":16,"engine":38}]}]}`))
+	f.Add(
+		[]byte(
+			`{"schema":1,"groups":[{"library":"cudnn","version":"9.10.2","class":"sm89","entries":[{"op":"conv","direction":"forward","dtype":"float32",` +
+				`"input":[1,3,8],"input_strides":[24,8,1],"weight":[4,3,3],"weight_strides":[9,3,1],"padding":[],"stride":[1],"dilation":[1],"groups":1,"bytes":16,"engine":38}]}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		got, ok := scan(data)
 		if !ok || got.Schema != Schema {

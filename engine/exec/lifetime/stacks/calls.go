@@ -2,7 +2,8 @@ package stacks
 
 import "github.com/memspec/memspec/engine/program"
 
-// The second step: frames of neighbouring nodes to the executions of Python functions that they belong to.
+// The second step: frames of neighbouring nodes to the executions of Python functions that they
+// belong to.
 
 // call is one execution of a Python function within a module's forward.
 type call struct {
@@ -12,7 +13,8 @@ type call struct {
 	passing []int // values that it gives to its callers
 }
 
-// position is where a node stands: the calls around it from the forward inward, and the statement in each.
+// position is where a node stands: the calls around it from the forward inward, and the statement
+// in each.
 type position struct {
 	calls []*call
 	stmts []*statement

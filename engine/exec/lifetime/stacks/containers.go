@@ -82,7 +82,8 @@ func (t *function) joinsSeveral() bool {
 	})
 }
 
-// findContainers finds lists: values without names that one statement makes and a later one joins. They end together.
+// findContainers finds lists: values without names that one statement makes and a later one joins.
+// They end together.
 func (t *function) findContainers() map[int][]int {
 	var out map[int][]int
 	t.ends = make([]int, len(t.uses))

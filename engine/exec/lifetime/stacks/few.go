@@ -2,7 +2,8 @@ package stacks
 
 import "slices"
 
-// maxFew is how many entries are looked through one by one: most functions have fewer lines and names.
+// maxFew is how many entries are looked through one by one: most functions have fewer lines and
+// names.
 const maxFew = 8
 
 // few is a map that costs little while it has few entries. The zero few is ready.

@@ -7,7 +7,8 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// The first step: by node, the frames of its stack that belong to the function it stands in, outermost first.
+// The first step: by node, the frames of its stack that belong to the function it stands in,
+// outermost first.
 
 // groupsOf cuts a stack at the calls of modules (runs of lines of module.py): each group is one
 // module's forward and the functions it calls, the innermost module first, in a group the outermost

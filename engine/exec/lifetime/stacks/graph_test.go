@@ -12,7 +12,8 @@ import (
 	"github.com/memspec/memspec/engine/program"
 )
 
-// traced reads a traced program as text: a section a module, "" for the root, named by its path. A node is a line
+// traced reads a traced program as text: a section a module, "" for the root, named by its path. A
+// node is a line
 //
 //	x1 = aten::relu(x0) | net.py:7 forward, net.py:3 helper
 //	y, z = self.layers.0(x1) | net.py:8 forward
@@ -26,7 +27,8 @@ func traced(t *testing.T, sections map[string]string) *Program {
 	t.Helper()
 	b := &builder{t: t, sections: sections, frames: map[string]*program.Frame{}}
 	root := b.module("", nil)
-	return New(&program.Program{Records: program.RecordsStacks, Entry: root.Class.Method("forward"), Objects: program.Objects{Root: root, Classes: b.classes}})
+	return New(&program.Program{Records: program.RecordsStacks, Entry: root.Class.Method("forward"),
+		Objects: program.Objects{Root: root, Classes: b.classes}})
 }
 
 type builder struct {
@@ -44,7 +46,8 @@ func (b *builder) module(path string, caller []*program.Frame) *program.Object {
 	if !ok { // a list of modules, or one that nothing of the program runs
 		return o
 	}
-	f := &program.Func{Name: "M." + path + ".forward", Method: "forward", Class: class, Record: "code/" + path + ".py", Line: 1}
+	f := &program.Func{Name: "M." + path + ".forward", Method: "forward", Class: class, Record: "code/" + path + ".py",
+		Line: 1}
 	g := b.graph(text, path, o, caller)
 	for _, v := range g.Params {
 		f.Params = append(f.Params, program.Param{Name: v.Name})
@@ -64,7 +67,8 @@ type body struct {
 }
 
 func (b *builder) graph(text, path string, self *program.Object, caller []*program.Frame) *program.Graph {
-	d := &body{builder: b, g: &program.Graph{Body: &program.Block{}}, values: map[string]*program.Value{}, path: path, self: self}
+	d := &body{builder: b, g: &program.Graph{Body: &program.Block{}}, values: map[string]*program.Value{}, path: path,
+		self: self}
 	for _, name := range []string{"self", "p", "q", "r"} {
 		d.g.Params = append(d.g.Params, d.value(name))
 	}
@@ -98,10 +102,12 @@ func (d *body) args(text string) (out []program.Arg) {
 
 func (d *body) line(line string, caller []*program.Frame) {
 	if name, ok := strings.CutPrefix(line, "return "); ok {
-		if n := d.g.Body.Nodes[len(d.g.Body.Nodes)-1]; strings.HasPrefix(name, "_") { // printed inside the return, without its name
+		if n := d.g.Body.Nodes[len(d.g.Body.Nodes)-1]; strings.HasPrefix(name, "_") {
+			// printed inside the return, without its name
 			n.Flags |= program.InReturn
 		}
-		d.g.Body.Nodes = append(d.g.Body.Nodes, &program.Node{Operation: &program.Operation{Op: "prim::Return"}, Args: d.args(name)})
+		d.g.Body.Nodes = append(d.g.Body.Nodes, &program.Node{Operation: &program.Operation{Op: "prim::Return"},
+			Args: d.args(name)})
 		return
 	}
 	line, stack, _ := strings.Cut(line, " | ")
@@ -113,7 +119,9 @@ func (d *body) line(line string, caller []*program.Frame) {
 			frames = append(frames, d.frame(f))
 		}
 	}
-	n := &program.Node{Operation: &program.Operation{Where: program.Where{Stack: &program.Stack{Frames: stackOf(frames, caller)}}}}
+	n :=
+		&program.Node{Operation: &program.Operation{Where: program.Where{Stack: &program.Stack{Frames: stackOf(frames,
+			caller)}}}}
 	head, args, _ := strings.Cut(strings.TrimSuffix(right, ")"), "(")
 	switch {
 	case strings.HasPrefix(right, "["):
@@ -138,7 +146,8 @@ func (d *body) line(line string, caller []*program.Frame) {
 }
 
 // attribute reads an attribute of a module, which it makes where it is new.
-func (d *body) attribute(of *program.Value, o *program.Object, name, path string, caller []*program.Frame) (*program.Value, *program.Object) {
+func (d *body) attribute(of *program.Value, o *program.Object, name, path string, caller []*program.Frame) (
+	*program.Value, *program.Object) {
 	i, ok := o.Class.AttrIndex(name)
 	if !ok {
 		i = len(o.Attrs)
@@ -147,7 +156,8 @@ func (d *body) attribute(of *program.Value, o *program.Object, name, path string
 		o.Attrs[i] = d.module(path, caller)
 	}
 	v := d.value("%" + path)
-	d.g.Body.Nodes = append(d.g.Body.Nodes, &program.Node{Operation: &program.Operation{Op: "prim::GetAttr", Text: name}, Args: []program.Arg{{Value: of}}, Outs: []*program.Value{v}})
+	d.g.Body.Nodes = append(d.g.Body.Nodes, &program.Node{Operation: &program.Operation{Op: "prim::GetAttr", Text: name},
+		Args: []program.Arg{{Value: of}}, Outs: []*program.Value{v}})
 	return v, o.Attrs[i].(*program.Object)
 }
 
@@ -165,7 +175,8 @@ func (b *builder) frame(text string) *program.Frame {
 	return b.frames[text]
 }
 
-// stackOf is a stack as the archive has it: innermost first, a line of module.py behind each module's.
+// stackOf is a stack as the archive has it: innermost first, a line of module.py behind each
+// module's.
 func stackOf(frames, caller []*program.Frame) []*program.Frame {
 	module := &program.Frame{File: "site-packages/torch/nn/modules/module.py", Line: 1, Function: "_call_impl"}
 	if len(frames) == 0 {
@@ -191,7 +202,8 @@ func read(t *testing.T, sections map[string]string) (*Program, *function) {
 	return p, f
 }
 
-// show prints what f says of each node that gives a value, one a line; a module that is read has none.
+// show prints what f says of each node that gives a value, one a line; a module that is read has
+// none.
 func show(t *function, f func(i int, v *program.Value) string) string {
 	var b strings.Builder
 	for i, n := range t.nodes {

@@ -210,7 +210,8 @@ func (s *scope) branches(id int, stmt *statement) bool {
 	return false
 }
 
-// give binds l to a result of statement s: what it held goes when that ends, unless something else holds it.
+// give binds l to a result of statement s: what it held goes when that ends, unless something else
+// holds it.
 func (s *scope) give(l *local, id int, stmt *statement) {
 	t := s.t
 	if old := l.value; old >= 0 && !slices.Contains(s.call.passing, old) {

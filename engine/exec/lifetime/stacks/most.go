@@ -131,8 +131,8 @@ type lineRun struct {
 	}
 }
 
-// goesOn says whether node i, with the inner call and its function, is part of the execution. A line that calls a module or function again, or
-// the next module of a list, may be a loop's.
+// goesOn says whether node i, with the inner call and its function, is part of the execution. A
+// line that calls a module or function again, or the next module of a list, may be a loop's.
 func (r *lineRun) goesOn(t *function, i int, inner *call, fn called) bool {
 	if inner != nil {
 		return inner == r.inner || !slices.Contains(r.functions, fn)

@@ -74,7 +74,8 @@ func (t *function) returned(i int) bool {
 		t.nodes[t.uses[n.Outs[0].ID][0]].Op == "prim::Return"
 }
 
-// origin is the name of a value; a module's result was named by the function that made it, unless that used it itself.
+// origin is the name of a value; a module's result was named by the function that made it, unless
+// that used it itself.
 func (t *function) origin(id int, callees []*function) origin {
 	n := t.nodes[t.def[id]]
 	place, call := 0, t.def[id]
@@ -118,7 +119,8 @@ func (t *function) bind() {
 	}
 }
 
-// opensRecord says whether fn is the first function of its record: the printer's counters begin anew there.
+// opensRecord says whether fn is the first function of its record: the printer's counters begin
+// anew there.
 func (p *Program) opensRecord(fn *program.Func) bool {
 	if p.records == nil {
 		p.records = map[string]int{}

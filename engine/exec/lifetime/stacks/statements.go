@@ -117,7 +117,8 @@ func (p *parting) join(i int, s *statement, line int) {
 	}
 }
 
-// merge makes the statements before s part of it, back to node first, as far as they are on no earlier line.
+// merge makes the statements before s part of it, back to node first, as far as they are on no
+// earlier line.
 func (p *parting) merge(i int, s *statement, first, line int) {
 	for k := s.first - 1; first < s.first && k >= 0; k-- {
 		if len(p.at[k].calls) == 0 { // a module's call that does nothing

@@ -16,7 +16,8 @@ func lines(s ...string) string { return strings.Join(s, "\n") + "\n" }
 
 func TestFrames(t *testing.T) {
 	p, f := read(t, map[string]string{
-		"":     lines("a = aten::relu(p) | n.py:1 forward, n.py:9 g", "b = self.conv(a) | n.py:2 forward, n.py:5 h", "_0 = [a, b]", "c = aten::cat(_0) | n.py:3 forward", "return c"),
+		"": lines("a = aten::relu(p) | n.py:1 forward, n.py:9 g", "b = self.conv(a) | n.py:2 forward, n.py:5 h",
+			"_0 = [a, b]", "c = aten::cat(_0) | n.py:3 forward", "return c"),
 		"conv": lines("d = aten::conv2d(p) | conv.py:4 forward", "return d"),
 	})
 	require.Equal(t, lines(
@@ -48,7 +49,8 @@ func TestCalls(t *testing.T) {
 			lines("a = op(p) | n.py:1 forward, n.py:9 g", "b = op(a) | n.py:1 forward, n.py:20 h", "return b"),
 			lines("a: 0 1", "b: 0 2")},
 		{"a call that was left is not gone back to",
-			lines("a = op(p) | n.py:1 forward, n.py:9 g", "b = op(a) | n.py:1 forward", "c = op(b) | n.py:1 forward, n.py:9 g", "return c"),
+			lines("a = op(p) | n.py:1 forward, n.py:9 g", "b = op(a) | n.py:1 forward", "c = op(b) | n.py:1 forward, n.py:9 g",
+				"return c"),
 			lines("a: 0 1", "b: 0", "c: 0 2")},
 	} {
 		_, f := read(t, map[string]string{"": tt.graph})
@@ -72,29 +74,37 @@ func TestNames(t *testing.T) {
 			graph: lines("x = op(p) | n.py:1 forward", "y = op(x) | n.py:2 forward, n.py:9 g", "return y"),
 			want:  lines("x: x of 1", "y: ?")},
 		{why: "the printer's counter is no part of it, and an own digit is",
-			graph: lines("x = op(p) | n.py:1 forward", "x0 = op(x) | n.py:2 forward", "x2 = op(x0) | n.py:3 forward", "y = op(x2) | n.py:4 forward", "return y"),
-			want:  lines("x: x of 0", "x0: x of 0", "x2: x2 of 0", "y: ?")},
+			graph: lines("x = op(p) | n.py:1 forward", "x0 = op(x) | n.py:2 forward", "x2 = op(x0) | n.py:3 forward",
+				"y = op(x2) | n.py:4 forward", "return y"),
+			want: lines("x: x of 0", "x0: x of 0", "x2: x2 of 0", "y: ?")},
 		{why: "a file's first counter is 0, so that another digit is the user's own",
 			graph: lines("x = op(p) | n.py:1 forward", "x1 = op(x) | n.py:2 forward", "y = op(x1) | n.py:3 forward", "return y"),
 			want:  lines("x: x of 0", "x1: x1 of 0", "y: ?")},
 		{why: "ten is a counter too, after nine",
-			graph: lines("x = op(p) | n.py:1 forward", "x0 = op(x) | n.py:2 forward", "x1 = op(x0) | n.py:3 forward", "x2 = op(x1) | n.py:4 forward", "x3 = op(x2) | n.py:5 forward", "x4 = op(x3) | n.py:6 forward",
-				"x5 = op(x4) | n.py:7 forward", "x6 = op(x5) | n.py:8 forward", "x7 = op(x6) | n.py:9 forward", "x8 = op(x7) | n.py:10 forward", "x9 = op(x8) | n.py:11 forward", "x10 = op(x9) | n.py:12 forward",
+			graph: lines("x = op(p) | n.py:1 forward", "x0 = op(x) | n.py:2 forward", "x1 = op(x0) | n.py:3 forward",
+				"x2 = op(x1) | n.py:4 forward", "x3 = op(x2) | n.py:5 forward", "x4 = op(x3) | n.py:6 forward",
+				"x5 = op(x4) | n.py:7 forward", "x6 = op(x5) | n.py:8 forward", "x7 = op(x6) | n.py:9 forward",
+				"x8 = op(x7) | n.py:10 forward", "x9 = op(x8) | n.py:11 forward", "x10 = op(x9) | n.py:12 forward",
 				"x12 = op(x10) | n.py:13 forward", "y = op(x12) | n.py:14 forward", "return y"),
-			want: lines("x: x of 0", "x0: x of 0", "x1: x of 0", "x2: x of 0", "x3: x of 0", "x4: x of 0", "x5: x of 0", "x6: x of 0", "x7: x of 0", "x8: x of 0", "x9: x of 0", "x10: x of 0", "x12: x12 of 0", "y: ?")},
+			want: lines("x: x of 0", "x0: x of 0", "x1: x of 0", "x2: x of 0", "x3: x of 0", "x4: x of 0", "x5: x of 0",
+				"x6: x of 0", "x7: x of 0", "x8: x of 0", "x9: x of 0", "x10: x of 0", "x12: x12 of 0", "y: ?")},
 		{why: "a name of digits to its first letter, and one digit that is nought",
-			graph: lines("n00 = op(p) | n.py:1 forward", "n = op(n00) | n.py:2 forward", "n0 = op(n) | n.py:3 forward", "n01 = op(n0) | n.py:4 forward", "y = op(n01) | n.py:5 forward", "return y"),
-			want:  lines("n00: n00 of 0", "n: n of 0", "n0: n of 0", "n01: n01 of 0", "y: ?")},
+			graph: lines("n00 = op(p) | n.py:1 forward", "n = op(n00) | n.py:2 forward", "n0 = op(n) | n.py:3 forward",
+				"n01 = op(n0) | n.py:4 forward", "y = op(n01) | n.py:5 forward", "return y"),
+			want: lines("n00: n00 of 0", "n: n of 0", "n0: n of 0", "n01: n01 of 0", "y: ?")},
 		{why: "each of a module's results has the name of its place",
-			graph: lines("y = self.sub(p) | n.py:2 forward", "u, v = prim::TupleUnpack(y) | n.py:2 forward", "_0 = op(u) | n.py:3 forward", "_1 = op(v, _0) | n.py:4 forward", "return _1"),
-			sub:   lines("a = op(p) | s.py:1 forward", "b = op(p) | s.py:2 forward", "_1 = (a, b)", "return _1"),
-			want:  lines("y: ?", "u: a of 0", "v: b of 0", "_0: none of 0", "_1: ?")},
+			graph: lines("y = self.sub(p) | n.py:2 forward", "u, v = prim::TupleUnpack(y) | n.py:2 forward",
+				"_0 = op(u) | n.py:3 forward", "_1 = op(v, _0) | n.py:4 forward", "return _1"),
+			sub:  lines("a = op(p) | s.py:1 forward", "b = op(p) | s.py:2 forward", "_1 = (a, b)", "return _1"),
+			want: lines("y: ?", "u: a of 0", "v: b of 0", "_0: none of 0", "_1: ?")},
 		{why: "what goes into a tuple that is taken apart again was",
-			graph: lines("x = op(p) | n.py:1 forward", "y = op(p) | n.py:2 forward", "_0 = prim::TupleConstruct(x, y) | n.py:3 forward", "u, v = prim::TupleUnpack(_0) | n.py:3 forward", "z = op(u, v) | n.py:4 forward", "return z"),
-			want:  lines("x: x of 0", "y: y of 0", "_0: none of 0", "u: u of 0", "v: v of 0", "z: ?")},
+			graph: lines("x = op(p) | n.py:1 forward", "y = op(p) | n.py:2 forward", "_0 = prim::TupleConstruct(x, y) | "+
+				"n.py:3 forward", "u, v = prim::TupleUnpack(_0) | n.py:3 forward", "z = op(u, v) | n.py:4 forward", "return z"),
+			want: lines("x: x of 0", "y: y of 0", "_0: none of 0", "u: u of 0", "v: v of 0", "z: ?")},
 		{why: "what goes into the tuple that is returned was not looked for",
-			graph: lines("x = op(p) | n.py:1 forward", "y = op(x) | n.py:2 forward", "_0 = prim::TupleConstruct(y, x) | n.py:3 forward", "return _0"),
-			want:  lines("x: x of 0", "y: ?", "_0: ?")},
+			graph: lines("x = op(p) | n.py:1 forward", "y = op(x) | n.py:2 forward", "_0 = prim::TupleConstruct(y, x) | "+
+				"n.py:3 forward", "return _0"),
+			want: lines("x: x of 0", "y: ?", "_0: ?")},
 		{why: "a name of the printer's own is a value that no local holds",
 			graph: lines("_0 = op(p) | n.py:1 forward", "y = op(_0) | n.py:1 forward", "return y"),
 			want:  lines("_0: none of 0", "y: ?")},
@@ -102,9 +112,10 @@ func TestNames(t *testing.T) {
 			graph: lines("n = aten::size(p, 0) | n.py:1 forward", "y = op(p, n) | n.py:1 forward", "return y"),
 			want:  lines("n: ?", "y: ?")},
 		{why: "what goes into a module first was named inside, and what comes out by who takes it",
-			graph: lines("x = op(p) | n.py:1 forward", "y = self.sub(x) | n.py:2 forward", "_0 = op(y) | n.py:3 forward", "return _0"),
-			sub:   lines("a = op(p) | s.py:1 forward", "return a"),
-			want:  lines("x: ?", "y: a of 0", "_0: ?")},
+			graph: lines("x = op(p) | n.py:1 forward", "y = self.sub(x) | n.py:2 forward", "_0 = op(y) | n.py:3 forward",
+				"return _0"),
+			sub:  lines("a = op(p) | s.py:1 forward", "return a"),
+			want: lines("x: ?", "y: a of 0", "_0: ?")},
 		{why: "a module's result that the module itself used has its own name for it",
 			graph: lines("y = self.sub(p) | n.py:2 forward", "_0 = op(y) | n.py:3 forward", "return _0"),
 			sub:   lines("a = op(p) | s.py:1 forward", "b = op(a) | s.py:2 forward", "_1 = (a, b)", "return _1"),
@@ -142,14 +153,18 @@ func TestUserNames(t *testing.T) {
 		first       bool
 		names, want []string
 	}{
-		{"a file's first function counts from 0", true, []string{"x", "x0", "x1", "x2", "x3", "_4"}, []string{"x", "x", "x", "x", "x", ""}},
-		{"another counter there is the user's own digit", true, []string{"x", "x1", "x0", "y"}, []string{"x", "x1", "x", "y"}},
-		{"a later function counts on from any number", false, []string{"x", "x7", "x8", "x8_"}, []string{"x", "x", "x", "x8_"}},
+		{"a file's first function counts from 0", true, []string{"x", "x0", "x1", "x2", "x3", "_4"},
+			[]string{"x", "x", "x", "x", "x", ""}},
+		{"another counter there is the user's own digit", true, []string{"x", "x1", "x0", "y"},
+			[]string{"x", "x1", "x", "y"}},
+		{"a later function counts on from any number", false, []string{"x", "x7", "x8", "x8_"},
+			[]string{"x", "x", "x", "x8_"}},
 		{"and by one", false, []string{"x", "x7", "x9", "y"}, []string{"x", "x", "x9", "y"}},
 		{"a digit before its name is the user's own", true, []string{"x0", "x", "z0", "z"}, []string{"x0", "x", "z0", "z"}},
 	} {
 		v := named(tt.names...)
-		inner := &program.Node{Operation: &program.Operation{}, Outs: v[4:], Blocks: []*program.Block{{Params: v[1:3]}, {Params: v[3:4]}}}
+		inner := &program.Node{Operation: &program.Operation{}, Outs: v[4:], Blocks: []*program.Block{{Params: v[1:3]},
+			{Params: v[3:4]}}}
 		g := &program.Graph{NumValues: len(v), Params: v[:1], Body: &program.Block{Nodes: []*program.Node{inner}}}
 		require.Equal(t, tt.want, new(Program).userNames(g, tt.first), tt.why)
 	}
@@ -167,7 +182,8 @@ func TestStatements(t *testing.T) {
 			lines("_0 = op(p) | n.py:2 forward", "_1 = op(q) | n.py:3 forward", "_2 = op(_0, _1) | n.py:1 forward", "return _2"),
 			lines("_0: 0", "_1: 0", "_2: 0")},
 		{"a line that runs again is another statement, where the one before gave a local its value",
-			lines("_0 = op(p) | n.py:1 forward", "x = op(_0) | n.py:2 forward", "_1 = op(x) | n.py:1 forward", "_2 = op(_1) | n.py:1 forward", "return _2"),
+			lines("_0 = op(p) | n.py:1 forward", "x = op(_0) | n.py:2 forward", "_1 = op(x) | n.py:1 forward",
+				"_2 = op(_1) | n.py:1 forward", "return _2"),
 			lines("_0: 0", "x: 1", "_1: 2", "_2: 2")},
 		{"an expression goes on where an operand of its own stands on a later line",
 			lines("_0 = op(p) | n.py:1 forward", "_1 = op(q) | n.py:2 forward", "_2 = op(_0, _1) | n.py:1 forward", "return _2"),
@@ -197,11 +213,14 @@ func TestStatements(t *testing.T) {
 
 func TestNumbers(t *testing.T) {
 	_, f := read(t, map[string]string{"": lines(
-		"a = aten::size(p, 0) | n.py:1 forward", "b = prim::NumToTensor(a) | n.py:1 forward", "c = aten::floor_divide(b, 2) | n.py:1 forward",
-		"d = aten::arange(a) | n.py:1 forward", "e = aten::mul(b, p) | n.py:1 forward", "_0 = [c, b]", "f = aten::Int(c) | n.py:1 forward",
+		"a = aten::size(p, 0) | n.py:1 forward", "b = prim::NumToTensor(a) | n.py:1 forward",
+		"c = aten::floor_divide(b, 2) | n.py:1 forward",
+		"d = aten::arange(a) | n.py:1 forward", "e = aten::mul(b, p) | n.py:1 forward", "_0 = [c, b]",
+		"f = aten::Int(c) | n.py:1 forward",
 		"g = aten::view(p, _0, f, d, e) | n.py:1 forward", "return g",
 	)})
 	require.Equal(t, lines("a: 1", "b: 2", "c: 2", "d: 0", "e: 0", "_0: 0", "f: 1", "g: 0"),
 		show(f, func(_ int, v *program.Value) string { return fmt.Sprint(f.number[v.ID]) }),
-		"sizes are numbers, and what is computed with the tensors that wrap them; what is made of a size, or with a tensor, is none")
+		"sizes are numbers, and what is computed with the tensors that wrap them; what is made of a size, or with a "+
+			"tensor, is none")
 }

@@ -89,10 +89,12 @@ func (r *reading) bindNode(in *node) {
 	}
 }
 
-// initializes says whether a node is the second half of `Class(x)`, which scripting writes as __new__ and __init__.
+// initializes says whether a node is the second half of `Class(x)`, which scripting writes as
+// __new__ and __init__.
 func initializes(n *program.Node) bool { return n.Op == "prim::CallMethod" && n.Text == "__init__" }
 
-// unpack binds the results of `a, _, b = f(x)` by place: a name that is underscores alone is not printed.
+// unpack binds the results of `a, _, b = f(x)` by place: a name that is underscores alone is not
+// printed.
 func (r *reading) unpack(in *node, st *pysource.Stmt) bool {
 	outs := in.Outs
 	for _, group := range st.Targets {

@@ -9,7 +9,8 @@ import (
 
 // TestRecordings holds what names hold to what eager PyTorch allocates and frees.
 func TestRecordings(t *testing.T) {
-	conformance.Hold(t, conformance.Choice{Testdata: "../../../../testdata", Kinds: []string{"script"}, Runtimes: []string{"eager"}, Start: torchscript.New})
+	conformance.Hold(t, conformance.Choice{Testdata: "../../../../testdata", Kinds: []string{"script"},
+		Runtimes: []string{"eager"}, Start: torchscript.New})
 }
 
 // TestPrograms holds what names hold in small programs to what these give, allocate and free.

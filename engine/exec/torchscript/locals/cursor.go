@@ -111,7 +111,8 @@ func (s *Scope) walk(j int) {
 	s.at = position{j, inStmt}
 }
 
-// descend enters the suite the cursor stands before, to j or on the way to it; else it leaves the suite behind.
+// descend enters the suite the cursor stands before, to j or on the way to it; else it leaves the
+// suite behind.
 func (s *Scope) descend(j int) (done bool) {
 	t := s.src
 	i, suite := s.at.stmt, s.at.suite
@@ -167,7 +168,8 @@ func (s *Scope) endOfLoop(p int) bool {
 	return true
 }
 
-// runSilent runs statements [from, to) of one suite that left no nodes. It says whether control gets to the end.
+// runSilent runs statements [from, to) of one suite that left no nodes. It says whether control
+// gets to the end.
 func (s *Scope) runSilent(from, to int) bool {
 	t := s.src
 	if i := s.at.stmt; i >= 0 && s.at.suite == inStmt && t.Stmts[i].Kind >= pysource.Leave {
@@ -198,7 +200,8 @@ func (s *Scope) silent(k int) bool {
 	return true
 }
 
-// silentIf runs an if that was decided when the archive was made and whose chosen side left no nodes.
+// silentIf runs an if that was decided when the archive was made and whose chosen side left no
+// nodes.
 func (s *Scope) silentIf(k int) bool {
 	st := &s.src.Stmts[k]
 	if s.placed[k] {
@@ -333,7 +336,8 @@ func (s *Scope) LeaveLoop(node int) {
 	}
 }
 
-// silentCall runs `name.append(value)` and `name.clear()` of a list that nothing in the archive reads later.
+// silentCall runs `name.append(value)` and `name.clear()` of a list that nothing in the archive
+// reads later.
 func (s *Scope) silentCall(text string) {
 	name := python.FirstWord(text)
 	i, ok := s.find(name)

@@ -212,12 +212,14 @@ func (n *Names) anyLocal(name string) int32 {
 	return nowhere
 }
 
-// printed says whether a printed name came from a name of the user's; the printer's own are an underscore and a number.
+// printed says whether a printed name came from a name of the user's; the printer's own are an
+// underscore and a number.
 func printed(name string) bool {
 	return strings.TrimLeft(name, "_0123456789") != ""
 }
 
-// printedAs says whether the printer may have written local p as name: itself, or with its counter behind.
+// printedAs says whether the printer may have written local p as name: itself, or with its counter
+// behind.
 func printedAs(name, p string) bool {
 	if p == "" || !strings.HasPrefix(name, p) {
 		return false

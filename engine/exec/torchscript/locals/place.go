@@ -66,7 +66,8 @@ func (r *reading) findNeighbours() {
 	}
 }
 
-// open says whether a node has yet to be placed. Reading an attribute is not: the printer puts it where it likes.
+// open says whether a node has yet to be placed. Reading an attribute is not: the printer puts it
+// where it likes.
 func (r *reading) open(i int) bool {
 	return r.stmt[i] == nowhere && r.nodes[i].Op != "prim::GetAttr" && r.nodes[i].Op != "prim::Return"
 }
@@ -178,12 +179,14 @@ func (r *reading) binds(in *node, st *pysource.Stmt) bool {
 	return found
 }
 
-// emptyList says whether in makes a list or dict without members: it lost its name, which its first use reports.
+// emptyList says whether in makes a list or dict without members: it lost its name, which its first
+// use reports.
 func (r *reading) emptyList(in *node) bool {
 	return (in.Op == "prim::ListConstruct" || in.Op == "prim::DictConstruct") && len(in.Args) == 0
 }
 
-// bindsList says whether a statement is the `name = []` of an empty list whose first use reads `name.append`.
+// bindsList says whether a statement is the `name = []` of an empty list whose first use reads
+// `name.append`.
 func (r *reading) bindsList(in *node, st *pysource.Stmt) bool {
 	name := r.usedAs(in)
 	if name == "" {

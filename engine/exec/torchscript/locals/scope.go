@@ -30,7 +30,8 @@ type Scope struct {
 	calls   []program.SourceRange // made by the statement under way
 }
 
-// binding is a name about to be bound to value; id is the value's number in the program, -1 where it has none.
+// binding is a name about to be bound to value; id is the value's number in the program, -1 where
+// it has none.
 type binding struct {
 	local int32
 	id    int

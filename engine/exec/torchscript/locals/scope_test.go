@@ -84,7 +84,8 @@ func newRunner(t *testing.T, text string, steps []string) *runner {
 		r.lines = append(r.lines, at)
 		at += len(l)
 	}
-	n := &Names{text: src, src: pysource.Read(text), stmt: make([]int32, len(steps)), header: make([]int32, len(steps)), bind: make([][]int32, 40)}
+	n := &Names{text: src, src: pysource.Read(text), stmt: make([]int32, len(steps)), header: make([]int32, len(steps)),
+		bind: make([][]int32, 40)}
 	r.names = n
 	_, params, _ := strings.Cut(strings.SplitN(text, "\n", 2)[0], "(")
 	var args []any
@@ -120,7 +121,8 @@ func newRunner(t *testing.T, text string, steps []string) *runner {
 			case words[min(j, len(words)-1)] == "calls":
 				col, err := strconv.Atoi(w)
 				require.NoError(t, err, l)
-				node.Op, node.Where.SourceRange = "prim::CallMethod", program.SourceRange{Text: src, Start: int32(col), End: int32(col) + 1}
+				node.Op, node.Where.SourceRange = "prim::CallMethod", program.SourceRange{Text: src, Start: int32(col),
+					End: int32(col) + 1}
 			case ok && words[1] == "all":
 				if n.together == nil {
 					n.together = map[int]int32{}

@@ -161,8 +161,8 @@ func (e *evaluation) binary(x *python.Binary) any {
 	return e.fail()
 }
 
-// alone says whether x is the whole side of a comparison: not a part of a chain such as a == b == c,
-// nor what binds looser.
+// alone says whether x is the whole side of a comparison: not a part of a chain such as a == b ==
+// c, nor what binds looser.
 func alone(x python.Expr) bool {
 	switch x := x.(type) {
 	case *python.Binary:
@@ -243,7 +243,8 @@ func (e *evaluation) name(id string) any {
 	return e.fail()
 }
 
-// call is what one of the functions says that ask whether a model is being scripted or traced: it is not.
+// call is what one of the functions says that ask whether a model is being scripted or traced: it
+// is not.
 func (e *evaluation) call(c *python.Call) any {
 	path := dotted(c.Fn)
 	root, _, _ := strings.Cut(path, ".")

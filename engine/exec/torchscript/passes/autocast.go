@@ -14,10 +14,12 @@ import (
 // lowered are the operators all of whose tensors are cast to the lower precision; raised those
 // whose tensors are cast to float32. The second take in sums and products of tensors of which no
 // dtype is written down. TestAutocastLists compares both with what PyTorch does.
-var lowered = names(`_convolution _thnn_fused_gru_cell _thnn_fused_lstm_cell addbmm addmm addmv addr baddbmm bmm conv1d conv2d conv3d conv_tbc conv_transpose1d
+var lowered = names(
+	`_convolution _thnn_fused_gru_cell _thnn_fused_lstm_cell addbmm addmm addmv addr baddbmm bmm conv1d conv2d conv3d conv_tbc conv_transpose1d
 	convolution cudnn_convolution cudnn_convolution_transpose gru_cell linear lstm_cell matmul mm mv prelu rnn_relu_cell rnn_tanh_cell`)
 
-var raised = names(`acos add addcdiv addcmul asin atan2 bilinear binary_cross_entropy_with_logits cdist cosh cosine_embedding_loss cosine_similarity cross cumprod
+var raised = names(
+	`acos add addcdiv addcmul asin atan2 bilinear binary_cross_entropy_with_logits cdist cosh cosine_embedding_loss cosine_similarity cross cumprod
 	cumsum dist div dot erfinv exp expm1 frobenius_norm gelu group_norm hinge_embedding_loss index_put kl_div l1_loss layer_norm log log10 log1p log2 log_softmax
 	logsumexp margin_ranking_loss mse_loss mul multi_margin_loss multilabel_margin_loss native_layer_norm nll_loss nll_loss2d nuclear_norm pdist pow prod reciprocal
 	renorm rsqrt sinh smooth_l1_loss soft_margin_loss softmax softplus sub sum tan tensordot triplet_margin_loss`)
@@ -61,7 +63,8 @@ func (g *Graph) castBlock(b *program.Block, to string, def []*program.Node) {
 	b.Nodes = out
 }
 
-// castArgs appends the casts of a node's tensors to out, one for each tensor, and gives them to the node.
+// castArgs appends the casts of a node's tensors to out, one for each tensor, and gives them to the
+// node.
 func (g *Graph) castArgs(
 	out []*program.Node, n *program.Node, def []*program.Node, cast string, with []program.Arg,
 ) []*program.Node {
@@ -98,7 +101,8 @@ func writes(n *program.Node) bool {
 	return slices.ContainsFunc(n.Args, func(a program.Arg) bool { return a.Name == "out" })
 }
 
-// statedDType says that an operator is reported the dtype of its result: by name, or where softmax takes it.
+// statedDType says that an operator is reported the dtype of its result: by name, or where softmax
+// takes it.
 func statedDType(n *program.Node) bool {
 	place := -1
 	if n.Op == "aten::softmax" || n.Op == "aten::log_softmax" {

@@ -8,8 +8,9 @@ type concat struct {
 	dim        int64
 }
 
-// combineConcats puts the members of a concatenation into the one that alone uses it, where both go along one dimension
-// (passes/concat_opt.cpp CombineConcats). Of several inner ones in one list only the first moves, as in PyTorch.
+// combineConcats puts the members of a concatenation into the one that alone uses it, where both go
+// along one dimension (passes/concat_opt.cpp CombineConcats). Of several inner ones in one list
+// only the first moves, as in PyTorch.
 func (g *Graph) combineConcats() {
 	if !has(g.Body, "aten::cat") {
 		return
@@ -91,7 +92,8 @@ func (c *combiner) concat(n *program.Node) (concat, bool) {
 	return k, true
 }
 
-// onlyUser is the concatenation along the same dimension whose list alone uses the result of another.
+// onlyUser is the concatenation along the same dimension whose list alone uses the result of
+// another.
 func (c *combiner) onlyUser(k concat) (concat, bool) {
 	u := c.uses[k.node.Outs[0].ID]
 	if u.n != 1 || u.user == nil || u.user.Op != "prim::ListConstruct" {

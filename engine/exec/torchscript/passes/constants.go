@@ -74,7 +74,8 @@ func (g *Graph) rewriteOuts(b *program.Block) {
 	}
 }
 
-// foldIf replaces an If with a known condition by its branch; of another it drops the outs that both branches agree on.
+// foldIf replaces an If with a known condition by its branch; of another it drops the outs that
+// both branches agree on.
 func (g *Graph) foldIf(n *program.Node, a *aliases, what extent) []*program.Node {
 	if c, ok := n.Args[0].Const.(bool); ok {
 		b := n.Blocks[1]
@@ -196,7 +197,8 @@ func isConstant(v any) bool {
 	return false
 }
 
-// compute runs a node and puts its value in the place of its result; what is not known stays a node.
+// compute runs a node and puts its value in the place of its result; what is not known stays a
+// node.
 func (g *Graph) compute(n *program.Node, what extent) bool {
 	v, ok := g.eval.Compute(n, g.Call(n), what == numbersOnly)
 	if !ok {

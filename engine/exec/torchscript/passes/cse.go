@@ -48,7 +48,8 @@ func (g *Graph) mergeBlock(b *program.Block, a *aliases, parent *scope) {
 	b.Nodes = kept
 }
 
-// merge puts the results of an equal node before in the place of n's, where there is one and PyTorch would.
+// merge puts the results of an equal node before in the place of n's, where there is one and
+// PyTorch would.
 func (g *Graph) merge(n *program.Node, a *aliases, c *scope) bool {
 	key := g.keyOf(n)
 	o := c.find(key)

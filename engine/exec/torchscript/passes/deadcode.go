@@ -11,7 +11,8 @@ func (g *Graph) eliminateDeadCode() {
 	g.eliminateIn(g.Body, g.used)
 }
 
-// eliminateIn goes through a block from its end: what it hands on is used, by the next round too where it is a loop's.
+// eliminateIn goes through a block from its end: what it hands on is used, by the next round too
+// where it is a loop's.
 func (g *Graph) eliminateIn(b *program.Block, used []bool) {
 	for i := range b.Outs {
 		if v := b.Outs[i].Value; v != nil {

@@ -31,7 +31,8 @@ import (
 //	    -> a, None
 //	prim::Return(y)
 //
-// A case of a golden file is a line with two sharps and the reason, the graph, an arrow and what becomes of it.
+// A case of a golden file is a line with two sharps and the reason, the graph, an arrow and what
+// becomes of it.
 
 // golden runs f on the graphs of a file and compares what it makes of them.
 func rewrites(t *testing.T, file string, f func(g *Graph)) {
@@ -100,8 +101,10 @@ func (k *known) Compute(n *program.Node, _ *Call, numbers bool) (any, bool) {
 		return &tensor.Tensor{Meta: tensor.Meta{Sizes: []int64{args[0].(int64)}}}, !numbers
 	case "aten::dict":
 		return &ops.Dict{Refs: 1}, true
-	case "aten::len", "aten::append", "aten::rand", "aten::frexp", "aten::dequantize", "prim::GetAttr", "prim::Uninitialized", "prim::unchecked_unwrap_optional", "prim::unchecked_cast",
-		"prim::DictConstruct", "prim::NamedTupleConstruct", "prim::isinstance", "op::f": // what nobody should ask for, except the first
+	case "aten::len", "aten::append", "aten::rand", "aten::frexp", "aten::dequantize", "prim::GetAttr",
+		"prim::Uninitialized", "prim::unchecked_unwrap_optional", "prim::unchecked_cast",
+		"prim::DictConstruct", "prim::NamedTupleConstruct", "prim::isinstance", "op::f":
+		// what nobody should ask for, except the first
 		return int64(len(args)), true
 	}
 	x, ok1 := args[0].(int64)
@@ -182,7 +185,8 @@ func typeOf(t *testing.T, text string) *program.Type {
 		}
 		return tuple
 	}
-	kind, ok := map[string]program.TypeKind{"Tensor": program.TensorType, "int": program.IntType, "bool": program.BoolType, "None": program.NoneType, "Any": program.AnyType,
+	kind, ok := map[string]program.TypeKind{"Tensor": program.TensorType, "int": program.IntType, "bool": program.BoolType,
+		"None": program.NoneType, "Any": program.AnyType,
 		"Union": program.UnionType}[text]
 	require.True(t, ok, text)
 	return &program.Type{Kind: kind}
@@ -301,11 +305,14 @@ func (r *reader) constant(a string) any {
 func (r *reader) module(name string) *module {
 	m := r.k.modules[name]
 	if m == nil {
-		m = &module{name: name, attrs: map[string]any{"training": false}, class: &program.Class{Name: name, Kind: program.ModuleClass, Attrs: []program.Attr{
-			{Name: "training", Type: &program.Type{Kind: program.BoolType}}, {Name: "nothing", Type: &program.Type{Kind: program.NoneType}},
-			{Name: "perhaps", Type: &program.Type{Kind: program.OptionalType, Elems: []*program.Type{{Kind: program.IntType}}}}, {Name: "untyped"},
-			{Name: "bias", Type: &program.Type{Kind: program.OptionalType, Elems: []*program.Type{{Kind: program.TensorType}}}},
-		}}}
+		m = &module{name: name, attrs: map[string]any{"training": false},
+			class: &program.Class{Name: name, Kind: program.ModuleClass, Attrs: []program.Attr{
+				{Name: "training", Type: &program.Type{Kind: program.BoolType}},
+				{Name: "nothing", Type: &program.Type{Kind: program.NoneType}},
+				{Name: "perhaps", Type: &program.Type{Kind: program.OptionalType, Elems: []*program.Type{{Kind: program.IntType}}}},
+				{Name: "untyped"},
+				{Name: "bias", Type: &program.Type{Kind: program.OptionalType, Elems: []*program.Type{{Kind: program.TensorType}}}},
+			}}}
 		r.k.modules[name] = m
 	}
 	return m

@@ -25,7 +25,8 @@ func (c *Call) within(fn *program.Func) bool {
 	return false
 }
 
-// maxNodes is how many nodes an inlined graph may have, maxDepth how deep calls nest: beyond, a call stays a call.
+// maxNodes is how many nodes an inlined graph may have, maxDepth how deep calls nest: beyond, a
+// call stays a call.
 const (
 	maxNodes = 1 << 20
 	maxDepth = 200
@@ -100,7 +101,8 @@ func (in *inliner) value(v *program.Value) *program.Value {
 	return n
 }
 
-// can says whether fn's one return is its last statement: what PyTorch's own exit transform makes of every function.
+// can says whether fn's one return is its last statement: what PyTorch's own exit transform makes
+// of every function.
 func (in *inliner) can(fn *program.Func) (bool, error) {
 	if ok, known := in.possible[fn]; known {
 		return ok, nil
@@ -129,7 +131,8 @@ func returns(nodes []*program.Node) bool {
 	return false
 }
 
-// fn copies fn's body behind out's nodes, its parameters standing for args, and returns what it returns.
+// fn copies fn's body behind out's nodes, its parameters standing for args, and returns what it
+// returns.
 func (in *inliner) fn(fn *program.Func, args []program.Arg, at *Call, out *program.Block) (program.Arg, error) {
 	g, err := fn.Graph()
 	if err != nil {

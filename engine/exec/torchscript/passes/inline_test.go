@@ -71,7 +71,8 @@ func functions(t *testing.T, text string) (entry *program.Func, root any, k *kno
 			if strings.HasPrefix(body, "fails") {
 				return nil, errors.New("a body that cannot be read")
 			}
-			read := &reader{t: t, k: k, g: &program.Graph{Body: &program.Block{}}, values: map[string]*program.Value{}, funcs: funcs}
+			read := &reader{t: t, k: k, g: &program.Graph{Body: &program.Block{}}, values: map[string]*program.Value{},
+				funcs: funcs}
 			return read.read(strings.Join(graph, ", ") + "\n" + body).g, nil
 		})
 	}
@@ -124,7 +125,8 @@ func from(g *Graph) string {
 	return b.String()
 }
 
-// TestInlineBounds holds that a program which calls itself ever deeper, or grows beyond all bounds, ends.
+// TestInlineBounds holds that a program which calls itself ever deeper, or grows beyond all bounds,
+// ends.
 func TestInlineBounds(t *testing.T) {
 	var deep strings.Builder
 	deep.WriteString("def f0(x: Tensor)\ny = prim::CallFunction[f1](x)\nprim::Return(y)\n")
@@ -134,7 +136,8 @@ func TestInlineBounds(t *testing.T) {
 	fmt.Fprintf(&deep, "def f%d(x: Tensor)\nprim::Return(x)\n", maxDepth+3)
 	g, err := inlined(t, deep.String())
 	require.NoError(t, err)
-	require.Equal(t, fmt.Sprintf("x\ny = prim::CallFunction[f%d](x)\nprim::Return(y)\n", maxDepth+1), g.String(), "the call beyond the last one stays")
+	require.Equal(t, fmt.Sprintf("x\ny = prim::CallFunction[f%d](x)\nprim::Return(y)\n", maxDepth+1), g.String(),
+		"the call beyond the last one stays")
 
 	var long strings.Builder
 	long.WriteString("def main(x: Tensor)\n")
@@ -146,8 +149,10 @@ func TestInlineBounds(t *testing.T) {
 	require.NoError(t, err)
 	require.NotContains(t, g.String(), "prim::CallFunction", "calls one after another are not deep")
 
-	const three = "def main(x: Tensor)\ny = prim::CallFunction[f](x)\nz = aten::relu(y)\nprim::Return(z)\ndef f(x: Tensor)\ny = aten::relu(x)\nprim::Return(y)\n"
-	for most, want := range map[int]string{1: "got more than 1 nodes after inlining, want fewer", 2: "", maxNodes: ""} { // the return is not counted
+	const three = "def main(x: Tensor)\ny = prim::CallFunction[f](x)\nz = aten::relu(y)\nprim::Return(z)\ndef f(x: " +
+		"Tensor)\ny = aten::relu(x)\nprim::Return(y)\n"
+	for most, want := range map[int]string{1: "got more than 1 nodes after inlining, want fewer", 2: "", maxNodes: ""} {
+		// the return is not counted
 		entry, root, k := functions(t, three)
 		_, err := (&inliner{eval: k, most: most, possible: map[*program.Func]bool{}}).inline(entry, root)
 		if want == "" {
@@ -160,10 +165,12 @@ func TestInlineBounds(t *testing.T) {
 	}
 }
 
-// TestInlineTypes holds that a parameter has the type that its function declares, where the graph records none.
+// TestInlineTypes holds that a parameter has the type that its function declares, where the graph
+// records none.
 func TestInlineTypes(t *testing.T) {
 	entry, root, k := functions(t, "def main(x, y: int)\nz = aten::add(x, y)\nprim::Return(z)\n")
-	entry.Params[0].Type, entry.Params[1].Type = &program.Type{Kind: program.TensorType}, &program.Type{Kind: program.BoolType}
+	entry.Params[0].Type, entry.Params[1].Type = &program.Type{Kind: program.TensorType},
+		&program.Type{Kind: program.BoolType}
 	g, err := Inline(entry, root, k)
 	require.NoError(t, err)
 	assert.Equal(t, "Tensor", g.Params[0].Type.String())

@@ -5,7 +5,8 @@ import "github.com/memspec/memspec/engine/program"
 // A literal of a container is made anew wherever it is read. One that goes into a function which
 // writes it is one container, so it gets a node there.
 
-// literals gives a node to each container among a call's arguments that is a literal and that the function may write.
+// literals gives a node to each container among a call's arguments that is a literal and that the
+// function may write.
 func (in *inliner) literals(fn *program.Func, args []program.Arg, at *Call, out *program.Block) {
 	for i := range args {
 		a := &args[i]
@@ -56,7 +57,8 @@ func typeOfLiteral(v any) *program.Type {
 	return nil
 }
 
-// writes says which of fn's parameters an operator may write, in fn or in a function that it passes them to.
+// writes says which of fn's parameters an operator may write, in fn or in a function that it passes
+// them to.
 func (in *inliner) writes(fn *program.Func) []bool {
 	if w, ok := in.written[fn]; ok {
 		return w

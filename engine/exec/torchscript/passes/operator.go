@@ -41,7 +41,8 @@ func (g *Graph) effects(n *program.Node) *operator {
 	return &g.operators[*at-1]
 }
 
-// marked says whether a mask of arguments has one: bit i, those from the 31st on together (ops.Effects).
+// marked says whether a mask of arguments has one: bit i, those from the 31st on together
+// (ops.Effects).
 func marked(mask uint32, i int) bool { return mask>>min(i, 31)&1 != 0 }
 
 // used are the values among arguments.
@@ -107,7 +108,8 @@ func (g *Graph) nondeterministic(n *program.Node) bool {
 	return true
 }
 
-// randomness says whether an operator is nondeterministic; unsure means unless it is known that nothing is trained.
+// randomness says whether an operator is nondeterministic; unsure means unless it is known that
+// nothing is trained.
 func randomness(op string) certainty {
 	name := strings.TrimPrefix(op, "aten::")
 	switch {

@@ -16,15 +16,18 @@ import (
 // that nothing is trained.
 func TestRandomness(t *testing.T) {
 	for op, want := range map[string]certainty{
-		"aten::rand": always, "aten::randn_like": always, "aten::bernoulli": always, "aten::bernoulli_": always, "aten::normal": always, "aten::normal_": always, "aten::multinomial": always, "aten::poisson": always,
-		"aten::rrelu": always, "aten::_standard_gamma": always, "aten::_sample_dirichlet": always, "aten::binomial": always, "aten::native_dropout": always, "aten::_fused_dropout": always,
+		"aten::rand": always, "aten::randn_like": always, "aten::bernoulli": always, "aten::bernoulli_": always,
+		"aten::normal": always, "aten::normal_": always, "aten::multinomial": always, "aten::poisson": always,
+		"aten::rrelu": always, "aten::_standard_gamma": always, "aten::_sample_dirichlet": always, "aten::binomial": always,
+		"aten::native_dropout": always, "aten::_fused_dropout": always,
 		"aten::dropout": unsure, "aten::feature_alpha_dropout": unsure,
 		"aten::relu": never, "aten::add": never, "prim::rand": never, "aten::r": never, "aten::norm": never,
 	} {
 		assert.Equal(t, want, randomness(op), op)
 	}
 	for text, want := range map[string]bool{
-		"aten::rand(x)": true, "aten::relu(x)": false, "aten::dropout(x, 0.5, True)": true, "aten::dropout(x, 0.5, False)": false, "aten::dropout(x, 0.5, c)": true,
+		"aten::rand(x)": true, "aten::relu(x)": false, "aten::dropout(x, 0.5, True)": true,
+		"aten::dropout(x, 0.5, False)": false, "aten::dropout(x, 0.5, c)": true,
 		"aten::relu(x, True)": false,
 	} {
 		g := read(t, "x: Tensor, c: bool\na = "+text+"\nprim::Return(a)\n")
@@ -42,7 +45,8 @@ func TestMarked(t *testing.T) {
 		}
 	}
 	assert.Equal(t, []int{2, 30}, got)
-	assert.Equal(t, []bool{false, true, true, true}, []bool{marked(1<<31, 30), marked(1<<31, 31), marked(1<<31, 32), marked(1<<31, 99)})
+	assert.Equal(t, []bool{false, true, true, true}, []bool{marked(1<<31, 30), marked(1<<31, 31), marked(1<<31, 32),
+		marked(1<<31, 99)})
 }
 
 // TestUsed: the values among arguments, in order, as long as they are asked for.
@@ -58,7 +62,8 @@ func TestUsed(t *testing.T) {
 
 // TestOfTensors: which lists may have tensors.
 func TestOfTensors(t *testing.T) {
-	for text, want := range map[string]bool{"": true, "Any": true, "Tensor": true, "List[Tensor]": true, "List[Any]": true, "List[Optional[Tensor]]": true, "Optional[int]": true, "List[int]": false, "List[bool]": false} {
+	for text, want := range map[string]bool{"": true, "Any": true, "Tensor": true, "List[Tensor]": true, "List[Any]": true,
+		"List[Optional[Tensor]]": true, "Optional[int]": true, "List[int]": false, "List[bool]": false} {
 		var typ *program.Type
 		if text != "" {
 			typ = typeOf(t, text)
@@ -146,26 +151,32 @@ prim::Return(x)
 // node, with its type; one that is only read does not.
 func TestLiterals(t *testing.T) {
 	writes := func(args, body string) string {
-		return "def main(x: Tensor)\nz = prim::CallFunction[f](" + args + ")\nprim::Return(x)\ndef f(a, b, c)\n" + body + "prim::Return(a)\ndef g(a, b, c)\nm = aten::append(b, 1)\nprim::Return(a)\n"
+		return "def main(x: Tensor)\nz = prim::CallFunction[f](" + args + ")\nprim::Return(x)\ndef f(a, b, c)\n" + body +
+			"prim::Return(a)\ndef g(a, b, c)\nm = aten::append(b, 1)\nprim::Return(a)\n"
 	}
 	for _, tt := range []struct{ why, args, body, want string }{
 		{"read alone", "[1;2], [3;4], 5", "n = aten::len(a)\n", "aten::len([1;2])"},
 		{"the first is written", "[1;2], [3;4], 5", "m = aten::append(a, 1)\n", "prim::ListConstruct(1, 2): List[int]"},
 		{"the second", "[1;2], [3;4], 5", "m = aten::append(b, 1)\n", "prim::ListConstruct(3, 4): List[int]"},
-		{"both, in their order", "[1;2], [3;4], 5", "m = aten::append(b, 1)\nn = aten::append(a, 1)\n", "prim::ListConstruct(1, 2): List[int], prim::ListConstruct(3, 4): List[int]"},
+		{"both, in their order", "[1;2], [3;4], 5", "m = aten::append(b, 1)\nn = aten::append(a, 1)\n",
+			"prim::ListConstruct(1, 2): List[int], prim::ListConstruct(3, 4): List[int]"},
 		{"given by name", "5, c=[3;4], b=[6]", "m = aten::append(c, 1)\n", "prim::ListConstruct(3, 4): List[int]"},
 		{"a dict", "{1;2}, 3, 4", "m = aten::_set_item(a, 1, 3)\n", "prim::DictConstruct(1, 2)"},
 		{"a number is none", "5, [6], 7", "m = aten::append(a, 1)\n", ""},
-		{"what is taken in is not written", "[1;2], [3;4], 5", "m = aten::append(a, b)\n", "prim::ListConstruct(1, 2): List[int]"},
-		{"written by a function that it is passed to", "[1;2], [3;4], 5", "m = prim::CallFunction[g](b, a, 1)\n", "prim::ListConstruct(1, 2): List[int]"},
+		{"what is taken in is not written", "[1;2], [3;4], 5", "m = aten::append(a, b)\n",
+			"prim::ListConstruct(1, 2): List[int]"},
+		{"written by a function that it is passed to", "[1;2], [3;4], 5", "m = prim::CallFunction[g](b, a, 1)\n",
+			"prim::ListConstruct(1, 2): List[int]"},
 		{"by name", "[1;2], [3;4], 5", "m = prim::CallFunction[g](1, c=a, b=b)\n", "prim::ListConstruct(3, 4): List[int]"},
-		{"in a branch", "[1;2], [3;4], 5", "prim::If(c)\n  then\n    m = aten::append(b, 1)\n  else\n", "prim::ListConstruct(3, 4): List[int]"},
+		{"in a branch", "[1;2], [3;4], 5", "prim::If(c)\n  then\n    m = aten::append(b, 1)\n  else\n",
+			"prim::ListConstruct(3, 4): List[int]"},
 	} {
 		g, err := inlined(t, writes(tt.args, tt.body))
 		require.NoError(t, err, tt.why)
 		got := ""
 		for _, n := range g.Body.Nodes {
-			if n.Op != "prim::ListConstruct" && n.Op != "prim::DictConstruct" && (n.Op != "aten::len" || tt.why != "read alone") {
+			if n.Op != "prim::ListConstruct" && n.Op != "prim::DictConstruct" &&
+				(n.Op != "aten::len" || tt.why != "read alone") {
 				continue
 			}
 			if got != "" {
@@ -180,7 +191,8 @@ func TestLiterals(t *testing.T) {
 	}
 }
 
-// TestUnpacked: the members of a list that was computed ahead are held for the graph, beside the list.
+// TestUnpacked: the members of a list that was computed ahead are held for the graph, beside the
+// list.
 func TestUnpacked(t *testing.T) {
 	g := read(t, `x: Tensor
 a = aten::ones(1)
@@ -202,7 +214,9 @@ prim::Return(w)
 	require.Len(t, g.computed, 8)
 	require.NotSame(t, g.Body.Nodes[0].Args[0].Const, g.Body.Nodes[1].Args[0].Const)
 	g.poolConstants()
-	require.Same(t, g.Body.Nodes[0].Args[0].Const, g.Body.Nodes[1].Args[0].Const, "equal constants become the first of them")
+	require.Same(t, g.Body.Nodes[0].Args[0].Const, g.Body.Nodes[1].Args[0].Const, "equal constants become the first of "+
+		"them")
 	g.dropUnused()
-	require.Equal(t, "tensor[1] [tensor[1], 2] tensor[1] [tensor[1], 2]", strings.Join(k.dropped, " "), "the second tensor, which is held twice, and both lists")
+	require.Equal(t, "tensor[1] [tensor[1], 2] tensor[1] [tensor[1], 2]", strings.Join(k.dropped, " "),
+		"the second tensor, which is held twice, and both lists")
 }

@@ -68,7 +68,8 @@ func (g *Graph) newNode(op string, of *program.Node) *program.Node {
 	return n
 }
 
-// Simplify runs the executor's passes in its order; autocast is the dtype that autocast casts to, "" where it is off.
+// Simplify runs the executor's passes in its order; autocast is the dtype that autocast casts to,
+// "" where it is off.
 func (g *Graph) Simplify(autocast string) {
 	g.numbers = map[signature]int32{}
 	g.operator = make([]int32, len(g.calls))

@@ -9,7 +9,8 @@ import (
 
 // TestRecordings holds what the passes make of a graph to what PyTorch's executor allocates.
 func TestRecordings(t *testing.T) {
-	conformance.Hold(t, conformance.Choice{Testdata: "../../../../testdata", Kinds: []string{"script", "trace"}, Runtimes: []string{"torchscript"}, Start: torchscript.New})
+	conformance.Hold(t, conformance.Choice{Testdata: "../../../../testdata", Kinds: []string{"script", "trace"},
+		Runtimes: []string{"torchscript"}, Start: torchscript.New})
 }
 
 // TestPrograms holds what the passes make of small programs to what these give and allocate.

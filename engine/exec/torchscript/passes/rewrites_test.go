@@ -51,7 +51,8 @@ func TestSimplify(t *testing.T) {
 	rewrites(t, "testdata/simplify.txt", func(g *Graph) { g.Simplify("") })
 }
 
-// TestDropUnused holds that constants which no node uses in the end are released, the last one first.
+// TestDropUnused holds that constants which no node uses in the end are released, the last one
+// first.
 func TestDropUnused(t *testing.T) {
 	g := read(t, `x: Tensor
 a = aten::ones(1)

@@ -150,7 +150,8 @@ func (r *run) onDevice(t *testing.T, s *sample) deviceEvents {
 	return out
 }
 
-// agrees says whether the account is that of a table, an estimate being any birth up to its upper figure, or none.
+// agrees says whether the account is that of a table, an estimate being any birth up to its upper
+// figure, or none.
 func (d deviceEvents) agrees(want []string) bool {
 	return d.err == "" && agrees(d.events, want, map[tensor.StorageID]string{}, 0)
 }

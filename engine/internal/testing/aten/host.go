@@ -41,7 +41,8 @@ func (h Host) Ints(values ...int64) *tensor.Tensor {
 	return t
 }
 
-// Run runs an operator, which takes nothing on the device; an ops.Kw as the last argument names the rest.
+// Run runs an operator, which takes nothing on the device; an ops.Kw as the last argument names the
+// rest.
 func (h Host) Run(op string, args ...any) any {
 	h.Helper()
 	var kw ops.Kw

@@ -17,7 +17,8 @@ import (
 	"github.com/memspec/memspec/engine/schema"
 )
 
-// Registered are PyTorch's schemas by key, and its overloads by name in the order in which it tries them.
+// Registered are PyTorch's schemas by key, and its overloads by name in the order in which it tries
+// them.
 func Registered(t *testing.T) (byKey map[string]string, byName map[string][]string) {
 	t.Helper()
 	byKey, byName = map[string]string{}, map[string][]string{}
@@ -79,7 +80,8 @@ func CompareList(t *testing.T, path string, missing []string) {
 	assert.Empty(t, listed, "in %s, and not missing", path)
 }
 
-// writeReasons keeps the list's first line and writes keys by reason. Without keys there need be no file.
+// writeReasons keeps the list's first line and writes keys by reason. Without keys there need be no
+// file.
 func writeReasons(t *testing.T, path string, listed map[string]string) {
 	t.Helper()
 	old, err := os.ReadFile(path)

@@ -1,7 +1,8 @@
 // Package aten runs PyTorch's recorded operator calls (testdata/aten) against the rules of one
 // family of operators. It runs in tests only.
 //
-// A family's test hands over the table of all rules, which composite operators need, and its own rows:
+// A family's test hands over the table of all rules, which composite operators need, and its own
+// rows:
 //
 //	func TestSamples(t *testing.T) { aten.Samples(t, builtin.Table(), nn.Rules) }
 //
@@ -290,7 +291,8 @@ type calls struct {
 	plus   bool // named aten::mm+7 by line of the file
 }
 
-// each visits the calls and returns the overloads that it met. Lines of other operators are only counted.
+// each visits the calls and returns the overloads that it met. Lines of other operators are only
+// counted.
 func (cs calls) each(t *testing.T, visit func(*call)) (met map[string]bool) {
 	t.Helper()
 	names := map[string]bool{}

@@ -22,9 +22,10 @@ const mostWrong = 3
 // spoken is how an operator refuses a call.
 var spoken = regexp.MustCompile(`^\w+::\w+: `)
 
-// Wrong runs recorded calls with one argument changed, each kind of argument in several ways. PyTorch
-// takes some of them, so that no answer is known; but each is an error that names an operator, or has
-// the results that the schema names. A tensor may be undefined where it is one of several.
+// Wrong runs recorded calls with one argument changed, each kind of argument in several ways.
+// PyTorch takes some of them, so that no answer is known; but each is an error that names an
+// operator, or has the results that the schema names. A tensor may be undefined where it is one of
+// several.
 func Wrong(t *testing.T, table *ops.Table, family [][]ops.Rule) {
 	none := On(t, "none", "2.15")
 	tried, refused := map[string]int{}, 0

@@ -70,7 +70,8 @@ func gives(text string) string {
 	return first
 }
 
-// tooFew runs a program with ever more steps, until it ends: before, it must say that it may not go on.
+// tooFew runs a program with ever more steps, until it ends: before, it must say that it may not go
+// on.
 func tooFew(t *testing.T, why string, s *source, l exec.Liveness) {
 	t.Helper()
 	s.table = nil

@@ -73,7 +73,8 @@ func (r *Recording) Follow(s *Stream, tr *trace.Trace) (a Agreement) {
 	return a
 }
 
-// birthOrDeath writes an event as "+bytes" or "-number"; births are numbered in order, what was there before is -1.
+// birthOrDeath writes an event as "+bytes" or "-number"; births are numbered in order, what was
+// there before is -1.
 func birthOrDeath(e trace.Event, number map[tensor.StorageID]int) string {
 	if e.Action == trace.Alloc {
 		number[e.Storage] = len(number)

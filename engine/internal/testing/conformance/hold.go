@@ -37,8 +37,8 @@ var linesApart = map[string]int{
 	"several_lines/script.eager": 1, // a call on a separate line, in an expression over several
 }
 
-// Hold runs archives on the device none and holds each run to its recording, event for event and line for line; a stream of exceptions.txt agrees
-// as far as that says.
+// Hold runs archives on the device none and holds each run to its recording, event for event and
+// line for line; a stream of exceptions.txt agrees as far as that says.
 func Hold(t *testing.T, c Choice) {
 	known := exceptions(t, filepath.Join(c.Testdata, "conformance", "exceptions.txt"))
 	if c.Models == nil {
@@ -102,7 +102,8 @@ func runOn(t *testing.T, start func(p *program.Program) exec.Start, r *Recording
 	return got
 }
 
-// exceptions are the streams that part from their recording, by name: how many events agree before they do.
+// exceptions are the streams that part from their recording, by name: how many events agree before
+// they do.
 func exceptions(t *testing.T, file string) map[string]int {
 	t.Helper()
 	data, err := os.ReadFile(file)

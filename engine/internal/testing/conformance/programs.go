@@ -324,7 +324,8 @@ func pickled(t *testing.T, s string) string {
 	case s == "False":
 		return "\x89"
 	case s == "tensor":
-		return "ctorch._utils\n_rebuild_tensor_v2\n((X\x07\x00\x00\x00storagectorch\nLongStorage\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpuK\x01tQ" +
+		return "ctorch._utils\n_rebuild_tensor_v2\n((X\x07\x00\x00\x00storagectorch\nLongStorage\n" +
+			"X\x01\x00\x00\x000X\x03\x00\x00\x00cpuK\x01tQ" +
 			"K\x00))\x89ccollections\nOrderedDict\n)RtR"
 	case s == "vector": // of two floats, on the accelerator
 		return floats("K\x02\x85K\x01\x85", 2)
@@ -363,7 +364,8 @@ func pickled(t *testing.T, s string) string {
 
 // floats is a tensor of n floats on the accelerator, its sizes and strides pickled.
 func floats(layout string, n byte) string {
-	return "ctorch._utils\n_rebuild_tensor_v2\n((X\x07\x00\x00\x00storagectorch\nFloatStorage\nX\x01\x00\x00\x001X\x06\x00\x00\x00cuda:0K" + string([]byte{n}) + "tQ" +
+	return "ctorch._utils\n_rebuild_tensor_v2\n((X\x07\x00\x00\x00storagectorch\nFloatStorage\n" +
+		"X\x01\x00\x00\x001X\x06\x00\x00\x00cuda:0K" + string([]byte{n}) + "tQ" +
 		"K\x00" + layout + "\x89ccollections\nOrderedDict\n)RtR"
 }
 

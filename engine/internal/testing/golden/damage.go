@@ -17,7 +17,8 @@ type Reader func(text string) (string, error)
 // ErrNothingToReport is a Reader's error where there is nothing to report.
 var ErrNothingToReport = errors.New("nothing to tell")
 
-// word is what a text is damaged by: a name, a number, a string, a sign, or the white space that opens a line.
+// word is what a text is damaged by: a name, a number, a string, a sign, or the white space that
+// opens a line.
 var word = regexp.MustCompile(`\n[ \t]*|[A-Za-z_][A-Za-z0-9_]*|[0-9]+|"[^"\n]*"|'[^'\n]*'|[^\sA-Za-z0-9_]`)
 
 // Damage says what a reader says to a text in which one word is damaged, for each word: left out,
@@ -196,7 +197,8 @@ func (w *jsonDamage) report(path string) {
 	w.order, w.said = nil, map[string][]string{}
 }
 
-// alike says whether an object is a list by names: three members or more, which are objects with the same members.
+// alike says whether an object is a list by names: three members or more, which are objects with
+// the same members.
 func alike(v map[string]any) bool {
 	var first []string
 	for _, x := range v {

@@ -49,20 +49,21 @@ func TestDamage(t *testing.T) {
 // A value of every kind is damaged in the ways of its kind; two members of a list, and of what is a
 // list by names; what is said twice is reported once.
 func TestDamageJSON(t *testing.T) {
-	got := DamageJSON(t, `{"n":[1,2,3],"m":{"a":{"x":true},"b":{"x":true},"c":{"x":true}},"s":"t"}`, func(text string) (string, error) {
-		var v struct {
-			N []int
-			M map[string]struct{ X bool }
-			S *string
-		}
-		if err := json.Unmarshal([]byte(text), &v); err != nil {
-			return "", errors.New("wrong")
-		}
-		if v.S == nil {
-			return fmt.Sprint(v.N, "\n", v.M), nil
-		}
-		return fmt.Sprint(v.N, "\n", v.M, "\n", *v.S), nil
-	})
+	got := DamageJSON(t, `{"n":[1,2,3],"m":{"a":{"x":true},"b":{"x":true},"c":{"x":true}},"s":"t"}`,
+		func(text string) (string, error) {
+			var v struct {
+				N []int
+				M map[string]struct{ X bool }
+				S *string
+			}
+			if err := json.Unmarshal([]byte(text), &v); err != nil {
+				return "", errors.New("wrong")
+			}
+			if v.S == nil {
+				return fmt.Sprint(v.N, "\n", v.M), nil
+			}
+			return fmt.Sprint(v.N, "\n", v.M, "\n", *v.S), nil
+		})
 	assert.Equal(t, strings.TrimPrefix(`
  as []: wrong
  as null, as {}: reads -[1 2 3] ↵ map[a:{true} b:{true} c:{true}] ↵ (1 more) +[] ↵ map[]

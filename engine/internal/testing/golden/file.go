@@ -12,7 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Tests hardly collect garbage, as the command does not: a fifth less processor time. Only tests import this package.
+// Tests hardly collect garbage, as the command does not: a fifth less processor time. Only tests
+// import this package.
 func init() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)

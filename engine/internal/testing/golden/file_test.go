@@ -31,12 +31,14 @@ func TestFile(t *testing.T) {
 		why, update, before, got, after, error string
 		kept                                   bool
 	}{
-		{why: "what is not there is not right, whatever the code says", error: "(-want +got; MEMSPEC_UPDATE=1 go test -run '^TestThis/one' ./engine/internal/testing/golden rewrites it)"},
+		{why: "what is not there is not right, whatever the code says", error: "(-want +got; MEMSPEC_UPDATE=1 go test -run " +
+			"'^TestThis/one' ./engine/internal/testing/golden rewrites it)"},
 		{why: "updating makes the file, and its folder", update: "1", got: "a\n", after: "a\n"},
 		{why: "equal", before: "a\n", got: "a\n", after: "a\n", kept: true},
 		{why: "another text", before: "a\n", got: "b\n", after: "a\n", kept: true, error: "want.txt (-want +got"},
 		{why: "another text, updating", update: "1", before: "a\n", got: "b\n", after: "b\n"},
-		{why: "an equal file keeps its time when updating: what Go's cache holds of its readers is good", update: "1", before: "b\n", got: "b\n", after: "b\n", kept: true},
+		{why: "an equal file keeps its time when updating: what Go's cache holds of its readers is good", update: "1",
+			before: "b\n", got: "b\n", after: "b\n", kept: true},
 	} {
 		t.Run(c.why, func(t *testing.T) {
 			t.Setenv("MEMSPEC_UPDATE", c.update)

@@ -145,7 +145,8 @@ func (a *Archive) finish() error {
 	return nil
 }
 
-// update writes the archive with new want/ sections, in the order they were written, behind the inputs.
+// update writes the archive with new want/ sections, in the order they were written, behind the
+// inputs.
 func (a *Archive) update() error {
 	var files []txtar.File
 	for _, f := range a.archive.Files {

@@ -1,4 +1,5 @@
-// Package tracetext reads the text form of a trace (trace.Trace.String), in which tests state theirs.
+// Package tracetext reads the text form of a trace (trace.Trace.String), in which tests state
+// theirs.
 package tracetext
 
 import (
