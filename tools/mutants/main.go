@@ -55,7 +55,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	f.Float64Var(&o.least, "min", 0, "percent that must die")
 	f.BoolVar(&o.list, "list", false, "print the sample and test nothing")
 	f.BoolVar(&o.verbose, "v", false, "print what became of each mutant, as it goes")
-	f.BoolVar(&o.own, "own", false, "try mutants by the tests of their own package only")
+	f.BoolVar(&o.own, "own", false, "try mutants by the tests of the mutated package only")
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}
