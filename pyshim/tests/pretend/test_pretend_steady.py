@@ -1,8 +1,10 @@
 """Iterations that are like those before are left out of what is read: who holds the peak is the same."""
 
 import json
+import sys
 
 import pretended
+import warm
 
 TRAINS = """
 import json, sys, torch
@@ -49,3 +51,45 @@ def test_who_holds_the_peak_is_the_same():
     assert skipped > 0 and kept[-1] < every[-1] / 2 + every[0]
     assert {7, 9, 10} <= set(grew), "a larger batch, a tensor that is held, memory that ran out"
     assert len(grew) < len(kept) / 2 + 1
+
+
+SMALL_STEPS = """
+import json, os, torch
+from memshim.allocator import steady
+looks, kept = [], steady.state
+def counted(*a):
+    looks.append(1)
+    return kept(*a)
+steady.state = counted
+net = torch.nn.Linear(64, 64).cuda()
+optimizer = torch.optim.SGD(net.parameters())
+for i in range(600):
+    net(torch.randn(4096 if i == 500 else 8, 64, device="cuda")).sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+print(len(looks), flush=True)
+"""
+
+
+def test_iterations_that_are_alike_are_looked_at_less_often(tmp_path):
+    """And one that is not is read whenever it comes: its line holds the peak."""
+    script = tmp_path / "steps.py"
+    script.write_text(SMALL_STEPS)
+    found = warm.run([sys.executable, "-m", "memshim", "run", "--on", "t4", "--", str(script)])
+    assert found.returncode == 0, found.stderr
+    looks = int(found.stdout)
+    assert looks == 0 or 8 <= looks <= 16, "0: a PyTorch that does not show what is held alone"
+    assert "steps.py:12 (<module>)" in found.stderr, found.stderr
+
+
+def test_the_interval_between_two_looks():
+    from memshim.allocator import steady
+
+    interval = steady.Interval()
+    lengths = []
+    for skipped, made in ((0, 100), (1, 200), (2, 300), (3, 400), (4, 500), (4, 600), (5, 700), (6, 60_000)):
+        interval.looked(skipped, made)
+        lengths.append(interval.length)
+    # read first; then alike, to the longest; one that is not; many allocations
+    assert lengths == [8, 16, 32, 64, 64, 8, 16, 16]
+    assert [i for i in range(1, 50) if interval.is_over(i)] == [16, 32, 48]

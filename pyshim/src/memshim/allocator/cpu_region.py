@@ -65,9 +65,10 @@ class CPURegion:
             self.mark()
         return {"requested": self._current}
 
-    def restart_peaks(self) -> None:
-        """Count peaks anew from here."""
-        self._most = self.now()["requested"]
+    def restart_peaks(self) -> dict[str, int]:
+        """Count peaks anew from here. The most until now, by metric."""
+        peaks, self._most = self.peaks(), self.now()["requested"]
+        return peaks
 
     def keys_of(self, tensor: torch.Tensor) -> list[int]:
         return watcher.numbers_of(tensor)

@@ -89,9 +89,9 @@ class CUDARegion:
             self.keep_peaks()
         return {m: self._most.get(m, 0) for m in METRICS}
 
-    def restart_peaks(self) -> None:
-        """Count peaks anew from here."""
-        recorder.restart_peaks(self)
+    def restart_peaks(self) -> dict[str, int]:
+        """Count peaks anew from here. The most until now, by metric."""
+        return recorder.restart_peaks(self)
 
     def restart(self) -> None:
         """Begin anew: what is there now is of before."""
@@ -113,8 +113,9 @@ class CUDARegion:
     def now(self) -> dict[str, int]:
         return stats(self.device, "current") if self.begun else dict.fromkeys(METRICS, 0)
 
-    def keep_peaks(self) -> None:
-        for m, n in stats(self.device, "peak").items():
+    def keep_peaks(self, counters: dict[str, Any] | None = None) -> None:
+        """counters: of the allocator, where they were read already."""
+        for m, n in stats(self.device, "peak", counters).items():
             self._most[m] = max(self._most.get(m, 0), n)
 
     def keys_of(self, tensor: torch.Tensor) -> list[int]:
@@ -123,10 +124,10 @@ class CUDARegion:
         return [s.data_ptr() for s in storages(tensor)]
 
 
-def stats(index: int, kind: str) -> dict[str, int]:
+def stats(index: int, kind: str, counters: dict[str, Any] | None = None) -> dict[str, int]:
     """The allocator's counters, all pools together. kind: current or peak."""
-    stats = recorder.real_stats(index)
-    return {m: stats[name]["all"][kind] for m, name in METRICS.items()}
+    counters = counters or recorder.real_stats(index)
+    return {m: counters[name]["all"][kind] for m, name in METRICS.items()}
 
 
 class Recorder:
@@ -359,18 +360,21 @@ class Recorder:
         elif not self._theirs:
             self._guard.record(None)
 
-    def restart_peaks(self, region: CUDARegion) -> None:
+    def restart_peaks(self, region: CUDARegion) -> dict[str, int]:
         with self._lock:
-            if region.begun and not region._ended:
-                self._reset(region.device)
-                region._most = {}
+            if not region.begun or region._ended:
+                return region.peaks()
+            self._reset(region.device)
+            peaks, region._most = region._most, {}
+            return peaks
 
     def _reset(self, index: int) -> None:
         """Reset the peaks; whoever counts already does not lose what was."""
+        now = self.real_stats(index)  # once: a step of a small model is as short as some reads of it
         for r in self.regions:
             if r.index == index:
-                r.keep_peaks()
-        self._program[index] = self.program_reads(index)
+                r.keep_peaks(now)
+        self._program[index] = _most(now, self._program.get(index))
         self._guard.reset_peaks(index)
 
     def program_resets(self, index: int) -> None:
@@ -381,8 +385,7 @@ class Recorder:
 
     def program_reads(self, index: int) -> dict[str, Any]:
         """The allocator's counters with the peaks since the program reset them, whenever we did."""
-        now, before = self.real_stats(index), self._program.get(index)
-        return _most(now, before) if before else now
+        return _most(self.real_stats(index), self._program.get(index))
 
     def real_stats(self, index: int) -> dict[str, Any]:
         return self._guard.stats(index)
@@ -406,12 +409,19 @@ class Recorder:
                 self._theirs, self._seen = True, {}  # from here on it is read, and not cleared
 
 
-def _most(now: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
-    """The counters, with the higher of each two peaks."""
-    return {
-        k: _most(v, before.get(k, {})) if isinstance(v, dict) else max(v, before.get(k, v)) if k == "peak" else v
-        for k, v in now.items()
-    }
+def _most(now: dict[str, Any], before: dict[str, Any] | None) -> dict[str, Any]:
+    """now, with the higher of each two peaks: in its place. It is a counter's name, a pool (of some)
+    and four numbers."""
+    for name, then in (before or {}).items():
+        if isinstance(then, dict):
+            of = now[name]
+            if "peak" in then:
+                of["peak"] = max(of["peak"], then["peak"])
+            else:
+                for pool, counters in then.items():
+                    if counters["peak"] > of[pool]["peak"]:
+                        of[pool]["peak"] = counters["peak"]
+    return now
 
 
 def _identity(entry: dict[str, Any]) -> tuple[Any, ...]:

@@ -17,9 +17,36 @@ class State(NamedTuple):
     ooms: int
     segments: list[Any]  # with the blocks in use, each with the Python lines that made it
     requested: int  # bytes that were asked for so far, in all
+    made: int  # allocations so far
 
     def is_like(self, before: State | None) -> bool:
-        return before is not None and self[:-1] == before[:-1]
+        return before is not None and self[:3] == before[:3]
+
+
+class Interval:
+    """How many iterations go by between two looks: 8, and up to 64 while they are alike. PyTorch
+    keeps what happens meanwhile, some 500 B an allocation: where there are many, it does not
+    grow."""
+
+    SHORTEST, LONGEST, MOST_KEPT = 8, 64, 100_000
+
+    def __init__(self) -> None:
+        self.length, self._from, self._skipped, self._made = self.SHORTEST, 0, 0, 0
+
+    def is_over(self, iterations: int) -> bool:
+        if iterations - self._from < self.length:
+            return False
+        self._from = iterations
+        return True
+
+    def looked(self, skipped: int, made: int) -> None:
+        """skipped: the bytes of all that was left out so far; made: the allocations so far."""
+        like, kept = skipped > self._skipped, made - self._made
+        self._skipped, self._made = skipped, made
+        if not like:
+            self.length = self.SHORTEST
+        elif 2 * kept <= self.MOST_KEPT:
+            self.length = min(2 * self.length, self.LONGEST)
 
 
 @cache
@@ -49,7 +76,8 @@ def state(index: int, peaks: dict[str, int], stats: dict[str, Any]) -> State:
         for s in found
         if s["device"] == index
     ]
-    return State(peaks, stats.get("num_ooms", 0), segments, stats["requested_bytes"]["all"]["allocated"])
+    requested, made = (stats[name]["all"]["allocated"] for name in ("requested_bytes", "allocation"))
+    return State(peaks, stats.get("num_ooms", 0), segments, requested, made)
 
 
 def lines(block: dict[str, Any]) -> list[tuple[str, int]]:

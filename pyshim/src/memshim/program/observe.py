@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 # case of a memspec.yaml also its name, the folder of that file, and depends: (program_case.py).
 WANTED = "MEMSPEC_RUN"
 MOST_EVENTS = 1_000_000  # of one device in one process, some 400 MB; peaks are counted in any event
-EVERY = 8  # iterations between two looks at how many there are
 
 
 class Iteration(NamedTuple):
@@ -168,9 +167,10 @@ class Device:
     """One pretend GPU as this process uses it."""
 
     def __init__(self, index: int, compiling: Compiling, record: bool):
+        from memshim.allocator import steady
         from memshim.allocator.recorder import CUDARegion
 
-        self.index, self.compiling = index, compiling
+        self.index, self.compiling, self.interval = index, compiling, steady.Interval()
         self.whole, self.part = (
             CUDARegion(index, "alloc" if record else "python").open(),
             CUDARegion(index, events=False).open(),
@@ -180,12 +180,12 @@ class Device:
 
     def step(self) -> None:
         """An optimizer has stepped."""
-        peaks = self.part.peaks()
+        peaks = self.part.restart_peaks()
         self.iterations.append(Iteration(peaks["allocated"], peaks["reserved"], self.compiling.seen))
         if self.recorded:
             self.recorded.stepped(self.whole, peaks)
-        self.part.restart_peaks()
-        if self.whole.keeps_events and len(self.iterations) % EVERY == 0 and self._events() > MOST_EVENTS:
+        due = self.whole.keeps_events and self.interval.is_over(len(self.iterations))
+        if due and self._events() > MOST_EVENTS:
             if self.recorded:
                 self.recorded.owners.end()
             self.whole.keep_events(False)
@@ -193,7 +193,11 @@ class Device:
 
     def _events(self) -> int:
         """How many are kept so far. A recording has those of every iteration."""
-        return self.whole.mark() if self.recorded else self.whole.mark_or_skip()
+        if self.recorded:
+            return self.whole.mark()
+        count, state = self.whole.mark_or_skip(), self.whole.state
+        self.interval.looked(self.whole.skipped, state.made if state else 0)
+        return count
 
     def report(self, top: int | None) -> dict[str, Any] | None:
         """What it came to; None where nothing was taken of it."""
