@@ -290,8 +290,8 @@ func indent(text string) string {
 func notesReference() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, generated, "engine/note")
-	b.WriteString("# Notes\n\nA note says what a figure rests on. `allow:` in memspec.yaml names notes that do not make " +
-		"a\n" +
+	b.WriteString("# Notes\n\n" +
+		"A note says what a figure rests on. `allow:` in memspec.yaml names notes that do not make a\n" +
 		"verdict inconclusive; `judge: likely` judges figures that may be too low as they are.\n\n" +
 		"| note | meaning | verdict |\n|---|---|---|\n")
 	for _, k := range note.Kinds() {
