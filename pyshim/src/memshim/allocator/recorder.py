@@ -410,17 +410,12 @@ class Recorder:
 
 
 def _most(now: dict[str, Any], before: dict[str, Any] | None) -> dict[str, Any]:
-    """now, with the higher of each two peaks: in its place. It is a counter's name, a pool (of some)
-    and four numbers."""
+    """now, with the higher of each two peaks: in its place."""
     for name, then in (before or {}).items():
         if isinstance(then, dict):
-            of = now[name]
-            if "peak" in then:
-                of["peak"] = max(of["peak"], then["peak"])
-            else:
-                for pool, counters in then.items():
-                    if counters["peak"] > of[pool]["peak"]:
-                        of[pool]["peak"] = counters["peak"]
+            _most(now.get(name, {}), then)
+        elif name == "peak":
+            now[name] = max(now.get(name, then), then)
     return now
 
 
