@@ -38,6 +38,9 @@ def test_a_row_of_an_earlier_release_takes_its_configurations(tmp_path, monkeypa
     source = tmp_path / "torchtitan-9dec370ad"
     (source / "train_configs").mkdir(parents=True)
     row = clusters.Row("8B", "2024-12", "h200-sxm", 8, "first", "--job.config_file CONFIGS/8b.toml", 82.4, "a report")
+    assert "PYTORCH_CUDA_ALLOC_CONF" not in clusters.variables(row)
+    settled = row._replace(allocator="expandable_segments:True")
+    assert clusters.variables(settled)["PYTORCH_CUDA_ALLOC_CONF"] == "expandable_segments:True"
     program = clusters.program(row)
     assert program[1:3] == ["--job.config_file", str(source / "train_configs" / "8b.toml")]
     assert program[-2:] == ["--training.steps", "3"]

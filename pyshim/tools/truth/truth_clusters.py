@@ -62,6 +62,7 @@ class Row(NamedTuple):
     arguments: str
     measured: float  # GiB
     source: str
+    allocator: str = ""  # PYTORCH_CUDA_ALLOC_CONF
 
 
 def rows() -> list[Row]:
@@ -70,6 +71,11 @@ def rows() -> list[Row]:
             Row(**r | {"world": int(r["world"]), "measured": float(r["measured"])})  # type: ignore[arg-type]
             for r in csv.DictReader(f)
         ]
+
+
+def variables(row: Row) -> dict[str, str]:
+    found = {} if row.release == PACKAGE else {"TITAN": str(folder(row.release))}
+    return found | ({"PYTORCH_CUDA_ALLOC_CONF": row.allocator} if row.allocator else {})
 
 
 def program(row: Row) -> list[str]:
@@ -134,8 +140,7 @@ def main() -> int:
     print("| row | measured, GiB | rank alone, GiB | error, % | worst rank | ranks | seconds | host, GiB |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|", flush=True)
     for row in wanted:
-        variables = {} if row.release == PACKAGE else {"TITAN": str(folder(row.release))}
-        ran = frameworks.report_of(options(row), row.gpu, LIMIT, variables)
+        ran = frameworks.report_of(options(row), row.gpu, LIMIT, variables(row))
         ranks = ran.report.get("ranks", []) if ran else []
         if ran is None or not ranks or any(r["exit"] for r in ranks):
             failed = True
