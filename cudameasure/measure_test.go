@@ -75,8 +75,8 @@ func TestRunFails(t *testing.T) {
 			"small[B=2]: the model fails: ValueError: no"},
 		{"a signal", `kill -SEGV $$`, ErrModel, "small[B=2]: the model fails: program: signal: segmentation fault"},
 		{"no memshim", `echo "/usr/bin/python3: No module named memshim" >&2; exit 1`, ErrNoPython,
-			"small[B=2]: no Python with torch and memshim (MEMSPEC_PYTHON names one): /usr/bin/python3: No module named " +
-				"memshim"},
+			"small[B=2]: no Python with torch and memshim (MEMSPEC_PYTHON names one): " +
+				"/usr/bin/python3: No module named memshim"},
 		{"one that hangs", `echo 'Timeout (0:00:00.3)!' >&2; echo 'Thread 0x1 (most recent call first):' >&2; exit 1`,
 			ErrHangs,
 			"small[B=2]: no answer in time: ended after its time limit of 300ms"},

@@ -115,8 +115,8 @@ func (file *initFile) gather(cmd *cobra.Command, args []string, name string) err
 	found := len(args) == 0
 	if found {
 		if args = artifactsBeneath("."); len(args) == 0 {
-			return errors.New("got no artifact in this folder or beneath it, want one: python -m memshim export makes it, or " +
-				"name it")
+			return errors.New("got no artifact in this folder or beneath it, want one: python " +
+				"-m memshim export makes it, or name it")
 		}
 	}
 	if name != "" && len(args) > 1 {

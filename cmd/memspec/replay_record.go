@@ -249,8 +249,8 @@ func (r *recordReplay) write(w io.Writer, path string) error {
 			m.Bytes.Exact(), m.Recorded, m.Simulated)
 	}
 	if r.Where == recording.OnCPU {
-		p.Line("  recorded on CPU tensors: what a CUDA allocator would make of the same storages is simulated and was not " +
-			"measured")
+		p.Line("  recorded on CPU tensors: what a CUDA allocator would make of the same " +
+			"storages is simulated and was not measured")
 	}
 	t := layout.NewTable("rrr")
 	t.Add("", "simulated", "recorded")

@@ -235,8 +235,8 @@ func TestCheck(t *testing.T) {
 		{func(s *Settings) {
 			s.Backend = "cudaMallocAsync"
 		}, `got the allocator backend "cudaMallocAsync", want native: the driver's own pool is not simulated`},
-		{func(s *Settings) { s.LargeSegment = 10 << 20 }, "got a large segment size of 10.0 MiB, want whole MiB above 10.0 " +
-			"MiB"},
+		{func(s *Settings) { s.LargeSegment = 10 << 20 }, "got a large segment size of 10.0 " +
+			"MiB, want whole MiB above 10.0 MiB"},
 		{func(s *Settings) { s.MaxSplitSize = 5 }, "got a max split size of 5 B, want at least 20.0 MiB"},
 		{func(s *Settings) { s.MemoryFraction = 1.5 }, "got a memory fraction of 1.5, want 0 to 1"},
 	} {

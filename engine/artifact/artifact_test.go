@@ -96,8 +96,8 @@ func TestUnrecognized(t *testing.T) {
 		{write("report.json", `{"schema": 1, "artifact": "a.pt"}`), "JSON that is no recording"},
 		{write("output_code.py", "\n# AOT ID: ['0_inference']\nimport torch\n"), "a wrapper that torch.compile wrote " +
 			"(output_code.py)"},
-		{write("net.py", "import torch\n"), "Python source: what it builds has to be exported first (python -m memshim " +
-			"export)"},
+		{write("net.py", "import torch\n"), "Python source: what it builds has to be " +
+			"exported first (python -m memshim export)"},
 		{zipped("other.zip", "a/readme.txt"), "a zip archive without data.pkl"},
 		{zipped("outer.zip", "model.pt"), "a zip archive around model.pt: unpack it first"},
 		{filepath.Join("testdata", "checkpoint.pt"), "a checkpoint of torch.save, which holds weights and no program"},

@@ -155,8 +155,8 @@ var geforce = []Device{
 		Source: query + "\"GeForce GTX 1080 Ti\", \"11177 MBytes (11720130560 bytes)\", (28) Multiprocessors, CUDA 10.2"},
 	{Name: "rtx-2060", Aliases: []string{"geforce-rtx-2060"}, ComputeCapability: Capability{7, 5}, SMs: 30,
 		Memory: 6144 * units.MiB, MemoryFrom: Runtime,
-		Source: "OpenCL device in github.com/MikeLim7/hashcat Hashcat6-nVidia-GeForce-RTX-2060.md: 5120/6144 MB, 30MCU, " +
-			"Windows"},
+		Source: "OpenCL device in github.com/MikeLim7/hashcat " +
+			"Hashcat6-nVidia-GeForce-RTX-2060.md: 5120/6144 MB, 30MCU, Windows"},
 	{Name: "rtx-2080", Aliases: []string{"geforce-rtx-2080"}, ComputeCapability: Capability{7, 5}, SMs: 46,
 		Memory: 8353546240, MemoryFrom: Runtime,
 		Source: "cudaGetDeviceProperties in a public log: \"NVIDIA GeForce RTX 2080 Multi-Processor Count: 46\", \"Total " +
@@ -219,8 +219,8 @@ var geforce = []Device{
 		Source: query + "\"NVIDIA GeForce RTX 5060\", \"8151 MBytes (8546484224 bytes)\", Windows; SMs: 3840 cores / 128"},
 	{Name: "rtx-5060-ti-16gb", Aliases: []string{"geforce-rtx-5060-ti-16gb"}, ComputeCapability: Capability{12, 0},
 		SMs: 36, Memory: 16617897984, MemoryFrom: Runtime,
-		Source: "github.com/Jumperkables/cuda-benchmarking 00_deviceQuery/README.md: Global Memory 16617897984 bytes, 36 " +
-			"SMs"},
+		Source: "github.com/Jumperkables/cuda-benchmarking 00_deviceQuery/README.md: " +
+			"Global Memory 16617897984 bytes, 36 SMs"},
 	{Name: "rtx-5070", Aliases: []string{"geforce-rtx-5070"}, ComputeCapability: Capability{12, 0}, SMs: 48,
 		Memory: 12226 * units.MiB, MemoryFrom: Runtime,
 		Source: llama + "\"NVIDIA GeForce RTX 5070, compute capability 12.0, VMM: yes, VRAM: 12226 MiB\"; SMs: 6144 cores " +

@@ -157,8 +157,8 @@ var kinds = [...]Kind{
 	{ID: LocalsUnknown, Effect: Upper, Meaning: "eager lifetimes of a traced or frozen archive, which does not record " +
 		"Python's names",
 		Text: "{subject}", Subject: "what the archive records instead"},
-	{ID: LoopBound, Effect: Ends, Meaning: "the number of rounds of a loop depends on tensor data; what they hold does " +
-		"not grow",
+	{ID: LoopBound, Effect: Ends, Meaning: "the number of rounds of a loop depends on " +
+		"tensor data; what they hold does not grow",
 		Text: "the number of rounds depends on tensor data: what they hold does not grow"},
 	{ID: LoopOpen, Effect: Partial, Meaning: "the number of rounds of a loop depends on tensor data, and each may hold " +
 		"more; the report is incomplete",
@@ -179,8 +179,8 @@ var kinds = [...]Kind{
 	{ID: OutsideUnknown, Effect: OpenTotal, Meaning: "what a library takes outside PyTorch's allocator is not known; a " +
 		"budget on the total is undecided",
 		Text: "{subject}", Subject: "what is not known"},
-	{ID: RanksNotRun, Effect: Open, Meaning: "ranks that take otherwise than those that ran did not run; they may take " +
-		"more",
+	{ID: RanksNotRun, Effect: Open, Meaning: "ranks that take otherwise than those that " +
+		"ran did not run; they may take more",
 		Text: "{subject} did not run", Subject: "how many ranks, and why they take otherwise"},
 	{ID: ShapeBound, Effect: Ends, Meaning: "a size depends on tensor data; its upper bound was used",
 		Text:   "the result's size depends on tensor data: its upper bound was used",
@@ -208,15 +208,15 @@ var kinds = [...]Kind{
 	{ID: ValueStated, Effect: Exact, Meaning: "assume: states a value that a run on a pretend GPU read; the figure " +
 		"holds for that value",
 		Text: "{subject}", Subject: "what was read, and what assume: says"},
-	{ID: WorkspaceBenchmark, Effect: Upper, Meaning: "cudnn.benchmark runs the fastest plan, which only a device can " +
-		"choose",
+	{ID: WorkspaceBenchmark, Effect: Upper, Meaning: "cudnn.benchmark runs the fastest " +
+		"plan, which only a device can choose",
 		Text: "{subject}", Subject: "where the figure comes from"},
 	{ID: WorkspaceEstimate, Effect: Upper, Meaning: "some library workspace is by formula",
 		Text: "{subject}", Subject: "where the figure comes from"},
 	{ID: WorkspaceStandIn, Effect: Upper, Meaning: "another version of a library answered for one that cannot be queried",
 		Text: "{subject}", Subject: "who answered for whom"},
-	{ID: WorkspaceUnknown, Effect: Open, Meaning: "no formula for part of an operator's workspace; that part is counted " +
-		"as 0",
+	{ID: WorkspaceUnknown, Effect: Open, Meaning: "no formula for part of an operator's " +
+		"workspace; that part is counted as 0",
 		Text:    "no formula for part of the workspace of {subject}; that part is counted as 0",
 		Subject: "the operator, and which part"},
 }

@@ -179,8 +179,8 @@ func TestNotesOfATrace(t *testing.T) {
 		{ID: note.WorkspaceEstimate, Text: "a workspace is by rule; to settle it: make workspace", Settle: "make workspace",
 			First: Site{Op: "aten::conv2d", Module: "c"}},
 		{ID: note.WorkspaceEstimate, Text: "a sort is by rule", First: Site{Op: "aten::conv2d", Module: "c"}},
-		{ID: note.ValueAssumed, Text: "a number depends on tensor data and is only computed with; it does not matter to " +
-			"memory", First: Site{Op: "aten::nonzero", File: "m.py", Line: 13}},
+		{ID: note.ValueAssumed, Text: "a number depends on tensor data and is only " +
+			"computed with; it does not matter to memory", First: Site{Op: "aten::nonzero", File: "m.py", Line: 13}},
 		{ID: note.OpMissing, Text: "no rule for aten::foo, met 3 times: its results are missing from the report",
 			First: Site{Op: "aten::foo", Module: "m"}},
 	}

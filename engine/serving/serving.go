@@ -123,8 +123,8 @@ func New(name string, m *modelfolder.Model, o Options) *Estimate {
 					laterSplit, *e.RoundingLater-*e.Rounding)
 			}
 		} else {
-			e.notef("what PyTorch's allocator rounds the weights up by is not counted: no rule says which tensors an engine " +
-				"makes")
+			e.notef("what PyTorch's allocator rounds the weights up by is not counted: no " +
+				"rule says which tensors an engine makes")
 		}
 		parameters := m.Weights.Parameters()
 		e.Weights, e.Parameters = &weights, &parameters

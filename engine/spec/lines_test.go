@@ -73,8 +73,8 @@ func TestLinesThatNoCaseCanHave(t *testing.T) {
 		"dims: {C: 1}":             `m: got the dim "C", want one of the case's: B`,
 		"grad: no_grad":            "--set:1:1: got grad: in a case of mode: training, want mode: inference",
 		"{accumulate: 2, clip: 1}": "",
-		"{accumulate: 2, optimizer_in_backward: true}": "got optimizer_in_backward: beside accumulate:, want one of " +
-			"them",
+		"{accumulate: 2, optimizer_in_backward: true}": "got optimizer_in_backward: " +
+			"beside accumulate:, want one of them",
 		"{clip: 1, optimizer_in_backward: true}":            "got optimizer_in_backward: beside clip:, want one of them",
 		"{autocast: float16, optimizer_in_backward: true}":  "got optimizer_in_backward: beside autocast:, want one of them",
 		"{autocast: bfloat16, optimizer_in_backward: true}": "",

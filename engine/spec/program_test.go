@@ -72,8 +72,8 @@ func TestProgramCaseNames(t *testing.T) {
 	for _, c := range []struct{ reason, of, name string }{
 		{"the model's own stands for all", "{budget: {reserved: 2GiB}}", "p"},
 		{"arguments", "{args: [--batch, 2]}", "p[--batch 2]"},
-		{"the world, in the order of the reference", "{ranks: {run: [0, last], nproc_per_node: 4, world_size: 8}, args: " +
-			"[-v]}",
+		{"the world, in the order of the reference", "{ranks: {run: [0, last], " +
+			"nproc_per_node: 4, world_size: 8}, args: [-v]}",
 			"p[world_size=8,nproc_per_node=4,run=0+last,-v]"},
 		{"a dim is named once", `{args: [--batch, "{N}"], dims: {N: 8}}`, "p[N=8]"},
 		{"a character that ends a name", `{args: ["a]b"]}`, "p"},

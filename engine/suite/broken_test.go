@@ -35,10 +35,10 @@ func TestBrokenMetric(t *testing.T) {
 	}{
 		{"a context", report.Total, &context, nil, "  total      100.0 MiB of the context and 2.0 MiB reserved"},
 		{"a range", report.Total, &wide, nil, "  total      100.0 MiB to 150.0 MiB of the context and 2.0 MiB reserved"},
-		{"NCCL", report.Total, &context, &nccl, "  total      100.0 MiB of the context, 1.0 MiB of NCCL and 2.0 MiB " +
-			"reserved"},
-		{"ranges", report.Total, &wide, &wideNCCL, "  total      100.0 MiB to 150.0 MiB of the context, 1.0 MiB to 2.0 MiB " +
-			"of NCCL"},
+		{"NCCL", report.Total, &context, &nccl, "  total      100.0 MiB of the " +
+			"context, 1.0 MiB of NCCL and 2.0 MiB reserved"},
+		{"ranges", report.Total, &wide, &wideNCCL, "  total      100.0 MiB to 150.0 MiB of " +
+			"the context, 1.0 MiB to 2.0 MiB of NCCL"},
 		{"no context", report.Total, nil, nil, "  segments   1 when the peak is reached"},
 		{"reserved", report.Reserved, &context, nil, "  segments   1 when the peak is reached"},
 		{"weights", report.Weights, &context, nil, "  weights, the largest first:"},

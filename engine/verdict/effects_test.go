@@ -18,8 +18,8 @@ var effects = map[note.ID]struct {
 }{
 	note.ArtifactStale: {note.Decides, "the figures are of what was there before"},
 	note.BranchBoth:    {note.Ends, "the lighter path is the lower end"},
-	note.DependsUnchecked: {note.Exact, "the figures are those of the run; whether it is up to date is said beside " +
-		"them"},
+	note.DependsUnchecked: {note.Exact, "the figures are those of the run; whether " +
+		"it is up to date is said beside them"},
 	note.DeviceRemapped:  {note.Exact, "what lies on another device in the archive counts"},
 	note.DriverEstimate:  {note.UpperTokens, "what logs have at most is the other end of tokens and requests"},
 	note.DriverUnlogged:  {note.OpenTokens, "no log says how far tokens and requests are from it"},

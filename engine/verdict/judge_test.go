@@ -116,8 +116,8 @@ func TestJudge(t *testing.T) {
 			why: "this is the most that data-dependent sizes allow; the least was not judged"},
 		{name: "bound over, lower under", report: bound(300, "shape-bound"), budgets: one(report.Reserved, 200),
 			options: verdict.Options{Lower: bound(200)},
-			want:    verdict.Inconclusive, over: 100, why: "data-dependent sizes decide: between 200 B and 300 B; assume: " +
-				"states " +
+			want:    verdict.Inconclusive, over: 100, why: "data-dependent sizes decide: " +
+				"between 200 B and 300 B; assume: states " +
 				"a tighter bound"},
 		{name: "bound over, lower over", report: bound(300, "branch-both"), budgets: one(report.Reserved, 200),
 			options: verdict.Options{Lower: bound(201)},
@@ -126,8 +126,8 @@ func TestJudge(t *testing.T) {
 			options: verdict.Options{Lower: bound(100)}, want: verdict.Pass},
 		{name: "bound under, lower over", report: bound(200, "shape-bound"), budgets: one(report.Reserved, 200),
 			options: verdict.Options{Lower: bound(240)},
-			want:    verdict.Inconclusive, why: "data-dependent sizes decide: between 200 B and 240 B; assume: states a " +
-				"tighter " +
+			want:    verdict.Inconclusive, why: "data-dependent sizes decide: between 200 " +
+				"B and 240 B; assume: states a tighter " +
 				"bound"},
 		{name: "bound over, its note allowed", report: bound(300, "shape-bound"), budgets: one(report.Reserved, 200),
 			options: verdict.Options{Lower: bound(200), Allow: []string{"shape-bound"}}, want: verdict.Fail, over: 100},
@@ -301,17 +301,17 @@ func TestFindingText(t *testing.T) {
 		want    string
 	}{
 		{finding(report.Reserved, 200*mib, 300*mib, ""), "peak reserved 200.0 MiB, budget 300.0 MiB"},
-		{finding(report.Allocated, 300*mib, 200*mib, ""), "peak allocated 300.0 MiB, budget 200.0 MiB: over by 100.0 MiB " +
-			"(+50.0%)"},
+		{finding(report.Allocated, 300*mib, 200*mib, ""), "peak allocated 300.0 MiB, " +
+			"budget 200.0 MiB: over by 100.0 MiB (+50.0%)"},
 		{finding(report.Reserved, 3*gib, 2*gib, "and why"), "peak reserved 3.00 GiB, budget 2.00 GiB: over by 1.00 GiB " +
 			"(+50.0%): and why"},
-		{finding(report.Reserved, 2*gib+100*mib, 2*gib, ""), "peak reserved 2.10 GiB, budget 2.00 GiB: over by 0.10 GiB " +
-			"(+4.9%)"},
+		{finding(report.Reserved, 2*gib+100*mib, 2*gib, ""), "peak reserved 2.10 GiB, " +
+			"budget 2.00 GiB: over by 0.10 GiB (+4.9%)"},
 		{finding(report.Reserved, gib+gib/100, gib, ""), "peak reserved 1.01 GiB, budget 1.00 GiB: over by 0.01 GiB (+1.0%)"},
-		{finding(report.Reserved, gib+gib/100-1, gib, ""), "peak reserved 1.01 GiB, budget 1.00 GiB: over by 10.2 MiB " +
-			"(+1.0%)"},
-		{finding(report.Reserved, gib+100*mib-1, gib-1, ""), "peak reserved 1.10 GiB, budget 1.00 GiB: over by 100.0 MiB " +
-			"(+9.8%)"},
+		{finding(report.Reserved, gib+gib/100-1, gib, ""), "peak reserved 1.01 GiB, " +
+			"budget 1.00 GiB: over by 10.2 MiB (+1.0%)"},
+		{finding(report.Reserved, gib+100*mib-1, gib-1, ""), "peak reserved 1.10 GiB, " +
+			"budget 1.00 GiB: over by 100.0 MiB (+9.8%)"},
 		{finding(report.Weights, 5, 4, ""), "weights 5 B, budget 4 B: over by 1 B (+25.0%)"},
 		{finding(report.Weights, 2, 1, ""), "weights 2 B, budget 1 B: over by 1 B (+100.0%)"},
 		{finding(report.Weights, 5, 0, ""), "weights 5 B, budget 0 B: over by 5 B"},

@@ -114,8 +114,8 @@ output_handles[0] = buf0.release();
 			"return [buf0%1]"},
 		{"arg0_1", record, "buf0%1 inductor::proxy_executor().an operator of the package's own; inductor::free(arg0_1%0); " +
 			"return [buf0%1]"},
-		{"0", "", "buf0%1 inductor::proxy_executor().an operator of the package's own; inductor::free(arg0_1%0); return " +
-			"[buf0%1]"},
+		{"0", "", "buf0%1 inductor::proxy_executor().an operator of the package's own; " +
+			"inductor::free(arg0_1%0); return [buf0%1]"},
 		{"0", "[]", in + "a.wrapper.json: got json: cannot unmarshal array into Go value of type struct { Nodes " +
 			"[]aotinductor.ownCall }, want the calls of operators that the package brings"},
 	} {

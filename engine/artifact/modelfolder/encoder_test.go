@@ -27,8 +27,8 @@ func TestTextAndImages(t *testing.T) {
 		assert.Equal(t, int64(8_292_166_656), m.Weights.Parameters(), why)
 		assert.Contains(t, m.Notes, "of the weights 1.26 GiB are of the encoder, and of what joins it to the text", why)
 		assert.Equal(t, int64(2*28*4*128*2), int64(m.Cache.PerToken("bfloat16")), why)
-		assert.Equal(t, []string{"the rest: an engine runs the encoder of vision_config in its profile run, with the " +
-			"largest " +
+		assert.Equal(t, []string{"the rest: an engine runs the encoder of " +
+			"vision_config in its profile run, with the largest " +
 			"input that it takes; --language-model-only leaves it out"}, m.Unknown, why)
 	}
 }

@@ -145,8 +145,8 @@ func TestRefused(t *testing.T) {
 			"models/model.json: input x: got no tensor_values of it"},
 		{"a weight that nothing describes", model(`{"user_input": {"arg": {"as_tensor": {"name": "x"}}}}`,
 			`{"parameter": {"arg": {"name": "w"}, "parameter_name": "net.w"}}`,
-			`"tensor_values": {"x"`, `"tensor_values": {"z"`), "models/model.json: net.w: got no description of it, want its " +
-			"sizes"},
+			`"tensor_values": {"x"`, `"tensor_values": {"z"`), "models/model.json: net.w: got " +
+			"no description of it, want its sizes"},
 		{"an unknown dtype", model(`"dtype": 7`, `"dtype": 99`), "models/model.json: input x: got dtype 99, want one of " +
 			"torch.export's"},
 		{"a negative size", model(`{"user_input": {"arg": {"as_tensor": {"name": "x"}}}}`,
@@ -180,8 +180,8 @@ func TestRefused(t *testing.T) {
 			"models/model.json: got a write to w, which is no parameter or buffer"},
 		{"a result that is a text", model(`"outputs": [{"as_tensor": {"name": "y"}}], "metadata"`,
 			`"outputs": [{"as_string": "y"}], "metadata"`),
-			"models/model.json: node 0, torch.ops.aten.relu.default: got a result of another kind than tensor, number, list " +
-				"or None"},
+			"models/model.json: node 0, torch.ops.aten.relu.default: got a result of another " +
+				"kind than tensor, number, list or None"},
 		{"a graph where none can be", model(`"arg": {"as_tensor": {"name": "x"}}, "kind"`,
 			`"arg": {"as_graph": {"name": "g", "graph": {}}}, "kind"`),
 			"models/model.json: node 0, torch.ops.aten.relu.default: got a graph as an argument, want one in " +

@@ -71,13 +71,13 @@ func TestARecordingFromElsewhere(t *testing.T) {
 		{name: "the memory was queried, the same", header: on(asked("memory")), device: "a10g", torch: "2.15"},
 		{name: "the memory was queried, another", header: on(asked("memory")), device: "a10g", torch: "2.15",
 			memory: 12 << 30, note: true,
-			why: "the run queried the memory of its device, 24.00 GiB, and the case's has 12.00 GiB; to record it for the " +
-				"case: " +
+			why: "the run queried the memory of its device, 24.00 GiB, and the case's has " +
+				"12.00 GiB; to record it for the case: " +
 				"python -m memshim run --on a10g --record a.rec -- finetune.py"},
 		{name: "the name was queried, the same", header: on(asked("name")), device: "a10g", torch: "2.15", memory: 12 << 30},
 		{name: "the name was queried, another", header: on(asked("name")), device: "a40-like", torch: "2.15", note: true,
-			why: "the run queried the name of its device, NVIDIA A10G, and the case is on a40-like; to record it for the " +
-				"case: " +
+			why: "the run queried the name of its device, NVIDIA A10G, and the case is on " +
+				"a40-like; to record it for the case: " +
 				"python -m memshim run --on a40-like --record a.rec -- finetune.py"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -101,8 +101,8 @@ func TestDecodeErrors(t *testing.T) {
 		{"memo hole", "Nq\x03h\x02.", "offset 3: opcode BINGET: got memo entry 2, which was never written", Options{}},
 		{"memo index", "Nr\xff\xff\xff\x7f.", "offset 1: opcode LONG_BINPUT: got memo entry 2147483647, want less than 8",
 			Options{}},
-		{"memo index past the bytes", "Nr\xe8\x03\x00\x00.", "offset 1: opcode LONG_BINPUT: got memo entry 1000, want less " +
-			"than 8", Options{}},
+		{"memo index past the bytes", "Nr\xe8\x03\x00\x00.", "offset 1: opcode LONG_BINPUT: " +
+			"got memo entry 1000, want less than 8", Options{}},
 		{"memo of nothing", "q\x00.", "offset 0: opcode BINPUT: got an empty stack, want a value", Options{}},
 		{"global", "cos\nsystem\n.", `offset 0: opcode GLOBAL: got the global "os system", want one that is known`,
 			Options{}},

@@ -30,8 +30,8 @@ func TestSomeNumber(t *testing.T) {
 			"least one"},
 		{"aten::randint", []any{int64(5), int64(3), ops.IntList(0)}, "aten::randint: got numbers from 5 below 3, want at " +
 			"least one"},
-		{"aten::randint", []any{int64(0), ops.IntList(2), like}, "aten::randint: got numbers from 0 below 0, want at least " +
-			"one"},
+		{"aten::randint", []any{int64(0), ops.IntList(2), like}, "aten::randint: got numbers " +
+			"from 0 below 0, want at least one"},
 		{"aten::randint_like", []any{like, int64(1)}, ""},
 		{"aten::randint_like", []any{like, int64(0)}, "aten::randint_like: got numbers from 0 below 0, want at least one"},
 		{"aten::randint_like", []any{like, int64(3), int64(4)}, ""},

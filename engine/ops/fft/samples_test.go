@@ -60,10 +60,10 @@ func TestDimsTwice(t *testing.T) {
 		{nil, ops.IntList(0, 0), "aten::fft_fftn: got dimension 0 twice"},
 		{ops.IntList(3, 5), ops.IntList(1, -1), "aten::fft_fftn: got dimension 1 twice"},
 		{ops.IntList(0), ops.IntList(1), "aten::fft_fftn: got a length of 0 in dimension 1 of sizes [3 4], want at least 1"},
-		{ops.IntList(-2), ops.IntList(1), "aten::fft_fftn: got a length of -2 in dimension 1 of sizes [3 4], want at least " +
-			"1"},
-		{ops.IntList(5, 0), ops.IntList(0, 1), "aten::fft_fftn: got a length of 0 in dimension 1 of sizes [3 4], want at " +
-			"least 1"},
+		{ops.IntList(-2), ops.IntList(1), "aten::fft_fftn: got a length of -2 in dimension 1 " +
+			"of sizes [3 4], want at least 1"},
+		{ops.IntList(5, 0), ops.IntList(0, 1), "aten::fft_fftn: got a length of 0 in " +
+			"dimension 1 of sizes [3 4], want at least 1"},
 	} {
 		_, _, err := h.Bench.Run("aten::fft_fftn", []any{h.Of(tensor.Complex64, 3, 4), tt.s, tt.dims}, nil)
 		assert.EqualError(t, err, tt.want)

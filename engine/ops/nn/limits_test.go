@@ -47,20 +47,20 @@ func TestLimits(t *testing.T) {
 		{"channels for fewer bins", "torchvision::ps_roi_pool", []any{f(2, 13, 8, 8), f(5, 5), 1.0, two, int64(3)}, "",
 			"torchvision::ps_roi_pool: got 13 channels for 2×3 bins, want a multiple"},
 		{"images without a batch", "torchvision::roi_pool", []any{f(3, 8, 8), f(5, 5), 1.0, two, two}, "",
-			"torchvision::roi_pool: got input [3 8 8], rois [5 5] and output 2×2, want [batch, channels, height, width] and " +
-				"[n, 5]"},
+			"torchvision::roi_pool: got input [3 8 8], rois [5 5] and output 2×2, want " +
+				"[batch, channels, height, width] and [n, 5]"},
 		{"regions of four numbers", "torchvision::roi_pool", []any{f(2, 3, 8, 8), f(5, 4), 1.0, two, two}, "",
-			"torchvision::roi_pool: got input [2 3 8 8], rois [5 4] and output 2×2, want [batch, channels, height, width] and " +
-				"[n, 5]"},
+			"torchvision::roi_pool: got input [2 3 8 8], rois [5 4] and output 2×2, want " +
+				"[batch, channels, height, width] and [n, 5]"},
 		{"a region alone", "torchvision::roi_pool", []any{f(2, 3, 8, 8), f(5), 1.0, two, two}, "",
-			"torchvision::roi_pool: got input [2 3 8 8], rois [5] and output 2×2, want [batch, channels, height, width] and " +
-				"[n, 5]"},
+			"torchvision::roi_pool: got input [2 3 8 8], rois [5] and output 2×2, want " +
+				"[batch, channels, height, width] and [n, 5]"},
 		{"no rows of bins", "torchvision::roi_pool", []any{f(2, 3, 8, 8), f(5, 5), 1.0, int64(0), two}, "",
-			"torchvision::roi_pool: got input [2 3 8 8], rois [5 5] and output 0×2, want [batch, channels, height, width] and " +
-				"[n, 5]"},
+			"torchvision::roi_pool: got input [2 3 8 8], rois [5 5] and output 0×2, want " +
+				"[batch, channels, height, width] and [n, 5]"},
 		{"no columns of bins", "torchvision::roi_pool", []any{f(2, 3, 8, 8), f(5, 5), 1.0, two, int64(0)}, "",
-			"torchvision::roi_pool: got input [2 3 8 8], rois [5 5] and output 2×0, want [batch, channels, height, width] and " +
-				"[n, 5]"},
+			"torchvision::roi_pool: got input [2 3 8 8], rois [5 5] and output 2×0, want " +
+				"[batch, channels, height, width] and [n, 5]"},
 
 		{"boxes that are turned", "torchvision::box_iou_rotated", []any{f(3, 5), f(4, 5)}, "float32[3, 4] [4, 1]", ""},
 		{"a turned box alone", "torchvision::box_iou_rotated", []any{f(5), f(4, 5)}, "",
