@@ -88,8 +88,7 @@ API ncclResult_t ncclCommInitAll(ncclComm_t *out, int n, const int *devices UNUS
 	return e;
 }
 /* Which ranks are of a colour is known to all of them together alone; the Python side
-   (process_groups.py) knows the list of this rank's colour. PyTorch's key is the rank in that list.
-   */
+   (process_groups.py) knows the list of this rank's colour. PyTorch's key is the rank in that list. */
 enum { MOST_SPLITS = 64 };
 static struct {
 	int colour;
