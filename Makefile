@@ -41,7 +41,7 @@ RACE := ./engine/program ./engine/internal/once ./internal/cli ./assert ./cudame
 RACE_ENGINE := ^Test(Invariants|Judge|TrainingSteps|ARunIsMadeOnce)
 RACE_COMMAND := ^TestScript$$/^(against|baseline|check|init|update|verify)$$|^TestVerify|^TestInterrupted
 
-PUBLISHED_SETS := attention vit classifiers snapshots flux liger liger-later programs
+PUBLISHED_SETS := attention vit classifiers snapshots flux liger liger-2.8 liger-later programs
 .PHONY: test help lint-python go fmt vet tidy staticcheck workflows files prose unit hostile race goldens formats python probe recordings test-python test-compat test-pretend test-serve examples-python check workspace workspace-current examples fuzz bench bench-python scale mutants mutants-python truth truth-finetune truth-fit truth-clusters truth-frameworks truth-ranks truth-releases truth-xmem truth-published $(PUBLISHED_SETS:%=truth-of-%) release clean
 
 test: go lint-python prose hostile race formats python probe recordings workspace-current test-python examples-python
@@ -273,13 +273,16 @@ truth-of-snapshots:
 truth-of-flux:
 	WITH="peft==0.20.0 diffusers==0.38.0 accelerate" RUN="$(MEASURED) $(or $(PROGRAMS),flux)" .ci/pretend 2.12.0
 
-# Liger-Kernel's benchmarks of until July 2025, and of later.
+# Liger-Kernel's benchmarks of until July 2025, of the two months after, and of later. RECORD=--record writes what each row gave into the rows' file.
 PUBLISHED := .venv-published
 truth-of-liger: $(PUBLISHED)/.stamp
-	PYTHONPATH=pyshim/tools $(PUBLISHED)/bin/python -m truth liger $(PROGRAMS)
+	PYTHONPATH=pyshim/tools $(PUBLISHED)/bin/python -m truth liger $(RECORD) $(PROGRAMS)
+
+truth-of-liger-2.8:
+	WITH="pandas transformers==4.56.2" RUN="pyshim/tools/truth/__main__.py liger $(RECORD) $(PROGRAMS)" .ci/pretend 2.8.0
 
 truth-of-liger-later:
-	WITH=pandas RUN="pyshim/tools/truth/__main__.py liger $(PROGRAMS)" .ci/pretend 2.10.0
+	WITH=pandas RUN="pyshim/tools/truth/__main__.py liger $(RECORD) $(PROGRAMS)" .ci/pretend 2.10.0
 
 # torchao's and torchtune's own programs.
 truth-of-programs: $(PUBLISHED)/.stamp

@@ -54,6 +54,58 @@ def test_a_row_of_liger_has_the_key_of_the_authors_table():
     assert json.loads(row["config"])["hidden_act"] == "gelu_pytorch_tanh"
 
 
+def liger_row(tmp_path, monkeypatch, **columns):
+    row = dict.fromkeys(truth_liger.NAMES, "") | {"torch": "2.6.0", "measured": "100", "pretended": ""} | columns
+    table = tmp_path / "rows.csv"
+    with table.open("w", newline="") as f:
+        writer = csv.DictWriter(f, row)
+        writer.writeheader()
+        writer.writerows([row, row | {"x": "2", "pretended": "104"}])
+    monkeypatch.setattr(truth_liger, "ROWS", table)
+    return row
+
+
+def test_what_a_row_of_liger_gave_is_recorded_beside_the_others(tmp_path, monkeypatch):
+    row = liger_row(tmp_path, monkeypatch, kernel="rope", x="1")
+    truth_liger.record([(row, 101.5)])
+    assert [r["pretended"] for r in truth_liger.rows()] == ["101.5", "104"]
+
+
+def test_the_totals_of_liger_count_the_rows_with_a_result(tmp_path, monkeypatch):
+    liger_row(tmp_path, monkeypatch, kernel="rope", x="1")
+    assert truth_liger.totals(truth_liger.rows()) == [
+        "| Liger-Kernel's authors, 1 kernels (`liger`, 1 of 2 rows) | allocated | not stated | 2.6.0 "
+        "| 1 | 0 | 4.00 | 4.00 | +4.00 |"
+    ]
+
+
+@pytest.mark.parametrize("script, runs", [("rope", [[]]), ("fused_moe", [[], ["--sweep-dim", "num_experts"]])])
+def test_a_script_of_liger_runs_once_for_each_of_its_sweeps(monkeypatch, script, runs):
+    found = []
+    monkeypatch.setattr(truth_liger, "prepared", lambda revision, into: None)
+    monkeypatch.setattr(truth_liger.frameworks, "report_of", lambda options, gpu, limit: found.append(options[3:]))
+    assert truth_liger.run(script, "abc", "t4", 5) == ({}, "no end within 5 s")
+    assert found == runs
+
+
+def page_lines():
+    """The lines of the first table of the page of published figures, without its head."""
+    lines = (TOOLS.parents[1] / "docs" / "accuracy-published.md").read_text().splitlines()
+    start = lines.index(truth_liger.PAGE.splitlines()[0]) + 2
+    return lines[start : lines.index("", start)]
+
+
+def test_the_page_has_the_totals_of_liger():
+    assert set(truth_liger.totals(truth_liger.rows())) <= set(page_lines())
+
+
+def test_the_page_has_the_sums_of_its_table():
+    cells = [line.split(" | ") for line in page_lines()]
+    rows, within = (sum(int(c[column]) for c in cells) for column in (4, 5))
+    page = " ".join((TOOLS.parents[1] / "docs" / "accuracy-published.md").read_text().split())
+    assert f"Of {rows} rows {within} are within 2 %." in page
+
+
 def test_files_of_a_revision_are_extracted(tmp_path, monkeypatch):
     repository = tmp_path / "owner+name.git"
     repository.mkdir()

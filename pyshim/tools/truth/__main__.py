@@ -80,7 +80,11 @@ VERBS = {
     "generate": Verb(
         "truth_generate.py", "[--on CARD] [ROW…]", "(what transformers' generate takes with each kind of cache)"
     ),
-    "liger": Verb("truth_liger.py", "[KERNEL…]", "(Liger-Kernel's published benchmarks beside a pretend GPU's)"),
+    "liger": Verb(
+        "truth_liger.py",
+        "[--limit SECONDS] [--record] [KERNEL…]",
+        "measured/liger.csv, (Liger-Kernel's published benchmarks beside a pretend GPU's)",
+    ),
     "measured": Verb("measured.py", "[SET[/ROW]…]", "(published peaks of real GPUs beside a pretend GPU's)"),
     "programs": Verb(
         "truth_programs.py", "[SET[/ROW]…]", "(peaks that libraries published of their programs beside a pretend GPU's)"
