@@ -3,6 +3,7 @@ package lifetime
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/memspec/memspec/engine/program"
@@ -18,12 +19,12 @@ type Release struct{ Value, After string }
 // make: it is of another program.
 func RecordedReleases(g *program.Graph, releases []Release) ([]Range, error) {
 	out := Generated(g)
-	number := map[string]int{} // of the node that makes a value of the body
+	named, made := map[string]*program.Value{}, map[*program.Value]int{} // values of the body, and their nodes
 	end := Param
 	_, ends := Numbering(g)
 	for at, i := 0, 0; i < len(g.Body.Nodes); i++ {
 		for _, v := range g.Body.Nodes[i].Outs {
-			number[v.Name] = at
+			named[v.Name], made[v] = v, at
 		}
 		if g.Body.Nodes[i].Op != "prim::Return" {
 			end = at
@@ -31,31 +32,32 @@ func RecordedReleases(g *program.Graph, releases []Release) ([]Range, error) {
 		at = ends[at] + 1
 	}
 	type death struct{ after, order int }
-	when := make(map[string]death, len(releases))
+	when := make(map[*program.Value]death, len(releases))
 	for i, r := range releases {
-		after, known := number[r.After]
-		if _, made := number[r.Value]; !made || !known {
+		value, after := named[r.Value], named[r.After]
+		if value == nil || after == nil {
 			return nil, fmt.Errorf("got a release of %s after %s, want two results of the program: it was written for another "+
 				"one", r.Value, r.After)
 		}
-		when[r.Value] = death{after, i}
+		when[value] = death{made[after], i}
 	}
 	order := make(map[*program.Value]int, len(out))
 	for i := range out {
 		r := &out[i]
-		if at, made := number[r.Value.Name]; r.End != After || !made || at != r.From {
+		order[r.Value] = math.MinInt // by its last use: before what Python released behind that node
+		if _, ours := made[r.Value]; !ours {
 			continue
 		}
-		w, released := when[r.Value.Name]
+		w, released := when[r.Value]
 		switch {
 		case !released:
 			if end > r.To {
 				r.To, r.Why = end, Recorded
 			}
-			order[r.Value] = len(releases) + 1
+			order[r.Value] = math.MaxInt
 		case w.after >= r.To:
 			r.To, r.Why = w.after, Recorded
-			order[r.Value] = w.order + 1
+			order[r.Value] = w.order
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Range) int {
