@@ -341,6 +341,16 @@ type fitDeviceJSON struct {
 	fitDimJSON
 }
 
+// exit is the best of the devices': 1 where it fits none, 3 where one of them is undecided.
+func (j *fitDevicesJSON) exit() int {
+	for _, code := range []int{cli.ExitOK, cli.ExitUnsure} {
+		if slices.ContainsFunc(j.Devices, func(d fitDeviceJSON) bool { return d.exit() == code }) {
+			return code
+		}
+	}
+	return cli.ExitBroken
+}
+
 // fitDevices is the largest value on each of several cards.
 func fitDevices(cmd *cobra.Command, s *cli.Subject, o fitDevicesOf) error {
 	if len(s.Open) != 1 {
@@ -379,15 +389,7 @@ func fitDevices(cmd *cobra.Command, s *cli.Subject, o fitDevicesOf) error {
 	if err := o.query.Unanswered(); err != nil {
 		return err
 	}
-	code := cli.ExitBroken // where it fits no card
-	for i := range out.Devices {
-		if c := out.Devices[i].exit(); c == cli.ExitOK || code == cli.ExitBroken {
-			code = c
-		}
-		if code == cli.ExitOK {
-			break
-		}
-	}
+	code := out.exit()
 	if o.json {
 		if err := report.EncodeJSON(cmd.OutOrStdout(), out); err != nil {
 			return err

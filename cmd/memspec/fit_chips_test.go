@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine/device"
+	"github.com/memspec/memspec/internal/cli"
 )
 
 // Cards of one chip run as the first of them, each with its own memory.
@@ -23,5 +24,23 @@ func TestAsChips(t *testing.T) {
 		assert.Equal(t, devices[i].Memory, as[i].Memory)
 		assert.Equal(t, devices[i].SMs, as[i].SMs)
 		assert.Equal(t, devices[i].ContextRange, as[i].ContextRange)
+	}
+}
+
+// What is asked of several cards has the best of their answers, whichever card gives it.
+func TestExitOfDevices(t *testing.T) {
+	fits := fitDeviceJSON{fitDimJSON: fitDimJSON{Largest: 1}}
+	unsure := fitDeviceJSON{fitDimJSON: fitDimJSON{Next: &nextJSON{Unsure: true}}}
+	broken := fitDeviceJSON{fitDimJSON: fitDimJSON{Next: &nextJSON{}}}
+	for _, tt := range []struct {
+		devices []fitDeviceJSON
+		want    int
+	}{
+		{[]fitDeviceJSON{broken, unsure, fits}, cli.ExitOK},
+		{[]fitDeviceJSON{fits, unsure, broken}, cli.ExitOK},
+		{[]fitDeviceJSON{broken, unsure, broken}, cli.ExitUnsure},
+		{[]fitDeviceJSON{broken, broken}, cli.ExitBroken},
+	} {
+		assert.Equal(t, tt.want, (&fitDevicesJSON{Devices: tt.devices}).exit())
 	}
 }
