@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,6 +30,15 @@ func fixture(t *testing.T, name string) string {
 	path, err := filepath.Abs(filepath.Join(records, name))
 	require.NoError(t, err)
 	return path
+}
+
+// A run needs a folder for its record; without one nothing is started.
+func TestRunWithoutAFolder(t *testing.T) {
+	tools := Tools{Python: shim(t, "exit 0")}
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "none"))
+	m, err := tools.RunOnCPU(t.Context(), spec.Case{Name: "m"})
+	assert.Nil(t, m)
+	assert.ErrorIs(t, err, fs.ErrNotExist)
 }
 
 func TestRunReadsTheRecord(t *testing.T) {

@@ -31,6 +31,28 @@ func TestReadAtMost(t *testing.T) {
 	assert.False(t, there)
 }
 
+// A commit has the name of a branch, a tag or a commit, never that of a flag of git's.
+func TestOpenCommit(t *testing.T) {
+	dir := t.TempDir()
+	for _, args := range [][]string{{"init", "-q"}, {"-c", "user.name=n", "-c", "user.email=e", "commit", "-q",
+		"--allow-empty", "-m", "m"}} {
+		out, err := exec.Command("git", append([]string{"-C", dir}, args...)...).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	t.Chdir(dir)
+	c, err := OpenCommit(t.Context(), "--against", "HEAD")
+	require.NoError(t, err)
+	assert.Len(t, c.id, 40)
+	for ref, want := range map[string]string{
+		"-n":      `--against: got "-n", want a branch, a tag or a commit`,
+		"":        `--against: got "", want a branch, a tag or a commit`,
+		"nowhere": `--against: got no commit "nowhere" in this repository`,
+	} {
+		_, err := OpenCommit(t.Context(), "--against", ref)
+		assert.EqualError(t, err, want)
+	}
+}
+
 // What a checkout's own configuration would start is taken out, and what its user configured stays.
 func TestWithoutPrograms(t *testing.T) {
 	dir := t.TempDir()
