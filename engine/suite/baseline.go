@@ -103,7 +103,6 @@ func (c *BaselineCase) Report() *report.Report {
 		r.Holders = append(r.Holders, report.Holder{Site: report.Site{Op: h.Op, Module: h.Module}, Category: h.Category,
 			Flat: h.Flat, Count: h.Count})
 	}
-	r.Normalize()
 	return r
 }
 

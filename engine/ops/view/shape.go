@@ -91,13 +91,10 @@ func reshaped(shape shaper) func(*ops.Call) ([]tensor.Meta, error) {
 	}
 }
 
-// copiesTo says whether reshaped copies.
+// copiesTo says whether reshaped copies, of a call that it took.
 func copiesTo(shape shaper) func(*ops.Call) bool {
 	return func(c *ops.Call) bool {
-		sizes, err := shape(c)
-		if err != nil {
-			return false
-		}
+		sizes, _ := shape(c)
 		_, ok := ops.ViewStrides(c.Self().Sizes, c.Self().Strides, sizes)
 		return !ok
 	}
