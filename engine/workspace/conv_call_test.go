@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/units"
 	"github.com/memspec/memspec/engine/workspace/profile"
 )
@@ -21,13 +22,62 @@ func TestByFormulaIsTheFormula(t *testing.T) {
 	}
 }
 
-func TestByFormulaRefuses(t *testing.T) {
-	good := profile.Call{
+// smallCall is a call whose operands are contiguous.
+func smallCall() profile.Call {
+	return profile.Call{
 		Op: "conv", Direction: "forward", DType: "float32", Groups: 1, Input: []int64{1, 3, 8, 8},
 		InputStrides: []int64{192, 64, 8, 1},
 		Weight:       []int64{4, 3, 3, 3}, WeightStrides: []int64{27, 9, 3, 1}, Padding: []int64{0, 0}, Stride: []int64{1, 1},
 		Dilation: []int64{1, 1},
 	}
+}
+
+// TestFormatOfACall: one operand that is not contiguous makes the convolution channels last.
+func TestFormatOfACall(t *testing.T) {
+	input, weight := []int64{192, 1, 24, 3}, []int64{27, 1, 9, 3}
+	for _, tt := range []struct {
+		change func(*profile.Call)
+		want   tensor.MemoryFormat
+	}{
+		{func(*profile.Call) {}, tensor.Contiguous},
+		{func(c *profile.Call) { c.InputStrides = input }, tensor.ChannelsLast},
+		{func(c *profile.Call) { c.WeightStrides = weight }, tensor.ChannelsLast},
+		{func(c *profile.Call) { c.InputStrides, c.WeightStrides = input, weight }, tensor.ChannelsLast},
+	} {
+		call := smallCall()
+		tt.change(&call)
+		v, _, err := ofCall(&call)
+		require.NoError(t, err)
+		assert.Equal(t, tt.want, v.Format())
+	}
+}
+
+// TestOperandsOfACall: what a gradient's call is given, and what it makes.
+func TestOperandsOfACall(t *testing.T) {
+	x, w, y := []int64{1, 3, 8, 8}, []int64{4, 3, 3, 3}, []int64{1, 4, 6, 6}
+	for _, tt := range []struct {
+		direction   string
+		input, grad []int64
+		out         []int64
+	}{
+		{"forward", x, nil, y}, {"dgrad", y, nil, x}, {"wgrad", x, y, y},
+	} {
+		call := smallCall()
+		call.Direction = tt.direction
+		v, out, err := ofCall(&call)
+		require.NoError(t, err)
+		assert.Equal(t, tt.input, v.Input.Sizes, tt.direction)
+		assert.Equal(t, w, v.Weight.Sizes, tt.direction)
+		assert.Equal(t, tt.out, out, tt.direction)
+		assert.Equal(t, tt.direction == "dgrad", v.Transposed)
+		if assert.Equal(t, tt.grad != nil, v.Grad != nil, tt.direction); v.Grad != nil {
+			assert.Equal(t, tt.grad, v.Grad.Sizes)
+		}
+	}
+}
+
+func TestByFormulaRefuses(t *testing.T) {
+	good := smallCall()
 	for _, c := range []struct {
 		why, want string
 		change    func(*profile.Call)

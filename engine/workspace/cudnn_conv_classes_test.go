@@ -90,6 +90,10 @@ func TestClassesOfConvolutions(t *testing.T) {
 
 		{"depthwise", "forward", a100, f16, last, "2x64x28x28 64x1x3x3 1 1 1 64", ""},
 		{"depthwise", "wgrad", a100, f32, last, "2x64x28x28 64x1x3x3 1 1 1 64", ""},
+		{"a result is large from 100 million multiplications on", "forward", a100, f32, plain,
+			"1x1000x10x100 100x1000x1x1 1 0 1 1", "x w 16 s"},
+		{"not below", "forward", a100, f32, plain, "1x1000x27x37 100x1000x1x1 1 0 1 1", "x w o 16 s"},
+		{"depthwise in two groups", "dgrad", a100, f16, last, "2x2x28x28 4x1x3x3 1 1 1 2", ""},
 		{"one channel, not grouped", "dgrad", a100, f16, plain, "2x8x28x28 8x8x3x3 1 1 1 1", "x w o 16"},
 		{"groups of two channels", "forward", a100, f16, plain, "2x64x28x28 64x2x9x9 1 4 1 32", "x w*8/2 o 16"},
 		{"double", "forward", a100, f64, plain, "2x64x28x28 32x64x3x3 1 1 1 1", ""},

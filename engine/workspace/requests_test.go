@@ -208,6 +208,27 @@ func TestAttentionSplits(t *testing.T) {
 	}
 }
 
+// TestFlashSplits: into how many parts flash attention splits keys, at the edges of
+// num_splits_heuristic (native/transformers/cuda/flash_attn/flash_api.cpp).
+func TestFlashSplits(t *testing.T) {
+	for _, tt := range []struct {
+		work, keys, dim, sms int64
+		want                 int64
+		why                  string
+	}{
+		{1, 2048, 64, 216, 8, "up to 64 a block is 256 keys"},
+		{1, 2048, 65, 216, 16, "then 128"},
+		{1, 2048, 128, 216, 16, "up to 128"},
+		{1, 2048, 129, 216, 32, "and then 64"},
+		{80, 1 << 13, 256, 100, 1, "four fifths of the multiprocessors are enough"},
+		{79, 1 << 13, 256, 100, 5, "five parts of 79 are 3.95 waves, nearly four whole ones"},
+		{1, 128 * 127 * 64, 256, 1000, 109, "85 % of 128, the most"},
+		{1, 32 * 31 * 64, 256, 32, 28, "85 % of the multiprocessors"},
+	} {
+		assert.Equal(t, tt.want, flashSplits(tt.work, tt.keys, tt.dim, tt.sms), tt.why)
+	}
+}
+
 // TestReduceStagingEdges: buffer and semaphores of the blocks that a sum is split into, at the
 // edges of setReduceConfig, as PyTorch's own sum takes them on a pretend A100.
 func TestReduceStagingEdges(t *testing.T) {
