@@ -42,7 +42,6 @@ func (d *Dispatch) results(c *ops.Call, metas []tensor.Meta, made []*tensor.Tens
 		var items []any
 		if r.List {
 			n = max(len(metas)-next, 0)
-			items = make([]any, 0, n)
 		}
 		for range n {
 			if next >= len(metas) {

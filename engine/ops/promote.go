@@ -47,9 +47,6 @@ func promoteComplex(a, b tensor.DType) tensor.DType {
 	if !rb.Floating() {
 		return a
 	}
-	if ra == tensor.BFloat16 || rb == tensor.BFloat16 {
-		return PromoteTypes(promoteFloat(ra, rb), tensor.Float32).ToComplex()
-	}
 	return promoteFloat(ra, rb).ToComplex()
 }
 

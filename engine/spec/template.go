@@ -172,10 +172,8 @@ func (c *Case) again(s settings, dims []Dim) (Case, error) {
 		written: c.written,
 		made:    &template{c.made.document, c.made.model, s, c.made.naming}}
 	for i := range out.Dims {
-		for _, changed := range dims {
-			if changed.Name == out.Dims[i].Name {
-				out.Dims[i].Value = changed.Value
-			}
+		if k := slices.IndexFunc(dims, func(d Dim) bool { return d.Name == out.Dims[i].Name }); k >= 0 {
+			out.Dims[i].Value = dims[k].Value
 		}
 	}
 	d.build(&out, c.made.model, s)
