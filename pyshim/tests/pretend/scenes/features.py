@@ -268,7 +268,6 @@ def refused():
     for name, f in (
         ("fft", lambda: torch.fft.fft(torch.ones(8, device="cuda"))),
         ("sparse", lambda: torch.mm(torch.eye(4, device="cuda").to_sparse_csr(), torch.ones(4, 4, device="cuda"))),
-        ("lstm", lambda: torch.nn.LSTM(8, 8).cuda()(torch.ones(4, 2, 8, device="cuda"))),
         ("ipc", lambda: torch.ones(4, device="cuda").untyped_storage()._share_cuda_()),
     ):
         try:

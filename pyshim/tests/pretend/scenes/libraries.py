@@ -3,7 +3,6 @@
 import cases
 import torch
 from cases import case
-from torch import nn
 
 
 def zeros(*sizes, dtype=torch.float32):
@@ -37,19 +36,6 @@ def cusparse():
     return tried(
         coo=lambda: torch.sparse.mm(torch.eye(8).to_sparse().to("cuda"), x),
         csr=lambda: torch.eye(8).to_sparse_csr().to("cuda") @ x,
-    )
-
-
-@case
-def cudnn():
-    x = zeros(5, 2, 8)
-    return tried(
-        lstm=lambda: nn.LSTM(8, 16).cuda()(x),
-        gru=lambda: nn.GRU(8, 16, 2, bidirectional=True).cuda()(x),
-        rnn=lambda: nn.RNN(8, 16).cuda()(x),
-        training=lambda: nn.LSTM(8, 16, 2, dropout=0.5).cuda()(x)[0].sum().backward(),
-        half=lambda: nn.LSTM(8, 16).cuda().half()(x.half()),
-        projected=lambda: nn.LSTM(8, 16, proj_size=4).cuda()(x),
     )
 
 

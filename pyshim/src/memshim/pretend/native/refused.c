@@ -1,6 +1,6 @@
-/* Calls that are not replaced: each fails, and says its name. What they need (a workspace of cuFFT,
-   cuSPARSE or cuDNN's recurrent layers) only the library on a real device knows, so that a guess
-   would pass as a measurement. For cuSPARSE it is enough that nobody gets a handle. */
+/* Calls that are not replaced: each fails, and says its name. What they need (a workspace of cuFFT
+   or cuSPARSE) only the library on a real device knows, so that a guess would pass as a measurement.
+   For cuSPARSE it is enough that nobody gets a handle. */
 #include "pretend.h"
 
 #ifndef PUBLIC_HEADERS /* none looks at its parameters: their types are not written down */
@@ -40,10 +40,6 @@ FFT(cufftCreate) FFT(cufftMakePlanMany) FFT(cufftMakePlanMany64) FFT(cufftXtMake
 FFT(cufftPlan2d) FFT(cufftPlan3d) FFT(cufftPlanMany)
 
 #define DNN(name) REFUSES(CUDNN, name, CUDNN_STATUS_NOT_SUPPORTED)
-DNN(cudnnGetRNNWeightSpaceSize) DNN(cudnnGetRNNWeightParams) DNN(cudnnGetRNNTempSpaceSizes) DNN(cudnnRNNForward)
-DNN(cudnnRNNBackwardData_v8)
-DNN(cudnnRNNBackwardWeights_v8) DNN(cudnnDropoutGetStatesSize) DNN(cudnnSetDropoutDescriptor)
-DNN(cudnnRestoreDropoutDescriptor)
 DNN(cudnnCTCLoss) DNN(cudnnCTCLoss_v8) DNN(cudnnGetCTCLossWorkspaceSize) DNN(cudnnGetCTCLossWorkspaceSize_v8)
 DNN(cudnnConvolutionForward) DNN(cudnnConvolutionBackwardData) DNN(cudnnConvolutionBackwardFilter)
 DNN(cudnnConvolutionBiasActivationForward)
