@@ -273,21 +273,6 @@ func TestLayerRequests(t *testing.T) {
 		"the input is overwritten, so it is copied")
 	assert.Empty(t, CuFFT(dense(tensor.Complex64, tensor.Contiguous, 3, 0), true))
 	assert.Empty(t, CuFFT(host, true))
-
-	// time × batch × features, reported batch first
-	rnn := RecurrentLayers{Input: dense(f, tensor.Contiguous, 2, 7, 5), BatchFirst: true,
-		Weights: []*tensor.Meta{dense(f, tensor.Contiguous, 12, 5), dense(f, tensor.Contiguous, 12, 3)}, Hidden: 3,
-		Directions: 2, Layers: 4}
-	asks := rnn.CuDNN()
-	assert.Equal(t, fmt.Sprintf("%d! %d 0", 4*2*7*5, 4*(12*5+12*3)), asked(asks), "an input that is not time first, the "+
-		"weights in one chunk, a workspace that nobody told")
-	assert.Equal(t, int64(2*7*4*3*2*4*4), int64(asks[2].Upper), "at most the gates of all layers, steps and directions")
-	rnn.Packed, rnn.BatchFirst, rnn.Layers = true, false, 0
-	asks = rnn.CuDNN()
-	assert.Equal(t, "0", asked(asks))
-	assert.Equal(t, int64(2*7*4*3*2*4), int64(asks[0].Upper), "no layers count as one")
-	rnn.Input = host
-	assert.Empty(t, rnn.CuDNN())
 }
 
 // TestColumnRequests: a convolution as products of matrices, of one group, of several, of a

@@ -75,20 +75,31 @@ func cudnnRNN(c *ops.Call) ([]tensor.Meta, error) {
 	if RNNMode(c.Int("mode")) == LSTM && cx != nil {
 		cell = ops.FreshLike(cx, cx.Sizes...)
 	}
-	return []tensor.Meta{out, ops.FreshLike(hx, hx.Sizes...), cell, ops.FreshAs(x, tensor.Uint8, 0)}, nil
+	kept := int64(0)
+	if c.Bool("train") && !c.OnFakeTensors() {
+		l := recurrentLayers(c, &x.Meta)
+		kept = int64(l.Reserve())
+	}
+	return []tensor.Meta{out, ops.FreshLike(hx, hx.Sizes...), cell, ops.FreshAs(x, tensor.Uint8, kept)}, nil
 }
 
 func cudnnRNNWorkspace(c *ops.Call) []workspace.Request {
 	x, weights := c.T("input"), c.Tensors("weight")
-	l := workspace.RecurrentLayers{
-		Input: &x.Meta, BatchFirst: c.Bool("batch_first") && len(x.Sizes) == 3, Packed: c.T("weight_buf") != nil ||
-			oneStorage(weights),
-		Hidden: c.Int("hidden_size"), Directions: RNNDirections(c), Layers: c.Int("num_layers"),
-	}
+	l := recurrentLayers(c, &x.Meta)
+	l.Packed = c.T("weight_buf") != nil || oneStorage(weights)
 	for _, w := range weights {
 		l.Weights = append(l.Weights, &w.Meta)
 	}
-	return l.CuDNN()
+	return l.CuDNN(c.Platform())
+}
+
+func recurrentLayers(c *ops.Call, x *tensor.Meta) workspace.RecurrentLayers {
+	l := workspace.RecurrentLayers{BatchFirst: c.Bool("batch_first") && len(x.Sizes) == 3,
+		Recurrent: workspace.Recurrent{Mode: c.Int("mode"), Hidden: c.Int("hidden_size"), Projected: c.Int("proj_size"),
+			Layers: c.Int("num_layers"), Directions: RNNDirections(c), Training: c.Bool("train")}}
+	l.Dropout = l.Training && l.Layers > 1 && c.Float("dropout") > 0
+	l.Of(x, c.Ints("batch_sizes"))
+	return l
 }
 
 func oneStorage(ts []*tensor.Tensor) bool {

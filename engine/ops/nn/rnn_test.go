@@ -38,11 +38,11 @@ func TestHiddenStates(t *testing.T) {
 func TestRecurrentLayers(t *testing.T) {
 	f := tensor.Float32
 	tensors := func(ms ...any) *ops.List { return &ops.List{Items: ms} }
-	births := func(name string) (out []string) {
+	births := func(name string, train bool) (out []string) {
 		on := func(sizes ...int64) any { return aten.Dense(f, sizes...) }
 		events, _ := aten.Call{Op: "aten::lstm", Args: []any{on(5, 2, 4), tensors(on(1, 2, 6), on(1, 2, 6)),
 			tensors(on(24, 4), on(24, 6), on(24), on(24)), true, int64(1), 0.0,
-			false, false, false}}.Run(t, builtin.Table(), aten.On(t, name, "2.15"))
+			train, false, false}}.Run(t, builtin.Table(), aten.On(t, name, "2.15"))
 		for e := range strings.FieldsSeq(events) {
 			if size, birth := strings.CutPrefix(e, "+"); birth {
 				out = append(out, size)
@@ -50,10 +50,10 @@ func TestRecurrentLayers(t *testing.T) {
 		}
 		return out
 	}
-	assert.Equal(t, []string{"240", "48", "48", "1152", "0"}, births("a10g"),
-		"output, last states, the weights in one buffer, for they do not lie in one storage, and a workspace that is taken "+
-			"for nothing")
-	assert.Len(t, births("none"), 28, "five steps of two products and three results, and three stacked results")
+	assert.Equal(t, []string{"240", "48", "48", "1152", "8395520"}, births("a10g", false),
+		"output, last states, the weights in one buffer, for they do not lie in one storage, and the workspace")
+	assert.Equal(t, []string{"240", "48", "48", "1152", "8395520", "1472"}, births("a10g", true), "training's reserve too")
+	assert.Len(t, births("none", false), 28, "five steps of two products and three results, and three stacked results")
 }
 
 // States are of as many layers as there are parameters for, or the call is refused.
