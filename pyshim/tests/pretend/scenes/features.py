@@ -266,7 +266,6 @@ def optimizers():
 def refused():
     seen = {}
     for name, f in (
-        ("fft", lambda: torch.fft.fft(torch.ones(8, device="cuda"))),
         ("sparse", lambda: torch.mm(torch.eye(4, device="cuda").to_sparse_csr(), torch.ones(4, 4, device="cuda"))),
         ("ipc", lambda: torch.ones(4, device="cuda").untyped_storage()._share_cuda_()),
     ):

@@ -21,16 +21,6 @@ def tried(**calls):
 
 
 @case
-def cufft():
-    return tried(
-        fft=lambda: torch.fft.fft(zeros(8, 64)),
-        rfft2=lambda: torch.fft.rfft2(zeros(8, 64, 64)),
-        irfft=lambda: torch.fft.irfft(zeros(8, 33, dtype=torch.complex64)),
-        stft=lambda: torch.stft(zeros(2, 16000), 512, window=zeros(512), return_complex=True),
-    )
-
-
-@case
 def cusparse():
     x = zeros(8, 8)
     return tried(

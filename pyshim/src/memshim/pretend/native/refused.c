@@ -1,6 +1,6 @@
-/* Calls that are not replaced: each fails, and says its name. What they need (a workspace of cuFFT
-   or cuSPARSE) only the library on a real device knows, so that a guess would pass as a measurement.
-   For cuSPARSE it is enough that nobody gets a handle. */
+/* Calls that are not replaced: each fails, and says its name. What they need (a workspace of
+   cuSPARSE) only the library on a real device knows, so that a guess would pass as a measurement. For
+   cuSPARSE it is enough that nobody gets a handle. */
 #include "pretend.h"
 
 #ifndef PUBLIC_HEADERS /* none looks at its parameters: their types are not written down */
@@ -36,8 +36,7 @@ SPARSE(cusparseCreate)
 SPARSELT(cusparseLtInit)
 
 #define FFT(name) REFUSES(CUFFT, name, 16) /* CUFFT_NOT_SUPPORTED */
-FFT(cufftCreate) FFT(cufftMakePlanMany) FFT(cufftMakePlanMany64) FFT(cufftXtMakePlanMany) FFT(cufftPlan1d)
-FFT(cufftPlan2d) FFT(cufftPlan3d) FFT(cufftPlanMany)
+FFT(cufftMakePlanMany) FFT(cufftMakePlanMany64) FFT(cufftPlan1d) FFT(cufftPlan2d) FFT(cufftPlan3d) FFT(cufftPlanMany)
 
 #define DNN(name) REFUSES(CUDNN, name, CUDNN_STATUS_NOT_SUPPORTED)
 DNN(cudnnCTCLoss) DNN(cudnnCTCLoss_v8) DNN(cudnnGetCTCLossWorkspaceSize) DNN(cudnnGetCTCLossWorkspaceSize_v8)
