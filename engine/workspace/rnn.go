@@ -34,9 +34,9 @@ func (l *RecurrentLayers) Of(x *tensor.Meta, batchSizes []int64) {
 const reserved = 3
 
 // CuDNN is a contiguous input, the weights in one buffer where they do not lie in one storage
-// already, and the workspace, which is taken before training's reserve. cuDNN reports its sizes only
-// to a handle of a device (cudnnGetRNNTempSpaceSizes): they are by a formula, and an estimate where
-// no recording covers the call.
+// already, and the workspace, which is taken before training's reserve. cuDNN reports its sizes
+// only to a handle of a device (cudnnGetRNNTempSpaceSizes): they are by a formula, and an estimate
+// where no recording covers the call.
 func (l RecurrentLayers) CuDNN(p *platform.Platform) []Request {
 	x := l.Input
 	if !OnDevice(x) {

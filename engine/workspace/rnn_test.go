@@ -52,8 +52,8 @@ func recurrentRows(t *testing.T) (out []recurrentRow) {
 	return out
 }
 
-// The formula gives every row that was recorded, except training of one with projections, which asks
-// for more.
+// The formula gives every row that was recorded, except training of one with projections, which
+// asks for more.
 func TestRecurrentLayersOfAnH100(t *testing.T) {
 	p := h100(t)
 	var missed []string

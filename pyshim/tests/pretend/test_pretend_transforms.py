@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 MEASURED = Path(__file__).parents[3] / "testdata" / "measured" / "h100-fft.csv"
-NOT_KNOWN = "cuFFT's workspace of lengths that are no powers of two, or of half precision: by a rule for others"
+NOT_KNOWN = "cuFFT's workspace of lengths that are no powers of two or not recorded: by a rule for others"
 OTHER = "workspace-estimate: cuFFT's workspace, by a rule of cuFFT 12.0 on an H100"
 
 

@@ -12,9 +12,11 @@
 
 typedef void *handle_t, *descriptor_t;
 
-enum { SINGLE = 0, DOUBLE = 1, HALF = 2, BFLOAT16 = 9 };     /* cudnnDataType_t */
-enum { RELU = 0, TANH = 1, LSTM = 2, GRU = 3 };              /* cudnnRNNMode_t */
-enum { STANDARD = 0, BOTH_BIASES = 2, RECURRENT_BIAS = 3, RECORDED = 91900 };    /* cudnnRNNAlgo_t, cudnnRNNBiasMode_t, cudnnGetVersion */
+enum { SINGLE = 0, DOUBLE = 1, HALF = 2 };      /* cudnnDataType_t */
+enum { LSTM = 2, GRU = 3 };                     /* cudnnRNNMode_t */
+enum { STANDARD = 0 };                          /* cudnnRNNAlgo_t */
+enum { BOTH_BIASES = 2, RECURRENT_BIAS = 3 };   /* cudnnRNNBiasMode_t */
+enum { RECORDED = 91900 };                      /* cudnnGetVersion */
 enum { DROPOUTS = 4096 };
 
 struct layers { /* of an RNN descriptor */
@@ -121,7 +123,8 @@ API cudnnStatus_t cudnnGetRNNWeightParams(handle_t h UNUSED, descriptor_t d, int
 	before += which < g ? which * l.hidden * in : g * l.hidden * in + (which - g) * l.hidden * out;
 	if (matrix_at) *matrix_at = (char *)(uintptr_t)weights + before * item(&l);
 	bool projection = which == 2 * g; /* has no bias */
-	if (matrix) e = describe(matrix, &l, projection ? l.projected : l.hidden, projection ? l.hidden : which < g ? in : out);
+	int64_t rows = projection ? l.projected : l.hidden, columns = projection ? l.hidden : which < g ? in : out;
+	if (matrix) e = describe(matrix, &l, rows, columns);
 	int64_t kinds = bias_kinds(&l), first = l.biases == RECURRENT_BIAS ? g : 0;
 	if (e || projection || which < first || which >= first + kinds * g) return e;
 	before = all_matrices(&l) + (pseudo * kinds * g + which - first) * l.hidden;
