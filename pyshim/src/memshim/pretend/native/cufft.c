@@ -90,7 +90,9 @@ API int cufftXtMakePlanMany(int p, int rank, const number *n, const number *embe
 	*bytes = (size_t)rule(rank, n[0], batch, real, wide);
 	if (half || !recorded(rank, n, stride_in, stride_out)) {
 		note_unsized("cuFFT's workspace of lengths that are no powers of two or not recorded: by a rule for others");
-	} else if (!same_library()) note_estimated("workspace-estimate: cuFFT's workspace, by a rule of cuFFT 12.0 on an H100");
+	} else if (!same_library()) {
+		note_estimated("workspace-estimate: cuFFT's workspace, by a rule of cuFFT 12.0 on an H100");
+	}
 	return SUCCESS;
 }
 #endif
