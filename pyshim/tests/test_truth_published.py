@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -25,6 +26,12 @@ def test_every_program_has_rows_and_every_row_a_program():
 def test_a_row_of_a_set_is_chosen_by_name():
     assert [r["measured"] for r in truth_programs.rows(["torchtune/3b lora"])] == ["8.5"]
     assert truth_programs.rows(["torchtune/no such"]) == []
+
+
+def test_a_row_names_the_repository_and_the_revision_of_its_program():
+    origins = {truth_programs.origin(r) for r in truth_programs.rows(["torchao-generate/llama-2-7b float32"])}
+    assert origins == {("pytorch/ao", "317392d0")}
+    assert all(re.fullmatch(r"[0-9a-f]{8}", truth_programs.origin(r)[1]) for r in truth_programs.rows([]))
 
 
 @pytest.mark.parametrize(

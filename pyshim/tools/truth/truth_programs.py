@@ -1,10 +1,11 @@
 """Peaks that libraries published of their own programs, beside a pretend GPU's: python -m truth programs
 [SET[/ROW]…]
 
-The rows are testdata/measured/programs.csv's. Each runs the authors' program unmodified (programs/ has
-what takes the place of weights, tokens and data sets), and the figure is the one that the program
-itself prints. The releases are those of .ci/requirements-published.txt. The table has each row's error
-in percent of what was measured, with seconds of processor time.
+The rows are testdata/measured/programs.csv's. Each runs the authors' program unmodified, of the revision
+that brought the row (programs/ has what takes the place of weights, tokens and data sets), and the
+figure is the one that the program itself prints. What it needs besides is of the releases in
+.ci/requirements-published.txt. The table has each row's error in percent of what was measured, with
+seconds of processor time.
 
 torchao-generate: generation with a Llama, in several data types and sizes of its cache. torchao-optimizers:
 a vision transformer fine-tuned with low-bit optimizers, or with the optimizer on the host. torchtune: its
@@ -35,17 +36,15 @@ Row = dict[str, str]
 class Program(NamedTuple):
     file: str  # in programs/
     figure: str  # a pattern of what the program prints, in the row's unit; the largest of them counts
-    source: tuple[str, ...] = ()  # repository, revision and paths of what the installed package lacks
+    paths: tuple[str, ...]  # in the row's repository, what is imported in the place of the installed package
 
 
 SETS = {
-    "torchao-generate": Program("torchao_generate.py", r"Peak Memory Usage: ([\d.]+) GB"),
+    "torchao-generate": Program("torchao_generate.py", r"Peak Memory Usage: ([\d.]+) GB", ("torchao",)),
     "torchao-optimizers": Program(
-        "torchao_low_bit.py",
-        r"Max memory used: ([\d.]+) GB",
-        ("pytorch/ao", "c0a81f9a6b7cebd82c9e1d88b643b0d06993e277", "benchmarks/benchmark_low_bit_adam.py"),
+        "torchao_low_bit.py", r"Max memory used: ([\d.]+) GB", ("torchao", "benchmarks/benchmark_low_bit_adam.py")
     ),
-    "torchtune": Program("torchtune_recipe.py", r"peak_memory_active:([\d.]+)"),
+    "torchtune": Program("torchtune_recipe.py", r"peak_memory_active:([\d.]+)", ("torchtune", "recipes")),
 }
 
 
@@ -54,6 +53,12 @@ def rows(names: list[str]) -> list[Row]:
     with ROWS.open() as f:
         every = list(csv.DictReader(f))
     return [r for r in every if not names or r["set"] in names or f"{r['set']}/{r['row']}" in names]
+
+
+def origin(row: Row) -> tuple[str, str]:
+    """Repository and revision of a row, such as pytorch/ao and 317392d0."""
+    place, _, revision = row["source"].rpartition(" @")
+    return place.split()[0].removeprefix("github.com/"), revision
 
 
 def largest(pattern: str, printed: str) -> float | None:
@@ -65,9 +70,7 @@ def run(row: Row) -> tuple[float | None, str, float]:
     """The figure in the row's unit, the last line of what was printed, and seconds of the processor."""
     program = SETS[row["set"]]
     with tempfile.TemporaryDirectory() as folder:
-        if program.source:
-            repository, revision, *paths = program.source
-            sources.extract(repository, revision, Path(folder), *paths)
+        sources.extract(*origin(row), Path(folder), *program.paths)
         command = ["--", str(HERE / "programs" / program.file), *shlex.split(row["arguments"])]
         ran = frameworks.report_of(command, row["gpu"], LIMIT, {"SOURCE": folder})
     if ran is None:

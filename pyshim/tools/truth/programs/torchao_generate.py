@@ -1,16 +1,19 @@
-"""torchao's benchmark of generation with a Llama, torchao/_models/llama/generate.py of the installed
-torchao, unmodified: the arguments are its own but for --model, which names one of its configurations.
+"""torchao's benchmark of generation with a Llama, torchao/_models/llama/generate.py in the folder that
+SOURCE names, unmodified: the arguments are its own but for --model, which names one of its configurations.
 Weights and tokenizer are made up: weights that nobody wrote, of the sizes of the configuration, and a
 token a word. A checkpoint is read as it would be from a file that is mapped into memory."""
 
+import os
 import runpy
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import torch
-import torchao._models.llama.model as llama
-import torchao._models.llama.tokenizer as tokenizers
+
+sys.path.insert(0, os.environ["SOURCE"])
+import torchao._models.llama.model as llama  # noqa: E402
+import torchao._models.llama.tokenizer as tokenizers  # noqa: E402
 
 TOKENS = {"Llama-2": 32000, "Meta-Llama-3": 128256}
 

@@ -45,6 +45,7 @@ stub("datasets", load_dataset=lambda *_, split: Images(batch * (BATCHES if split
 stub("wandb", init=lambda **_: SimpleNamespace(log=lambda *_, **__: None))
 create = timm.create_model
 timm.create_model = lambda name, pretrained, **more: create(name.removeprefix("timm/"), pretrained=False, **more)
+sys.path.insert(0, os.environ["SOURCE"])
 script = f"{os.environ['SOURCE']}/benchmarks/benchmark_low_bit_adam.py"
 sys.argv[0] = script
 runpy.run_path(script, run_name="__main__")

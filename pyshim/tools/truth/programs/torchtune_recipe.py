@@ -1,8 +1,9 @@
-"""A recipe of the installed torchtune, unmodified: RECIPE --config CONFIG, and what else torchtune's own
-command line takes. The configuration names its components, and these take the place of three: a
+"""A recipe of the torchtune in the folder that SOURCE names, unmodified: RECIPE --config CONFIG, and what
+else torchtune's own command line takes. The configuration names its components, and these take the place of three: a
 checkpointer whose weights nobody wrote, a tokenizer, and text of made-up words."""
 
 import importlib
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,7 @@ def packed_text(tokenizer: Tokenizer, packed: bool, **_: Any) -> Dataset:
 
 
 if __name__ == "__main__":
+    sys.path.insert(0, os.environ["SOURCE"])
     from torchtune._cli.tune import main
 
     here = Path(__file__).stem
