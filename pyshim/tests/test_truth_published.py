@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -32,6 +33,11 @@ def test_a_row_names_the_repository_and_the_revision_of_its_program():
     origins = {truth_programs.origin(r) for r in truth_programs.rows(["torchao-generate/llama-2-7b float32"])}
     assert origins == {("pytorch/ao", "317392d0")}
     assert all(re.fullmatch(r"[0-9a-f]{8}", truth_programs.origin(r)[1]) for r in truth_programs.rows([]))
+
+
+def test_the_made_up_text_of_torchtune_ends():
+    recipe = runpy.run_path(str(TOOLS / "truth" / "programs" / "torchtune_recipe.py"))
+    assert sum(len(sample["tokens"]) for sample in recipe["Tokens"](256)) == 64 * 256
 
 
 @pytest.mark.parametrize(

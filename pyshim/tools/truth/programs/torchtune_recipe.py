@@ -46,7 +46,9 @@ class Tokens(Dataset):
     def __len__(self) -> int:
         return self.count
 
-    def __getitem__(self, _: int) -> dict[str, list[int]]:
+    def __getitem__(self, i: int) -> dict[str, list[int]]:
+        if i >= self.count:
+            raise IndexError(i)
         return {"tokens": list(range(1, 129)), "labels": list(range(1, 129))}
 
 
