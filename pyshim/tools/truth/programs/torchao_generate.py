@@ -12,8 +12,8 @@ from types import SimpleNamespace
 import torch
 
 sys.path.insert(0, os.environ["SOURCE"])
-import torchao._models.llama.model as llama  # noqa: E402
-import torchao._models.llama.tokenizer as tokenizers  # noqa: E402
+import torchao._models.llama.model as llama
+import torchao._models.llama.tokenizer as tokenizers
 
 TOKENS = {"Llama-2": 32000, "Meta-Llama-3": 128256}
 
