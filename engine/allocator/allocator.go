@@ -55,7 +55,10 @@ type Config struct {
 	Total       units.Bytes
 	Settings    Settings                    // the zero value is the default
 	Heap        []trace.Segment             // what is there already
-	SegmentAddr func(size units.Bytes) Addr // where the device puts a new segment; nil is at rising addresses
+	SegmentAddr func(size units.Bytes) Addr // where the device puts a new segment; nil is where a driver does
+	// what a context holds for the local variables of kernels until the first one runs, and then
+	// has elsewhere: a hole among the addresses of segments; 0 is none
+	Local units.Bytes
 }
 
 // New returns the allocator of the settings' backend.

@@ -39,14 +39,16 @@ type caching struct {
 	owners   []string
 	streams  []int
 	active   addrTable
-	nextAddr uint64
+	ranges   uint64          // where the next range of an expandable segment begins
+	device   driverAddresses // where segments lie
+	local    extent          // what the context holds until a kernel runs
 	stats    Stats
 }
 
 const maxBytes = units.Bytes(math.MaxInt64)
 
 func newCaching(c Config) (*caching, error) {
-	a := &caching{config: c, set: c.Settings, nextAddr: firstAddr, active: addrTable{shift: 64 - firstTableBits}}
+	a := &caching{config: c, set: c.Settings, ranges: firstAddr, active: addrTable{shift: 64 - firstTableBits}}
 	a.maxSplit, a.maxRounding = maxBytes, a.set.MaxNonSplitRounding
 	if a.set.MaxSplitSize > 0 {
 		a.maxSplit = a.set.MaxSplitSize
@@ -70,7 +72,19 @@ func newCaching(c Config) (*caching, error) {
 	if err := a.load(c.Heap); err != nil {
 		return nil, err
 	}
+	if c.Local > 0 && len(c.Heap) == 0 {
+		a.local = extent{a.device.place(c.Local), c.Local}
+	}
 	return a, nil
+}
+
+// kernelRan says that the process has launched a kernel: the driver then gives the memory that it
+// holds for the local variables of kernels another place.
+func (a *caching) kernelRan() {
+	if a.local.size > 0 {
+		a.device.release(a.local.at, a.local.size)
+		a.local = extent{}
+	}
 }
 
 // stream returns the number under which a stream's lists are kept.
@@ -212,13 +226,21 @@ func (a *caching) addSegment(s segment) int32 {
 	return int32(len(a.segments) - 1)
 }
 
-// place asks where the device puts a range.
+// place asks where the device puts a segment.
 func (a *caching) place(size units.Bytes) uint64 {
 	if a.config.SegmentAddr != nil {
 		return uint64(a.config.SegmentAddr(size))
 	}
-	addr := a.nextAddr
-	a.nextAddr += uint64(size.RoundUp(roundLarge))
+	return a.device.place(size)
+}
+
+// placeRange asks where the device puts the addresses of an expandable segment.
+func (a *caching) placeRange(size units.Bytes) uint64 {
+	if a.config.SegmentAddr != nil {
+		return uint64(a.config.SegmentAddr(size))
+	}
+	addr := a.ranges
+	a.ranges += uint64(size.RoundUp(roundLarge))
 	return addr
 }
 

@@ -13,7 +13,7 @@ import (
 // TestAtRecordedPlaces: a recorded event is followed where there is a free block at its very place,
 // as large as is asked for; a segment is given back whole.
 func TestAtRecordedPlaces(t *testing.T) {
-	a, err := newCaching(Config{})
+	a, err := newCaching(Config{SegmentAddr: rising()})
 	require.NoError(t, err)
 	first, err := a.Malloc(2<<20, 0)
 	require.NoError(t, err)

@@ -60,6 +60,7 @@ func compare(t require.TestingT, which byte, ops []byte) {
 	all := configs()
 	c := all[int(which)%len(all)]
 	c.Settings.Backend = "native"
+	c.SegmentAddr = rising()
 	a, err := newCaching(c)
 	require.NoError(t, err)
 	s := newSlow(c)

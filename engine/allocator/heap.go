@@ -21,7 +21,8 @@ func (a *caching) load(heap []trace.Segment) error {
 		if err := a.loadSegment(s); err != nil {
 			return fmt.Errorf("heap: segment %#x: %w", s.Addr, err)
 		}
-		a.nextAddr = max(a.nextAddr, s.Addr+uint64(s.Size.RoundUp(roundLarge)))
+		a.ranges = max(a.ranges, s.Addr+uint64(s.Size.RoundUp(roundLarge)))
+		a.device.hold(s.Addr, s.Size)
 	}
 	for i := range a.segments {
 		if a.segments[i].expandable {

@@ -17,7 +17,8 @@ func On(p *platform.Platform, heap []trace.Segment) (Allocator, error) {
 	if f := p.MemoryFraction; f > 0 && f < 1 {
 		settings.MemoryFraction = f // set_per_process_memory_fraction: garbage collection goes by it too
 	}
-	return New(Config{Limit: LimitOn(p), Total: p.Device.Memory, Settings: settings, Heap: heap})
+	return New(Config{Limit: LimitOn(p), Total: p.Device.Memory, Settings: settings, Heap: heap,
+		Local: p.Device.Local()})
 }
 
 // LimitOn is what all segments together may take: the device's memory less what the context takes,

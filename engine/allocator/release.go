@@ -54,6 +54,9 @@ func (a *caching) release(id blockID) {
 	a.stats.Reserved -= a.segments[seg].size
 	a.stats.Segments--
 	a.stats.DeviceFrees++
+	if a.config.SegmentAddr == nil && a.device.chunkOf(a.segments[seg].addr) >= 0 {
+		a.device.release(a.segments[seg].addr, a.segments[seg].size)
+	}
 	a.segments[seg] = segment{head: none, gone: true}
 	a.lostSegs = append(a.lostSegs, seg)
 	a.spare = append(a.spare, id)

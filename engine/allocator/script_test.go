@@ -177,10 +177,14 @@ func (s *script) changes() []string {
 		}
 		size, ok := had[seg.Addr]
 		switch {
-		case !ok:
+		case !ok || size != seg.Size && !seg.Expandable: // another one where one was
+			gone := s.known[seg.Addr]
 			s.count++
 			s.known[seg.Addr] = s.count
 			did = append(did, fmt.Sprintf("new s%d %s %s", s.count, seg.Size.Compact(), pool))
+			if ok {
+				did = append(did, fmt.Sprintf("s%d goes", gone))
+			}
 		case size < seg.Size:
 			did = append(did, fmt.Sprintf("s%d grows to %s", s.known[seg.Addr], seg.Size.Compact()))
 		case size > seg.Size:

@@ -214,7 +214,22 @@ type replayer struct {
 	// what an allocation of estimated size takes at the upper bound, 0 where none is; nil to take
 	// the estimates
 	most    []units.Bytes
-	twoStep bool // the trace says when frees were completed
+	twoStep bool  // the trace says when frees were completed
+	first   int32 // the site of the first allocation that an operator made, plus 1
+}
+
+// launch tells a device's allocator when the first kernel has run: an operator allocates before it
+// launches, so when another one allocates.
+func (r *replayer) launch(e *trace.Event) {
+	c, ok := r.a.(*caching)
+	if !ok || c.local.size == 0 || e.Site < 0 || int(e.Site) >= len(r.tr.Sites) || r.tr.Sites[e.Site].Phase == trace.Load {
+		return
+	}
+	if r.first == 0 {
+		r.first = int32(e.Site) + 1
+	} else if int32(e.Site)+1 != r.first {
+		c.kernelRan()
+	}
 }
 
 func newReplayer(tr *trace.Trace, a Allocator) *replayer {
@@ -261,6 +276,7 @@ func (r *replayer) step(i int) (*OOMError, error) {
 		if r.most != nil && r.most[e.Storage] > 0 {
 			bytes = r.most[e.Storage]
 		}
+		r.launch(e)
 		addr, err := r.a.Malloc(bytes, e.Stream)
 		if oom, ok := err.(*OOMError); ok {
 			return oom, nil

@@ -71,7 +71,7 @@ func TestUnused(t *testing.T) {
 	add(trace.Alloc, 2, 12*units.MiB) // takes what is left of the first segment
 	add(trace.FreeRequested, 0, 6*units.MiB)
 	add(trace.Alloc, 3, 7*units.MiB) // the 6 MiB are too small, the 14 MiB of the small pool's neighbour are not there
-	c := Config{Settings: DefaultSettings()}
+	c := Config{Settings: DefaultSettings(), SegmentAddr: rising()}
 	c.Heap = []trace.Segment{
 		{Addr: 1 << 30, Size: 20 * units.MiB, Private: "1.0",
 			Blocks: []trace.Block{{Addr: 1 << 30, Size: 20 * units.MiB, Storage: trace.NoStorage}}},

@@ -106,3 +106,14 @@ var figures = map[string]Figures{
 		Source: query + "\"Orin\", 62841 MBytes (65893089280 bytes), CUDA 12.6"},
 	"jetson-orin-nano-8gb": {Driver: "Orin"},
 }
+
+// Local is the address space that a context takes for the local variables of kernels, and gives
+// back for another place when the first kernel runs. An H100 has 414 MiB there, measured with
+// driver 580 (docs/decisions/devices.md): 1,472 bytes for each thread of the 144 multiprocessors of
+// the whole chip. Of other chips it is not known, and 0 here.
+func (d *Device) Local() units.Bytes {
+	if d.ComputeCapability == (Capability{9, 0}) {
+		return 144 * 2048 * 1472
+	}
+	return 0
+}

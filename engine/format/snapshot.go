@@ -189,10 +189,17 @@ func (r *recorder) segment(whole, mapped string, s trace.Segment, site trace.Sit
 	r.add(d)
 }
 
-// gone are the segments of a that b has not, by address; of expandable ones the mapped ranges.
+// gone are the segments of a that b has not, by address and size; of expandable ones the mapped
+// ranges. Where a segment was another may begin in the same step.
 func gone(a, b []trace.Segment) []trace.Segment {
 	var out []trace.Segment
 	for _, s := range a {
+		if !s.Expandable {
+			if !slices.ContainsFunc(b, func(o trace.Segment) bool { return o.Addr == s.Addr && o.Size == s.Size }) {
+				out = append(out, trace.Segment{Addr: s.Addr, Size: s.Size, Stream: s.Stream})
+			}
+			continue
+		}
 		rest := []trace.Segment{{Addr: s.Addr, Size: s.Size, Stream: s.Stream, Expandable: s.Expandable}}
 		for _, o := range b {
 			var left []trace.Segment

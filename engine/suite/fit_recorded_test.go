@@ -176,8 +176,8 @@ func TestARecordingThatEndsWhereMemoryRanOutIsUnrecordedWithMoreMemory(t *testin
 		wanted []string
 	}{
 		{"the same memory", 24 * units.MiB, recording.OfModule, nil},
-		{"more memory", 64 * units.MiB, recording.OfModule, []string{suite.CutShort}},
-		{"a callable", 64 * units.MiB, "source, its own iteration", nil},
+		{"more memory", 128 * units.MiB, recording.OfModule, []string{suite.CutShort}},
+		{"a callable", 128 * units.MiB, "source, its own iteration", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, cases := testcase.Project(t, testcase.SourceOnly, "run()\n")

@@ -504,7 +504,7 @@ int main(int argc, char **argv) {
 		{ "wrong_addresses", wrong_addresses }, { "wrong_handles", wrong_handles }, { "wrong_sizes", wrong_sizes },
 		{ "spanning", spanning }, { "managed", managed }, { "no_addresses", no_addresses }, { "ends", ends },
 		{ "ranks", ranks }, { "kept_groups", kept_groups }, { "absent_counts", absent_counts }, { "formulas", formulas },
-		{ "attributes", attributes },
+		{ "attributes", attributes }, { "places", places },
 		{ "nodes", nodes }, { "races", races }, { "collected", collected },
 		{ "architectures", architectures }, { "image_forms", image_forms }, { "registered_kernels", registered_kernels },
 		{ "shareable", shareable } };

@@ -117,6 +117,7 @@ UNUSED static size_t free_now(void) {
 /* misuse.c, ends.c, ranks.c, groups.c, kernels.c, shareable.c */
 void wrong_addresses(void), wrong_handles(void), wrong_sizes(void), spanning(void), managed(void), no_addresses(void),
 	ends(void);
-void ranks(void), kept_groups(void), absent_counts(void), formulas(void), attributes(void), nodes(void), races(void),
+void ranks(void), kept_groups(void), absent_counts(void), formulas(void), attributes(void), places(void);
+void nodes(void), races(void),
 	collected(void);
 void architectures(void), image_forms(void), registered_kernels(void), shareable(void);

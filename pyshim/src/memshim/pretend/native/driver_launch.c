@@ -148,6 +148,7 @@ API CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type U
 /* ---- launches ---- */
 
 static CUresult launch(CUstream s) {
+	kernel_ran();
 	capture_node(s);
 	bytes_after_launch(NULL);
 	return CUDA_SUCCESS;

@@ -2,8 +2,8 @@
 
    A device address is an address of this process that nobody touched: one reservation without
    access, of which allocations open their part. Reading gives zeros and costs nothing, writing
-   costs a page; what is freed is closed again, and its pages go back. Segments lie at multiples of
-   2 MiB, the lowest free address first. */
+   costs a page; what is freed is closed again, and its pages go back. Segments lie where segments.c
+   says, from the upper end down; what is reserved without memory lies from the lower end up. */
 #include "pretend.h"
 
 #include <errno.h>
@@ -29,12 +29,16 @@ __attribute__((constructor)) static void keep_lock_over_fork(void) {
 	pthread_atfork(lock_memory, unlock_memory, after_fork);
 }
 
+static bool make_arena(void);
+static char *arena_top; /* the first address that was never given out */
+
 void gpu_activate(struct gpu *g) {
 	lock_memory();
 	if (!g->active) {
 		g->active = true;
 		g->used += g->context;
 		figures_used(g, g->context, 0);
+		if (make_arena()) segments_of_context(g, arena_top);
 	}
 	unlock_memory();
 }
@@ -79,13 +83,14 @@ struct hole {
 	struct hole *next; /* ascending addresses */
 };
 
-static char *arena, *arena_end, *arena_top; /* top: the first address that was never given out */
+static char *arena, *arena_end;
 static struct hole *holes;
 
 /* Much more than any card has: expandable segments reserve 9/8 of the card for each stream and
    pool. Less where the process may not have it. */
 static bool make_arena(void) {
 	static bool complained;
+	if (arena) return true;
 	for (size_t size = (size_t)1 << 44; size >= (size_t)1 << 36; size >>= 1) {
 		char *p = mmap(NULL, size + GRAIN, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		if (p == MAP_FAILED) continue;
@@ -94,6 +99,7 @@ static bool make_arena(void) {
 		madvise(p, size + GRAIN, MADV_DONTDUMP);
 		arena = arena_top = (char *)(((uintptr_t)p + GRAIN - 1) / GRAIN * GRAIN);
 		arena_end = arena + size;
+		segments_below(arena_end);
 		return true;
 	}
 	if (!complained) complain("no address space for device memory: %s; is there a limit on it (ulimit -v)?",
@@ -125,9 +131,9 @@ void *address_reserve(size_t n) {
 	n = whole(n);
 	lock_memory();
 	void *p = NULL;
-	if (arena || make_arena()) {
+	if (make_arena()) {
 		p = take_hole(n);
-		if (!p && n <= (size_t)(arena_end - arena_top)) {
+		if (!p && n <= (size_t)(segments_lowest() - arena_top)) {
 			p = arena_top;
 			arena_top += n;
 		}
@@ -159,6 +165,28 @@ void address_free(void *p, size_t n) {
 	unlock_memory();
 }
 
+static void *segment_reserve(size_t n, int owner) {
+	lock_memory();
+	void *p = make_arena() ? segment_place(whole(n), owner, arena_top) : NULL;
+	unlock_memory();
+	return p;
+}
+
+static void segment_free(void *p, size_t n) {
+	lock_memory();
+	segment_give_back(p, whole(n));
+	unlock_memory();
+}
+
+void kernel_ran(void) {
+	static bool before[MOST_GPUS];
+	const struct gpu *g = current_gpu();
+	if (!g || __atomic_exchange_n(&before[gpu_index(g)], true, __ATOMIC_RELAXED)) return;
+	lock_memory();
+	segments_kernel_ran(gpu_index(g));
+	unlock_memory();
+}
+
 bool address_back(void *p, size_t n) {
 	if (!mprotect(p, whole(n), PROT_READ | PROT_WRITE)) return true;
 	complain("the kernel refuses %zu bytes of address space for device memory: %s", n, strerror(errno));
@@ -183,9 +211,9 @@ cudaError_t device_malloc(void **p, size_t n, int ordinal) {
 	if (n > g->memory) return cudaErrorMemoryAllocation;
 	n = (n + ALLOCATION - 1) / ALLOCATION * ALLOCATION;
 	if (!memory_take(g, n)) return cudaErrorMemoryAllocation;
-	void *at = address_reserve(n);
+	void *at = segment_reserve(n, gpu_index(g));
 	if (!at || !address_back(at, n)) {
-		if (at) address_free(at, n);
+		if (at) segment_free(at, n);
 		memory_give(g, n);
 		note_refused(CUDA_RUNTIME, NO_ADDRESSES);
 		return cudaErrorNotSupported; /* the card has the memory: it is not the one that ran out */
@@ -208,7 +236,7 @@ cudaError_t device_free(void *p) {
 	}
 	if (!range_take(p, ALLOCATED, &r)) return cudaErrorInvalidValue;
 	address_unback(p, r.size);
-	address_free(p, r.size);
+	segment_free(p, r.size);
 	memory_give(gpu_at(r.owner), r.size);
 	log_line("device %d: %p freed", r.owner, p);
 	return cudaSuccess;

@@ -61,6 +61,15 @@ bool address_back(void *p, size_t n); /* bytes behind a reserved range, zero at 
 void address_unback(void *p, size_t n);
 bool address_is_device(const void *p);
 
+/* segments.c: where cudaMalloc's allocations lie. `owner` and `i` number a card (gpu_index) */
+void segments_below(char *end);
+char *segments_lowest(void);
+char *segment_place(size_t size, int owner, const char *floor); /* null: nothing is left above the floor */
+void segment_give_back(char *at, size_t size);
+void segments_of_context(const struct gpu *g, const char *floor);
+void segments_kernel_ran(int i);
+void kernel_ran(void); /* of every launch: what the first one changes of the current card's addresses */
+
 cudaError_t device_malloc(void **p, size_t n, int ordinal);
 cudaError_t device_free(void *p);
 cudaError_t managed_malloc(void **p, size_t n, int ordinal);

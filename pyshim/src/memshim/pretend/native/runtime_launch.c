@@ -59,6 +59,7 @@ static cudaError_t launch(const void *f, dim3 grid, dim3 block, size_t shared, c
 		return fail(cudaErrorInvalidConfiguration);
 	if (shared > g->shared_optin) return fail(cudaErrorInvalidValue);
 	if (!kernel_is_for(f, g)) return fail(cudaErrorNoKernelImageForDevice);
+	kernel_ran();
 	capture_node(s);
 	bytes_after_launch(f);
 	return cudaSuccess;
