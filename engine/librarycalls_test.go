@@ -100,7 +100,11 @@ func TestWorkspaceByDeviceClass(t *testing.T) {
 				r := profiled(t, model, c.device, c.torch)
 				first := r.Passes[0].Peak
 				assert.Equal(t, want, peak{mib(first.Allocated), mib(first.Reserved)}, model)
-				assert.Equal(t, report.Exact, r.Quality, model)
+				want := report.Exact
+				if c.device == "h100-sxm-80gb" || c.device == "rtx-5090" { // where cuDNN chooses otherwise on a device
+					want = report.Estimated
+				}
+				assert.Equal(t, want, r.Quality, model)
 			}
 		})
 	}

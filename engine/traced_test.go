@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/suite"
@@ -41,7 +42,11 @@ func TestTracedAgainstPretended(t *testing.T) {
 				c.Artifact, c.Runtime = path, spec.Eager
 				r, err := new(suite.Models).Run(context.Background(), c)
 				require.NoError(t, err)
-				assert.Equal(t, report.Exact, r.Report.Quality, "%v", r.Report.Notes)
+				quality := report.Exact
+				if r.Report.HasNote(note.WorkspaceStandIn) { // with a device, cuDNN may choose otherwise
+					quality = report.Estimated
+				}
+				assert.Equal(t, quality, r.Report.Quality, "%v", r.Report.Notes)
 				assert.Equal(t, w.events, streamOf(r.Trace))
 				p, b := r.Report.Peak, r.Report.Baseline
 				assert.Equal(t, w.baseline, [3]int64{int64(b.Requested), int64(b.Allocated), int64(b.Reserved)}, "baseline")

@@ -38,6 +38,10 @@ func (v *Convolution) CuDNN(p *platform.Platform, out []int64, fused bool) []Req
 		if a, ok = p.Workspace.Lookup(by, call); ok {
 			r = Request{Bytes: a.Bytes, Source: fmt.Sprintf("%s, engine %d", answererText(by), a.Engine),
 				Asked: &Asked{call, by, a.Engine}}
+			if !p.ChoosesAlike() {
+				r.Note, r.Upper = note.WorkspaceStandIn, units.Bytes(max(likely, v.upperByRule(p, n, out), int64(a.Bytes)))
+				r.Source += ", without a device: on one it takes other engines for some convolutions"
+			}
 		} else if !p.AnswersDeviceless() {
 			var other profile.Answerer
 			if a, other, ok = p.Workspace.StandIn(by, call); ok {

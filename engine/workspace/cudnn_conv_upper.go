@@ -51,7 +51,27 @@ func (v *Convolution) upperByRule(p *platform.Platform, n convBytes, out []int64
 		class++
 	}
 	m := q[v.half()][v.Format() != tensor.Contiguous][class]
-	return (m.ends*ends+m.weight*weight)/4 + mostSums(p, m.sums, v.asProduct(out), len(out)-2) + upperTables
+	upper := (m.ends*ends+m.weight*weight)/4 + mostSums(p, m.sums, v.asProduct(out), len(out)-2) + upperTables
+	if !p.ChoosesAlike() && v.isProduct() {
+		upper = max(upper, min(mostProductSplits*4*tensor.Numel(out), 32<<20)+upperTables)
+	}
+	return upper
+}
+
+// mostProductSplits is into how many parts an H100 was seen to split a product
+// (testdata/measured/h100-convolutions.csv): each part has a float32 result, and all parts have the
+// 32 MiB that cuBLAS asks for on such a card.
+const mostProductSplits = 32
+
+// isProduct says that a convolution is a product of matrices as its operands lie: kernels and
+// strides of 1. With a device, cuDNN gives it to other engines than without.
+func (v *Convolution) isProduct() bool {
+	for i, n := range v.Weight.Sizes[2:] {
+		if n != 1 || v.Stride[i] != 1 {
+			return false
+		}
+	}
+	return !v.Transposed && v.Groups == 1
 }
 
 // sums is the bytes of partial sums, in whole parts of 64 by 64.
