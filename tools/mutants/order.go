@@ -10,30 +10,35 @@ import (
 
 // rounds says of a loop over a slice whether its rounds may come in any order, so that going
 // through it from the end changes nothing. It is so where a round only asks, and what it does is
-// the same for any order: a sum, a largest, a mark that is always the same, the member of the
-// round's own number, or an end with always the same answer. It asks the language, the standard
-// library, and functions of the package that change nothing. Two names are taken for two things.
+// the same for any order: a sum, a largest, whether any or all are, a mark that is the same in each
+// round, the member of the round's own number, or an end with always the same answer. It asks the
+// language, the standard library, and functions of the package that change nothing. Two names are
+// taken for two things.
 type rounds struct {
 	*collector
 	loop    *ast.RangeStmt
 	sums    map[string]token.Token // what is added up, by how
 	marks   map[string]string      // what is set, by to what
-	own     map[types.Object]bool  // slices of which each round sets its own member
+	own     map[string]bool        // slices of which each round sets its own member
+	point   map[types.Object]bool  // variables of a round that point to its own member
 	effects int                    // of sums and own members
 	answers []string               // what rounds return
-	breaks  int
-	calls   bool          // a function of the package is asked, which may look at whatever it reaches
-	within  *ast.FuncDecl // the function whose own variables are meant, nil for those of the loop
+	ends    []string               // blocks that end the loop
+	ending  bool                   // such a block is at hand
+	loose   bool                   // a mark is set outside of these blocks
+	calls   bool                   // a function of the package is asked, which may look at whatever it reaches
+	within  *ast.FuncDecl          // the function whose own variables are meant, nil for those of the loop
 }
 
 // anyOrder says whether the rounds of a loop may come in any order.
 func (c *collector) anyOrder(loop *ast.RangeStmt) bool {
 	r := &rounds{collector: c, loop: loop, sums: map[string]token.Token{}, marks: map[string]string{},
-		own: map[types.Object]bool{}}
+		own: map[string]bool{}, point: map[types.Object]bool{}}
 	if loop.Tok != token.DEFINE || !r.block(loop.Body.List, true) {
 		return false
 	}
-	if len(r.answers) > 0 && (r.effects > 0 || len(r.marks) > 0 || r.breaks > 0) || r.breaks > 0 && r.effects > 0 {
+	if len(r.answers) > 0 && (r.effects > 0 || len(r.marks) > 0 || len(r.ends) > 0) ||
+		len(r.ends) > 0 && (r.effects > 0 || r.loose) {
 		return false
 	}
 	return !r.reads() && !(r.calls && r.reached())
@@ -42,7 +47,30 @@ func (c *collector) anyOrder(loop *ast.RangeStmt) bool {
 // block says whether statements do what may come in any order; here says whether a break among them
 // ends the loop.
 func (r *rounds) block(list []ast.Stmt, here bool) bool {
+	if here && len(list) > 0 && isBreak(list[len(list)-1]) {
+		return r.end(list)
+	}
 	return !slices.ContainsFunc(list, func(s ast.Stmt) bool { return !r.does(s, here) })
+}
+
+func isBreak(s ast.Stmt) bool {
+	b, ok := s.(*ast.BranchStmt)
+	return ok && b.Tok == token.BREAK && b.Label == nil
+}
+
+// end takes a block that ends the loop: it may set marks, and all such blocks set the same.
+func (r *rounds) end(list []ast.Stmt) bool {
+	var text strings.Builder
+	r.ending = true
+	defer func() { r.ending = false }()
+	for _, s := range list[:len(list)-1] {
+		if a, ok := s.(*ast.AssignStmt); !ok || a.Tok != token.ASSIGN || !r.assigns(a) {
+			return false
+		}
+		text.WriteString(r.text(s) + "\n")
+	}
+	r.ends = append(r.ends, text.String())
+	return text.String() == r.ends[0]
 }
 
 func (r *rounds) does(s ast.Stmt, here bool) bool {
@@ -64,10 +92,9 @@ func (r *rounds) does(s ast.Stmt, here bool) bool {
 	case *ast.RangeStmt:
 		return (s.Tok == token.DEFINE || s.Key == nil) && r.asks(s.X) && r.does(s.Body, false)
 	case *ast.BranchStmt:
-		if s.Tok == token.BREAK && here {
-			r.breaks++
-		}
-		return s.Label == nil && (s.Tok == token.BREAK || s.Tok == token.CONTINUE)
+		return s.Label == nil && (s.Tok == token.BREAK && !here || s.Tok == token.CONTINUE)
+	case *ast.ExprStmt:
+		return r.deletes(s.X)
 	case *ast.ReturnStmt:
 		return r.answer(s)
 	case *ast.IncDecStmt:
@@ -88,10 +115,16 @@ func switched(s *ast.TypeSwitchStmt) ast.Expr {
 	return s.Assign.(*ast.ExprStmt).X
 }
 
-// answer takes a return of constants, the same in every round.
+// deletes takes delete of a map, of which nothing else is changed.
+func (r *rounds) deletes(x ast.Expr) bool {
+	call, ok := x.(*ast.CallExpr)
+	return ok && r.builtin(call) == "delete" && r.asks(call.Args[1]) && r.marked(call.Args[0], "delete")
+}
+
+// answer takes a return that is the same in every round.
 func (r *rounds) answer(s *ast.ReturnStmt) bool {
 	for _, x := range s.Results {
-		if !r.fixed(x) {
+		if !r.same(x) {
 			return false
 		}
 	}
@@ -100,9 +133,16 @@ func (r *rounds) answer(s *ast.ReturnStmt) bool {
 	return text == r.answers[0]
 }
 
-// fixed says whether an expression is a constant, or nil.
-func (r *rounds) fixed(x ast.Expr) bool {
-	return r.constant(x) || r.s.info.Types[x].IsNil()
+// same says whether an expression has one value in all rounds: it asks of nothing that belongs to a
+// round. What rounds write it may not ask of: see reads.
+func (r *rounds) same(x ast.Expr) bool {
+	own := false
+	ast.Inspect(x, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		own = own || ok && r.inside(id)
+		return !own
+	})
+	return !own && r.asks(x)
 }
 
 // inside says whether a variable belongs to a round.
@@ -120,6 +160,9 @@ func (r *rounds) inside(x ast.Expr) bool {
 }
 
 func (r *rounds) assigns(s *ast.AssignStmt) bool {
+	if r.points(s) {
+		return true
+	}
 	if slices.ContainsFunc(s.Rhs, func(x ast.Expr) bool { return !r.asks(x) }) {
 		return false
 	}
@@ -135,7 +178,7 @@ func (r *rounds) assigns(s *ast.AssignStmt) bool {
 				return false
 			}
 		case r.member(to):
-		case !r.largest(to, s.Rhs[i]) && !r.mark(to, s.Rhs[i]):
+		case !r.largest(to, s.Rhs[i]) && !r.whether(to, s.Rhs[i]) && !r.mark(to, s.Rhs[i]):
 			return false
 		}
 	}
@@ -182,42 +225,74 @@ func (r *rounds) largest(to, x ast.Expr) bool {
 	return false
 }
 
-// mark takes a constant that is always the same, set in a variable or a map.
+// whether takes x = x || … and x = x && ….
+func (r *rounds) whether(to, x ast.Expr) bool {
+	b, ok := x.(*ast.BinaryExpr)
+	return ok && (b.Op == token.LOR || b.Op == token.LAND) && r.text(b.X) == r.text(to) && r.collects(to, b.Op)
+}
+
+// mark takes what is the same in every round, set in a variable or somewhere in a map or a slice.
 func (r *rounds) mark(to, x ast.Expr) bool {
-	name := to
-	if at, ok := to.(*ast.IndexExpr); ok {
-		if _, isMap := r.typeOf(at.X).(*types.Map); !isMap || !r.asks(at.Index) {
+	at, indexed := to.(*ast.IndexExpr)
+	if indexed {
+		if !r.asks(at.Index) || r.ending && !r.same(at.Index) {
 			return false
 		}
-		name = at.X
+		to = at.X
 	}
+	return r.same(x) && r.marked(to, r.text(x))
+}
+
+// marked notes that a variable, or something in it, is set to a value, always to the same.
+func (r *rounds) marked(name ast.Expr, value string) bool {
 	text := r.text(name)
 	was, seen := r.marks[text]
-	r.marks[text] = r.text(x)
-	return r.fixed(x) && !strings.Contains(text, "[") && (!seen || was == r.text(x))
+	r.marks[text] = value
+	r.loose = r.loose || !r.ending
+	return !strings.Contains(text, "[") && (!seen || was == value)
+}
+
+// points takes p := &slice[key], a pointer to the round's own member.
+func (r *rounds) points(s *ast.AssignStmt) bool {
+	if s.Tok != token.DEFINE || len(s.Lhs) != 1 {
+		return false
+	}
+	to, named := s.Lhs[0].(*ast.Ident)
+	of, ok := s.Rhs[0].(*ast.UnaryExpr)
+	if !named || !ok || of.Op != token.AND || !r.ownIndex(of.X) {
+		return false
+	}
+	r.point[r.s.info.ObjectOf(to)] = true
+	return true
 }
 
 // member takes a write to the member of the round's own number.
 func (r *rounds) member(to ast.Expr) bool {
 	for {
-		switch x := to.(type) {
-		case *ast.SelectorExpr:
-			if _, isPointer := r.typeOf(x.X).(*types.Pointer); isPointer {
-				return false
-			}
-			to = x.X
-			continue
-		case *ast.IndexExpr:
-			id, ok := x.X.(*ast.Ident)
-			if _, isSlice := r.typeOf(x.X).(*types.Slice); !ok || !isSlice || !r.isKey(x.Index) {
-				return false
-			}
-			r.own[r.s.info.ObjectOf(id)] = true
-			r.effects++
-			return true
+		x, ok := to.(*ast.SelectorExpr)
+		if !ok {
+			return r.ownIndex(to)
 		}
+		if _, isPointer := r.typeOf(x.X).(*types.Pointer); isPointer {
+			id, ok := x.X.(*ast.Ident)
+			return ok && r.point[r.s.info.ObjectOf(id)]
+		}
+		to = x.X
+	}
+}
+
+// ownIndex takes the member of a slice that has the round's own number.
+func (r *rounds) ownIndex(x ast.Expr) bool {
+	at, ok := x.(*ast.IndexExpr)
+	if !ok || !r.isKey(at.Index) || strings.ContainsAny(r.text(at.X), "[(") {
 		return false
 	}
+	if _, isSlice := r.typeOf(at.X).(*types.Slice); !isSlice {
+		return false
+	}
+	r.own[r.text(at.X)] = true
+	r.effects++
+	return true
 }
 
 func (r *rounds) isKey(x ast.Expr) bool {
@@ -291,14 +366,14 @@ func (r *rounds) reads() bool {
 		if !ok {
 			return true
 		}
-		if id, ok := x.(*ast.Ident); ok && r.own[r.s.info.ObjectOf(id)] {
+		if r.own[r.text(x)] {
 			at, ok := parents[len(parents)-2].(*ast.IndexExpr)
 			found = found || !ok || at.X != x || !r.isKey(at.Index)
 		}
 		_, summed := r.sums[r.text(x)]
 		_, marked := r.marks[r.text(x)]
 		if summed || marked {
-			found = found || !written(x, parents)
+			found = found || !r.written(x, parents)
 		}
 		return true
 	})
@@ -306,23 +381,32 @@ func (r *rounds) reads() bool {
 }
 
 // written says whether an expression stands where it is written to: on the left of an assignment,
-// as the map there, or as what a largest is compared with.
-func written(x ast.Expr, parents []ast.Node) bool {
+// as what is indexed there, as what a largest or a truth is gathered from, or as a delete's map.
+func (r *rounds) written(x ast.Expr, parents []ast.Node) bool {
 	for i := len(parents) - 2; i >= 0 && i >= len(parents)-4; i-- {
 		switch p := parents[i].(type) {
 		case *ast.IncDecStmt:
 			return p.X == x
 		case *ast.AssignStmt:
-			if slices.Contains(p.Lhs, x) {
-				return true
-			}
-			at, ok := p.Lhs[0].(*ast.IndexExpr)
-			if ok && at.X == x {
-				return true
-			}
-			call, ok := p.Rhs[0].(*ast.CallExpr)
-			return ok && len(call.Args) == 2 && call.Args[0] == x
+			return slices.ContainsFunc(p.Lhs, func(to ast.Expr) bool {
+				at, ok := to.(*ast.IndexExpr)
+				return to == x || ok && at.X == x
+			}) || r.text(p.Lhs[0]) == r.text(x) && gathered(p.Rhs[0]) == x
+		case *ast.ExprStmt:
+			call, ok := p.X.(*ast.CallExpr)
+			return ok && call.Args[0] == x
 		}
 	}
 	return false
+}
+
+// gathered is what x is in max(x, …), min(x, …), x || … and x && ….
+func gathered(from ast.Expr) ast.Expr {
+	switch from := from.(type) {
+	case *ast.BinaryExpr:
+		return from.X
+	case *ast.CallExpr:
+		return from.Args[0]
+	}
+	return nil
 }

@@ -37,6 +37,43 @@ func TestOrder(t *testing.T) {
 		{"another's member", `for i := range xs { if i > 0 { xs[i] = xs[i-1] } }; return 0`, false},
 		{"another is written", `for i, x := range xs { ys[i+1] = x }; return 0`, false},
 		{"a member of a whole that is read", `for i := range xs { xs[i] = len(xs) }; return 0`, false},
+		{"whether any is, and goes on",
+			`ok := false; for _, x := range xs { ok = ok || x > 2 }; if ok { return 1 }; return 0`,
+			true},
+		{"whether all are", `ok := true; for _, x := range xs { ok = ok && x > 2 }; if ok { return 1 }; return 0`, true},
+		{"whether any and all in one", `ok := true; for _, x := range xs { ok = ok && x > 2; ok = ok || x < 0 }
+			if ok { return 1 }; return 0`, false},
+		{"whether the last is",
+			`ok := true; for _, x := range xs { ok = x > 2 || ok && x > 1 }; if ok { return 1 }; return 0`,
+			false},
+		{"a mark of what is the same in each round",
+			`n, m := 0, len(ys); for _, x := range xs { if x > 2 { n = m } }; return n`,
+			true},
+		{"a mark of what rounds count", `n, m := 0, 0; for _, x := range xs { if x > 2 { n = m }; m++ }; return n`, false},
+		{"a largest that goes elsewhere", `n, m := 0, 0; for _, x := range xs { n++; m = max(n, x) }; return m`, false},
+		{"a truth that goes elsewhere", `a, b := false, false
+			for _, x := range xs { a = a || x > 2; b = a || x > 3 }; if b { return 1 }; return 0`, false},
+		{"a mark in a slice", `for _, x := range xs { ys[x] = 7 }; return 0`, true},
+		{"a mark in a slice that is read", `for _, x := range xs { ys[x] = 7; total += ys[0] }; return 0`, false},
+		{"a mark and then an end",
+			`n := 0; for _, x := range xs { if x > 2 { n = 1 }; if x < 0 { break } }; return n`, false},
+		{"an end with a mark and one without",
+			`n := 0; for _, x := range xs { if x > 2 { n = 1; break }; if x < 0 { break } }; return n`, false},
+		{"an end that marks the round", `for _, x := range xs { if x > 2 { ys[x] = 1; break } }; return 0`, false},
+		{"what is taken away", `m := map[int]int{}; for _, x := range xs { delete(m, x) }; return len(m)`, true},
+		{"what is taken away and asked for",
+			`m, n := map[int]int{}, 0; for _, x := range xs { n += len(m); delete(m, x) }; return n`, false},
+		{"what is taken away and put there",
+			`m := map[int]int{}; for _, x := range xs { delete(m, x); m[x+1] = 1 }; return len(m)`, false},
+		{"another builtin", `for _, x := range xs { clear(ys[:x]) }; return 0`, false},
+		{"its own member by a pointer", `for i, x := range many { p := &many[i]; p.n = x.n + 1 }; return 0`, true},
+		{"another's member by a pointer", `for i := range many { p := &many[0]; p.n = i }; return 0`, false},
+		{"by a pointer within its own member", `for i := range many { p := &many[i]; p.next.n = i }; return 0`, false},
+		{"its own member of a field", `t := thing{}; for i, x := range xs { t.ns[i] = x }; return 0`, true},
+		{"another's member of a field", `t := thing{}; for i, x := range xs { t.ns[i] = x + t.ns[0] }; return 0`, false},
+		{"an end that says what is known before",
+			`n := len(ys); for _, x := range xs { if x > 2 { return n } }; return 0`, true},
+		{"an end that says what the round is", `for _, x := range xs { if y := x; x > 2 { return y } }; return 0`, false},
 		{"what is appended", `for _, x := range xs { ys = append(ys, x) }; return 0`, false},
 		{"a call", `for _, x := range xs { g(x) }; return 0`, false},
 		{"a call in a question", `for _, x := range xs { if g(x) { return 1 } }; return 0`, false},
@@ -69,7 +106,8 @@ func TestOrder(t *testing.T) {
 		s := parsed(t, `package p
 var total int
 var line chan int
-type thing struct{}
+type thing struct{ n int; ns []int; next *thing }
+var many []thing
 func (thing) asks(x int) bool { return x > total }
 func asks(x int) bool { n := 0; for i := range x { n += i }; x = n; return x > total }
 func again(x int) bool { return x > 3 || x > 0 && again(x-1) }
