@@ -98,7 +98,7 @@ func (a *caching) room(p *pool, size units.Bytes, stream int32) blockID {
 	if bytes < size {
 		return none
 	}
-	addr := a.place(bytes)
+	addr := a.placeRange(bytes)
 	seg := a.addSegment(segment{addr: addr, size: bytes, head: none, stream: stream, small: p.small, expandable: true})
 	id := a.newBlock(block{addr: addr, size: bytes, segment: seg, stream: stream, unmapped: true})
 	a.link(none, id, none)
