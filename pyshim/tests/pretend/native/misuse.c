@@ -157,7 +157,7 @@ void spanning(void) {
 	SUCCEEDS(cudaMalloc((void **)&block, 2 * MIB));
 	CUdeviceptr base = reserve(64 * MIB);
 	CUmemGenericAllocationHandle h[3];
-	CHECK(at(base) + 64 * MIB <= block);
+	CHECK((char *)at(base) + 64 * MIB <= block);
 	for (int i = 0; i < 3; i++) h[i] = create(2 * MIB);
 	for (int i = 0; i < 2; i++) SUCCEEDS(cuMemMap(base + (CUdeviceptr)i * 2 * MIB, 2 * MIB, 0, h[i], 0));
 	SUCCEEDS(cuMemMap(base + 6 * MIB, 2 * MIB, 0, h[2], 0));
