@@ -53,7 +53,7 @@ def asked():
     cudnn, own = (".".join(map(str, v)) for v in (runtime, compiled))
     if "workspace-estimate" in notes:
         cudnn += ", by formula"
-    if "workspace-stand-in" in notes:
+    if "workspace-stand-in" in notes and runtime != compiled:
         cudnn += f" in the place of {own}"
     without = [n.removesuffix("_ATTENTION").lower() for n, b in sorted(backends.items()) if not runs(b)]
 
