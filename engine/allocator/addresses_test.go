@@ -73,8 +73,8 @@ func TestSegmentsLieWhereADriverPutThem(t *testing.T) {
 
 // What a process asked for on an H100 (torch 2.11.0, eager), and where its allocator took a new
 // segment: a number is an allocation of that many bytes, -3 the free of the allocation of that
-// number, S20 a segment of 20 MiB for what comes next, k the first kernel. Seven models, which take
-// other segments where those lie at rising addresses or without the context's hole.
+// number, S20 a segment of 20 MiB for what comes next, k the first kernel, taken to be
+// launched when the first operator has allocated.
 func TestSegmentsAreThoseOfAnH100(t *testing.T) {
 	files, err := filepath.Glob("testdata/h100/*.txt")
 	require.NoError(t, err)

@@ -218,8 +218,8 @@ type replayer struct {
 	first   int32 // the site of the first allocation that an operator made, plus 1
 }
 
-// launch tells a device's allocator when the first kernel has run: an operator allocates before it
-// launches, so when another one allocates.
+// launch notes when the first kernel has run: an operator allocates before it launches, so it is
+// when another one allocates.
 func (r *replayer) launch(e *trace.Event) {
 	c, ok := r.a.(*caching)
 	if !ok || c.local.size == 0 || e.Site < 0 || int(e.Site) >= len(r.tr.Sites) || r.tr.Sites[e.Site].Phase == trace.Load {

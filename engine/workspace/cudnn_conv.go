@@ -36,10 +36,11 @@ func (v *Convolution) CuDNN(p *platform.Platform, out []int64, fused bool) []Req
 	default:
 		r.Asked = &Asked{Call: call}
 		if a, ok = p.Workspace.Lookup(by, call); ok {
+			upper := max(r.Upper, a.Bytes)
 			r = Request{Bytes: a.Bytes, Source: fmt.Sprintf("%s, engine %d", answererText(by), a.Engine),
 				Asked: &Asked{call, by, a.Engine}}
 			if !p.ChoosesAlike() {
-				r.Note, r.Upper = note.WorkspaceStandIn, units.Bytes(max(likely, v.upperByRule(p, n, out), int64(a.Bytes)))
+				r.Note, r.Upper = note.WorkspaceStandIn, upper
 				r.Source += ", without a device: on one it takes other engines for some convolutions"
 			}
 		} else if !p.AnswersDeviceless() {
