@@ -35,7 +35,7 @@ const reserved = 3
 
 // CuDNN is a contiguous input, the weights in one buffer where they do not lie in one storage
 // already, and the workspace, which is taken before training's reserve. cuDNN reports its sizes
-// only to a handle of a device (cudnnGetRNNTempSpaceSizes): they are by a formula, and an estimate
+// only to a handle of a device (cudnnGetRNNTempSpaceSizes): they are by a formula, and not known
 // where no recording covers the call.
 func (l RecurrentLayers) CuDNN(p *platform.Platform) []Request {
 	x := l.Input
@@ -59,7 +59,7 @@ func (l RecurrentLayers) CuDNN(p *platform.Platform) []Request {
 	}
 	w := Request{Bytes: l.Workspace(p), Source: "cuDNN's recurrent layers, by a formula of cuDNN 9.19 on an H100"}
 	if !l.recorded(p) {
-		w.Upper, w.Note = 2*w.Bytes, note.WorkspaceEstimate
+		w.Note, w.Source = note.WorkspaceUnknown, "cuDNN's recurrent layers, beyond a formula of cuDNN 9.19 on an H100"
 	}
 	return append(out, w, Make(reserved))
 }
