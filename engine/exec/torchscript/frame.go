@@ -119,7 +119,7 @@ func (m *interp) enter(c *code, args []any, module *Object) (any, error) {
 	}
 	err := m.runBlock(f, c.body)
 	if err == nil && f.names != nil {
-		m.reader.Leave(f.names)
+		f.names.Leave()
 		f.names = nil
 	}
 	if err == nil {

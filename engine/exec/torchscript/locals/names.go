@@ -55,9 +55,8 @@ func (n *Names) HostNumber(node int) bool { return n.fill[node] }
 type Reader struct {
 	texts map[*program.SourceText]*pysource.Source // functions of many classes share theirs
 	// by text, nil for one that does not parse: statements run once a call
-	exprs  map[string]python.Expr
-	work   reading  // used again
-	scopes []*Scope // to be used again
+	exprs map[string]python.Expr
+	work  reading // used again
 }
 
 // reading is a function whose names are being read.

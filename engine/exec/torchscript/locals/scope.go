@@ -1,9 +1,6 @@
 package locals
 
-import (
-	"github.com/memspec/memspec/engine/internal/zeroed"
-	"github.com/memspec/memspec/engine/program"
-)
+import "github.com/memspec/memspec/engine/program"
 
 // Run is what a Scope asks of the run.
 type Run interface {
@@ -40,14 +37,8 @@ type binding struct {
 
 // Enter begins a call: its parameters are bound.
 func (r *Reader) Enter(n *Names, run Run, args []any) *Scope {
-	var s *Scope
-	if k := len(r.scopes); k > 0 {
-		s, r.scopes = r.scopes[k-1], r.scopes[:k-1]
-	} else {
-		s = &Scope{reader: r}
-	}
-	s.Names, s.run, s.at, s.left = n, run, position{stmt: -1}, false
-	s.held, s.set = zeroed.Extend(s.held[:0], len(n.locals)), zeroed.Extend(s.set[:0], len(n.locals))
+	s := &Scope{Names: n, reader: r, run: run, at: position{stmt: -1},
+		held: make([]any, len(n.locals)), set: make([]bool, len(n.locals))}
 	for i, v := range args {
 		run.Hold(v)
 		s.held[i], s.set[i] = v, true
@@ -56,15 +47,11 @@ func (r *Reader) Enter(n *Names, run Run, args []any) *Scope {
 }
 
 // Leave ends a call: the parameters go in order, then the other locals by number.
-func (r *Reader) Leave(s *Scope) {
+func (s *Scope) Leave() {
 	s.flush()
 	for i := range s.held {
 		s.unbind(int32(i))
 	}
-	clear(s.held)
-	clear(s.pending[:cap(s.pending)])
-	s.pending = s.pending[:0]
-	r.scopes = append(r.scopes, s)
 }
 
 // Show shows what the names hold, and what is about to be bound.

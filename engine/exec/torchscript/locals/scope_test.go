@@ -48,7 +48,7 @@ func TestScope(t *testing.T) {
 			r.step(i, l)
 			fmt.Fprintf(&out, "%-20s  | %s\n", l, r.state())
 		}
-		r.reader.Leave(r.scope)
+		r.scope.Leave()
 		for _, v := range r.values {
 			require.Zero(t, v.refs, "%s: %s", why, v.name)
 		}

@@ -96,7 +96,7 @@ func TestValue(t *testing.T) {
 			assert.Equal(t, c.want, text(v), c.why)
 			r.Drop(v)
 		}
-		r.reader.Leave(r.scope)
+		r.scope.Leave()
 		for _, left := range r.values {
 			require.LessOrEqual(t, left.refs, 1, "%.40q holds %s: %s", c.text, left.name, c.why)
 		}
