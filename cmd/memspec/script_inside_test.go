@@ -15,7 +15,7 @@ var inside sync.Mutex
 var readFromScripts = []string{
 	"CI", "COLUMNS", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GIT_CEILING_DIRECTORIES", "GIT_CONFIG_GLOBAL",
 	"GIT_CONFIG_NOSYSTEM", "HOME", "MEMSPEC_CUDAPROBE", "MEMSPEC_PYTHON", "NO_COLOR", "PATH", "RECORD", "ROW", "TERM",
-	"TMPDIR",
+	"TMPDIR", "WIDTH",
 }
 
 // runInside runs memspec in this process as a script stands, and returns its exit code: a process

@@ -73,7 +73,8 @@ func TestScript(t *testing.T) {
 }
 
 // cmdExits runs a command and wants an exact exit code: exits 3 memspec estimate … It runs memspec
-// in this process, without the script's standard input; exits -process 3 memspec … starts one.
+// in this process, without the script's standard input; exits -process 3 memspec … and
+// exec memspec … start one.
 func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	started := len(args) > 0 && args[0] == "-process"
 	if started {
