@@ -17,6 +17,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -198,7 +199,15 @@ def tests_of(file: str) -> list[list[str]]:
     name = file.removeprefix(SOURCES + "/")
     at = max((k for k in TESTS if name == k or name.startswith(k + "/") or not k), key=len)
     units = [[UNITS, "-k", NAMED]] if file.startswith(NATIVE) else []
-    return [*units, [f"pyshim/tests/{t}" for t in TESTS[at].split()]]
+    return [*units, nearest_first(Path(name).stem, [ROOT / "pyshim/tests" / t for t in TESTS[at].split()])]
+
+
+def nearest_first(module: str, tests: list[Path]) -> list[str]:
+    """The files of tests, those first that have the module's name or import it."""
+    files = [f for t in tests for f in (sorted(t.glob("test_*.py")) if t.is_dir() else [t])]
+    imports = re.compile(rf"import .*\b{module}\b|\.{module} import")
+    files.sort(key=lambda f: module not in f.stem and not imports.search(f.read_text()))
+    return [f.relative_to(ROOT).as_posix() for f in files]
 
 
 def copied(folder: Path) -> None:
@@ -222,11 +231,23 @@ def outcome(folder: Path, file: str) -> str:
     environ["MEMSPEC_OBJECTS"] = str(folder)
     for tests in tests_of(file):
         command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider", *tests]
+        run = subprocess.Popen(
+            command,
+            cwd=folder,
+            env=environ,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
         try:
-            if subprocess.run(command, cwd=folder, env=environ, capture_output=True, timeout=LIMIT).returncode:
+            if run.wait(LIMIT):
                 return "dies"
         except subprocess.TimeoutExpired:
             return "no end"
+        finally:
+            if run.poll() is None:
+                os.killpg(run.pid, signal.SIGKILL)
+                run.wait()
     return "LIVES"
 
 
