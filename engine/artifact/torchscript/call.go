@@ -92,7 +92,7 @@ func (l *lowerer) callPath(
 		l.failf(x.Start, "got a call of %s, which no code record defines", path)
 	}
 	if c.Kind == program.NamedTupleClass {
-		if lit, ok, err := l.d.foldCall(&l.file.File, x); err == nil && ok && flags&program.Nested != 0 {
+		if lit, ok, _ := l.d.foldCall(&l.file.File, x); ok && flags&program.Nested != 0 {
 			return nil, nil, program.Arg{Const: lit}
 		}
 	}

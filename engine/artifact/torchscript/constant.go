@@ -51,7 +51,8 @@ func (d *decoder) literalOf(f *python.File, x python.Expr) (any, error) {
 	return v, nil
 }
 
-// fold is the literal x stands for; ok is false where x is no constant. It looks at no local names:
+// fold is the literal x stands for; ok is false where x is no constant, err why it is a wrong one.
+// It looks at no local names:
 // the caller makes sure that what it passes holds none.
 func (d *decoder) fold(f *python.File, x python.Expr) (v any, ok bool, err error) {
 	switch x := x.(type) {
@@ -71,23 +72,23 @@ func (d *decoder) fold(f *python.File, x python.Expr) (v any, ok bool, err error
 		return d.foldComplex(f, x)
 	case *python.List:
 		items, ok, err := d.foldAll(f, x.Elems)
-		if !ok || err != nil {
+		if !ok {
 			return nil, false, err
 		}
 		return &program.ListLit{Items: items}, true, nil
 	case *python.Tuple:
 		items, ok, err := d.foldAll(f, x.Elems)
-		if !ok || err != nil {
+		if !ok {
 			return nil, false, err
 		}
 		return &program.TupleLit{Items: items}, true, nil
 	case *python.Dict:
 		keys, ok, err := d.foldAll(f, x.Keys)
-		if !ok || err != nil {
+		if !ok {
 			return nil, false, err
 		}
 		values, ok, err := d.foldAll(f, x.Values)
-		if !ok || err != nil {
+		if !ok {
 			return nil, false, err
 		}
 		return &program.DictLit{Keys: keys, Values: values}, true, nil
@@ -105,7 +106,7 @@ func (d *decoder) foldAll(f *python.File, list []python.Expr) ([]any, bool, erro
 	items := make([]any, len(list))
 	for i, x := range list {
 		v, ok, err := d.fold(f, x)
-		if !ok || err != nil {
+		if !ok {
 			return nil, false, err
 		}
 		items[i] = v
@@ -175,7 +176,7 @@ func (d *decoder) foldUnary(f *python.File, x *python.Unary) (any, bool, error) 
 		return int64(math.MinInt64), true, nil
 	}
 	v, ok, err := d.fold(f, x.X)
-	if !ok || err != nil {
+	if !ok {
 		return nil, false, err
 	}
 	switch v := v.(type) {
@@ -195,11 +196,11 @@ func (d *decoder) foldComplex(f *python.File, x *python.Binary) (any, bool, erro
 		return nil, false, nil
 	}
 	re, ok, err := d.fold(f, x.X)
-	if !ok || err != nil {
+	if !ok {
 		return nil, false, err
 	}
 	im, ok, err := d.fold(f, x.Y)
-	if !ok || err != nil {
+	if !ok {
 		return nil, false, err
 	}
 	y, ok := im.(complex128)
@@ -262,7 +263,7 @@ func (d *decoder) foldCall(f *python.File, x *python.Call) (any, bool, error) {
 			return nil, false, nil
 		}
 		v, ok, err := d.fold(f, x.Args[1].Value)
-		if !ok || err != nil {
+		if !ok {
 			return nil, false, err
 		}
 		t, err := d.typeOf(f, x.Args[0].Value)
@@ -285,7 +286,7 @@ func (d *decoder) foldCall(f *python.File, x *python.Call) (any, bool, error) {
 	t := &program.TupleLit{Class: c, Items: make([]any, len(x.Args))}
 	for i, a := range x.Args {
 		v, ok, err := d.fold(f, a.Value)
-		if !ok || err != nil {
+		if !ok {
 			return nil, false, err
 		}
 		t.Items[i] = v
@@ -319,13 +320,13 @@ func (d *decoder) foldDevice(f *python.File, x *python.Call) (any, bool, error) 
 	}
 	v, ok, err := d.fold(f, x.Args[0].Value)
 	name, isName := v.(string)
-	if !ok || !isName || err != nil {
+	if !ok || !isName {
 		return nil, false, err
 	}
 	if len(x.Args) == 2 {
 		v, ok, err := d.fold(f, x.Args[1].Value)
 		n, isInt := v.(int64)
-		if !ok || !isInt || err != nil {
+		if !ok || !isInt {
 			return nil, false, err
 		}
 		name += ":" + strconv.FormatInt(n, 10)

@@ -110,7 +110,7 @@ func (l *lowerer) attr(x *python.Attr, name string, flags program.NodeFlags) pro
 	}
 	op := "prim::GetAttr"
 	if p, ok := x.X.(*python.Paren); ok && (x.Name == "value" || x.Name == "name") {
-		if v, ok, err := l.d.fold(&l.file.File, p.X); err == nil && ok {
+		if v, ok, _ := l.d.fold(&l.file.File, p.X); ok {
 			if e, ok := v.(program.EnumLit); ok && x.Name == "value" {
 				return program.Arg{Const: e.Value}
 			} else if ok {
@@ -199,7 +199,7 @@ func (l *lowerer) dict(x *python.Dict, flags program.NodeFlags) *program.Node {
 }
 
 func (l *lowerer) unary(x *python.Unary, name string, flags program.NodeFlags) program.Arg {
-	if v, ok, err := l.d.foldUnary(&l.file.File, x); err == nil && ok {
+	if v, ok, _ := l.d.foldUnary(&l.file.File, x); ok {
 		return program.Arg{Const: v}
 	}
 	v := l.nested(x.X)
@@ -260,7 +260,7 @@ func infixOp(op string) string {
 }
 
 func (l *lowerer) binary(x *python.Binary, name string, flags program.NodeFlags) program.Arg {
-	if v, ok, err := l.d.foldComplex(&l.file.File, x); err == nil && ok {
+	if v, ok, _ := l.d.foldComplex(&l.file.File, x); ok {
 		return program.Arg{Const: v}
 	}
 	switch x.Op {
