@@ -1,7 +1,9 @@
 package python
 
 import (
+	"fmt"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -27,6 +29,20 @@ func TestTokensAreBounded(t *testing.T) {
 	p.tokens = maxTokens
 	_, err = p.Body(def)
 	assert.ErrorContains(t, err, limit, "bodies count")
+}
+
+// A text has at most 1 GiB, however it is read.
+func TestTextsAreBounded(t *testing.T) {
+	const limit = "got a text of 1073741825 bytes, want at most 1073741824"
+	bytes := make([]byte, 1<<30+1) // never written, so that it takes no memory
+	for name, read := range map[string]func(text string) error{
+		"a file":              func(text string) error { _, err := Parse("a.py", text); return err },
+		"a file's signatures": func(text string) error { return (&Parser{}).Outline(&File{Source: text}) },
+		"an expression":       func(text string) error { _, err := ParseExpr(text); return err },
+	} {
+		assert.ErrorContains(t, read(unsafe.String(&bytes[0], len(bytes))), limit, name)
+		assert.NotContains(t, fmt.Sprint(read(unsafe.String(&bytes[0], len(bytes)-1))), "bytes, want", name)
+	}
 }
 
 // A class's attribute counts its four tokens, though it is passed over in one go.

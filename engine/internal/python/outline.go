@@ -25,10 +25,7 @@ func (d *FuncDef) Unread() (at Span, line int, indent int32) {
 func (p *Parser) Outline(f *File) (err error) {
 	p.Use(f)
 	defer p.rescue(&err)
-	if len(f.Source) > maxSource {
-		p.failf(0, "got a file of %d bytes, want at most %d", len(f.Source), maxSource)
-	}
-	p.begin(0, Pos(len(f.Source)), 1, 0)
+	p.beginWhole()
 	p.next()
 	var items []Stmt
 	for p.tok != eof {

@@ -67,12 +67,20 @@ func (p *Parser) begin(from, to Pos, line int, base int32) {
 	p.floor = base
 }
 
-func (p *Parser) all() (err error) {
-	defer p.rescue(&err)
-	if len(p.file.Source) > maxSource {
-		p.failf(0, "got a file of %d bytes, want at most %d", len(p.file.Source), maxSource)
+// maxSource is the largest text: positions are 32 bits.
+const maxSource = 1 << 30
+
+// beginWhole sets the scanner on the whole file.
+func (p *Parser) beginWhole() {
+	if n := len(p.file.Source); n > maxSource {
+		p.failf(0, "got a text of %d bytes, want at most %d", n, maxSource)
 	}
 	p.begin(0, Pos(len(p.file.Source)), 1, 0)
+}
+
+func (p *Parser) all() (err error) {
+	defer p.rescue(&err)
+	p.beginWhole()
 	p.next()
 	var items []Stmt
 	for p.tok != eof {
@@ -81,9 +89,6 @@ func (p *Parser) all() (err error) {
 	p.file.Body = items
 	return nil
 }
-
-// maxSource is the largest file: positions are 32 bits.
-const maxSource = 1 << 30
 
 // Body reads the body of a function that Outline found, or returns it if that was done before.
 func (p *Parser) Body(d *FuncDef) (body []Stmt, err error) {
@@ -125,10 +130,7 @@ func (p *Parser) Expr(x Expr) (y Expr, err error) {
 func ParseExpr(text string) (x Expr, err error) {
 	p := NewParser("", text)
 	defer p.rescue(&err)
-	if len(text) > maxSource {
-		p.failf(0, "got an expression of %d bytes, want at most %d", len(text), maxSource)
-	}
-	p.begin(0, Pos(len(text)), 1, 0)
+	p.beginWhole()
 	p.lenient, p.bol, p.tok = true, false, name // a line has begun
 	p.next()
 	x = p.exprOrTuple()
