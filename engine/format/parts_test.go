@@ -257,6 +257,23 @@ func TestPictureOfNothing(t *testing.T) {
 	assert.Empty(t, plot.String())
 }
 
+// TestPictureHolders: a place that holds several storages at the peak is one row.
+func TestPictureHolders(t *testing.T) {
+	tr, err := tracetext.Parse(strings.NewReader(`passes one
+pass 1 forward
+a = alloc 600 activation aten::relu net m.py:3
+b = alloc 2MiB activation aten::mm net m.py:4
+c = alloc 500 activation aten::relu net m.py:3
+`))
+	require.NoError(t, err)
+	tl, err := allocator.Replay(tr, caching(t))
+	require.NoError(t, err)
+	p, err := pictureOf(&Case{Name: "two", Timeline: tl}, Paths{}, newShared())
+	require.NoError(t, err)
+	relu, mm := p.At[0], p.At[1]
+	assert.Equal(t, [][4]int64{{int64(relu), 1024 + 512, 1100, 2}, {int64(mm), 2 << 20, 2 << 20, 1}}, p.Holders)
+}
+
 // TestRight: a case that was judged is right where it passes; one that was not where it ran, fits
 // and is whole.
 func TestRight(t *testing.T) {

@@ -166,6 +166,8 @@ func TestMarkdownKeepsItsLimit(t *testing.T) {
 
 func TestSARIFKeepsItsLimit(t *testing.T) {
 	all := append(many(300, verdict.Warn), many(25000, verdict.Fail)...)
+	assert.NotContains(t, string(write(t, named(t, "sarif"), format.Options{}, all[300:]...)), "left out",
+		"so many are taken")
 	var b bytes.Buffer
 	w := named(t, "sarif").New(&b, format.Options{})
 	for _, c := range all {

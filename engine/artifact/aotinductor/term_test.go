@@ -49,6 +49,20 @@ func TestWords(t *testing.T) {
 	}
 }
 
+// TestBrackets: one item between round brackets is a list with a comma behind it, and the item
+// itself without.
+func TestBrackets(t *testing.T) {
+	for text, want := range map[string]termKind{
+		"(a)": nameTerm, "(a,)": listTerm, "(a, b)": listTerm, "()": listTerm, "{a}": listTerm, "[a]": listTerm,
+	} {
+		tokens, err := lex(text, place{1, 1})
+		require.NoError(t, err)
+		e, err := (&parser{toks: tokens}).term()
+		require.NoError(t, err, text)
+		assert.Equal(t, want, e.kind, text)
+	}
+}
+
 // TestSizes: sizes as Inductor writes them, over symbols and names that stand for others.
 func TestSizes(t *testing.T) {
 	parse := func(text string) *term {
