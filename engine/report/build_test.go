@@ -409,6 +409,22 @@ func TestBuildOfARecording(t *testing.T) {
 	}
 }
 
+// What has no place is one row: blocks that were handed out before the trace and that nothing
+// frees, and storages of events without a site.
+func TestBuildWithoutPlaces(t *testing.T) {
+	untraced := func(text string) report.Holder {
+		r := build(t, "heap 0x2000000 20MiB\nblock 4MiB active_allocated requested=4MiB\n"+text, 0, 0)
+		require.Len(t, r.Holders, 2)
+		require.Equal(t, "aten::relu", r.Holders[1].Op)
+		return r.Holders[0]
+	}
+	const placed = "a = alloc 2MiB activation aten::relu fc m.py:8\n"
+	one := untraced("block 16MiB inactive\n" + placed)
+	assert.Equal(t, report.Holder{Category: report.Untraced, Flat: 4 * units.MiB, Cum: one.Cum, Count: 1}, one)
+	three := untraced("block 3MiB active_allocated requested=3MiB\nblock 13MiB inactive\nb = alloc 5MiB\n" + placed)
+	assert.Equal(t, report.Holder{Category: report.Untraced, Flat: 12 * units.MiB, Cum: three.Cum, Count: 3}, three)
+}
+
 // Changes are reported by how much, the greatest first, whichever way; those of one size by module,
 // category and operator.
 func TestDiffOrder(t *testing.T) {
