@@ -88,7 +88,7 @@ func (r *reader) whichRanks(n *yaml.Node) []string {
 // checkRanks says what is wrong with the world of a case whose layers are joined.
 func (d *document) checkRanks(p *Program, at *yaml.Node) {
 	r := p.Ranks
-	if r == nil || at == nil {
+	if r == nil {
 		return
 	}
 	switch {
