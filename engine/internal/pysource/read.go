@@ -51,7 +51,7 @@ func (r *reader) line(l logical) {
 		if body[0] == '@' {
 			r.src.Decorators = append(r.src.Decorators, strings.TrimSpace(body[1:]))
 		}
-		if word == "def" || word == "async" {
+		if word == "def" {
 			r.def = true
 			if i := headerEnd(body); i >= 0 && i < len(body) {
 				r.simple(l.start+i, l.end)
@@ -89,8 +89,7 @@ func (r *reader) line(l logical) {
 
 func compound(word string) bool {
 	switch word {
-	case "if", "elif", "else", "for", "while", "with", "try", "except", "finally", "def", "class", "async", "match",
-		"case":
+	case "if", "elif", "else", "for", "while", "with", "try", "except", "finally", "def", "class", "match", "case":
 		return true
 	}
 	return false
