@@ -29,6 +29,7 @@ models:
       - {name: a, budget: {reserved: 1GiB}}
       - {name: b, budget: {reserved: 4MiB, allocated: 1GiB}}
       - {name: c, budget: {reserved: 1MiB}}
+      - {name: d, budget: {reserved: 1GiB}}
 `), 0o666))
 	own, err := os.Executable()
 	require.NoError(t, err)
@@ -43,7 +44,7 @@ models:
 		return strings.ReplaceAll(string(out), "\r\n", "\n")
 	}
 	out := run(memspec + " check")
-	assert.Regexp(t, `(?m)^3 cases: 2 pass, 1 fail\n[0-9.]+ s, least room: b, reserved 2\.0 MiB of 4\.0 MiB \(50\.0%\)$`,
+	assert.Regexp(t, `(?m)^4 cases: 3 pass, 1 fail\n[0-9.]+ s, least room: b, reserved 2\.0 MiB of 4\.0 MiB \(50\.0%\)$`,
 		out)
 	assert.Contains(t, out, "\x1b[1;32mPASS\x1b[0m a on t4")
 	for _, command := range []string{" check | cat", " check -q", " check --format json", " check --format markdown"} {
