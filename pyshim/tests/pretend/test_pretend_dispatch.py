@@ -199,6 +199,20 @@ print("ok")
 """)
 
 
+def test_numbers_of_every_type_are_read_in_c():
+    ok("""
+import torch
+from memshim.pretend import values
+gate = values.installed().gate
+names = "uint8 int8 int16 int32 int64 float16 float32 float64 complex32 complex64 complex128 bool bfloat16"
+types = [getattr(torch, name) for name in names.split()]
+for dtype in types:
+    a = torch.empty(3, dtype=dtype)
+    assert gate.agrees_on(torch.ops.aten._foreach_mul.Scalar, ([a], 2), [a]), dtype
+print("ok")
+""")
+
+
 def test_an_error_in_an_operator_that_passes_by():
     """It leaves the thread as it was, and is the error that PyTorch raises."""
     ok(

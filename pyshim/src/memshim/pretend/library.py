@@ -182,8 +182,8 @@ _heard: list[Any] = []  # they stay
 
 def stack_finder(make: Callable[[], str]) -> Callable[[], str] | None:
     """A function that gives what make does: the text of the stack of its caller's caller. It calls make
-    once for each stack. None where this process has no such library, or one already, or Python is older
-    than 3.11."""
+    once for each stack. None where this process has no such library, or Python is older than 3.11. It
+    is called once in a process."""
     if not os.environ.get("MEMSPEC_PRETEND"):
         return None
     try:

@@ -84,7 +84,6 @@ static cudnnBackendDescriptor_t description(int ordinal) {
 	static cudnnBackendDescriptor_t made[MOST_GPUS];
 	const struct gpu *g = gpu_at(ordinal);
 	char text[2048];
-	if (!g || !found()) return NULL;
 	int i = gpu_index(g), length = describe(g, text, sizeof text);
 	cudnnBackendDescriptor_t d = __atomic_load_n(&made[i], __ATOMIC_ACQUIRE);
 	if (d) return d;

@@ -157,7 +157,7 @@ static bool look(const struct ivalue *v, struct tensor *t) {
 		torch.strides(v, &strides)) return false;
 	/* bytes, by c10::ScalarType */
 	static const unsigned char item[] = { 1, 1, 2, 4, 8, 2, 4, 8, 4, 8, 16, 1, 0, 0, 0, 2 };
-	size_t width = t->type >= 0 && t->type < (int)sizeof item ? item[t->type] : 0;
+	size_t width = (uint32_t)t->type < sizeof item ? item[t->type] : 0;
 	if (!width) return false;
 	t->dense = true;
 	for (int64_t d = dims - 1; d >= 0; d--) {

@@ -72,15 +72,19 @@ API ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
 	if (exchange_possible() && getrandom(id, sizeof *id, 0) != (ssize_t)sizeof *id) return ncclSystemError;
 	return ncclSuccess;
 }
+static ncclResult_t join(ncclComm_t *out, int ranks, int rank, int n, const ncclUniqueId *ids,
+	const ncclConfig_t *c) {
+	return make(out, (struct spread){ .ranks = ranks }, rank, exchange_id(0, ids, (size_t)n * sizeof *ids), c, false);
+}
 API ncclResult_t ncclCommInitRank(ncclComm_t *out, int ranks, ncclUniqueId id, int rank) {
-	return make(out, (struct spread){ ranks, 0, 0 }, rank, exchange_id(0, &id, sizeof id), NULL, false);
+	return join(out, ranks, rank, 1, &id, NULL);
 }
 API ncclResult_t ncclCommInitRankConfig(ncclComm_t *out, int ranks, ncclUniqueId id, int rank, ncclConfig_t *c) {
-	return make(out, (struct spread){ ranks, 0, 0 }, rank, exchange_id(0, &id, sizeof id), c, false);
+	return join(out, ranks, rank, 1, &id, c);
 }
 API ncclResult_t ncclCommInitRankScalable(ncclComm_t *out, int ranks, int rank, int n, ncclUniqueId *ids,
 	ncclConfig_t *c) {
-	return make(out, (struct spread){ ranks, 0, 0 }, rank, exchange_id(0, ids, (size_t)n * sizeof *ids), c, false);
+	return join(out, ranks, rank, n, ids, c);
 }
 API ncclResult_t ncclCommInitAll(ncclComm_t *out, int n, const int *devices UNUSED) {
 	ncclResult_t e = ncclSuccess;

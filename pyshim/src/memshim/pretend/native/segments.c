@@ -23,7 +23,7 @@ struct stretch {
 
 struct list {
 	struct stretch *items; /* by rising address */
-	size_t count, room;
+	size_t count;
 };
 
 static struct list chunks, holes; /* holes: parts of chunks that nothing takes */
@@ -32,17 +32,13 @@ static char *local_at[MOST_GPUS];
 static size_t local_size[MOST_GPUS];
 
 static size_t list_add(struct list *l, struct stretch x) {
-	if (l->count == l->room) {
-		size_t room = l->room ? 2 * l->room : 64;
-		struct stretch *more = realloc(l->items, room * sizeof *more);
-		if (!more) {
-			complain("no host memory for the table of device addresses");
-			abort();
-		}
-		l->items = more;
-		l->room = room;
-	}
 	size_t i = l->count++;
+	struct stretch *more = realloc(l->items, l->count * sizeof *more);
+	if (!more) {
+		complain("no host memory for the table of device addresses");
+		abort();
+	}
+	l->items = more;
 	for (; i && l->items[i - 1].at > x.at; i--) l->items[i] = l->items[i - 1];
 	l->items[i] = x;
 	return i;

@@ -92,7 +92,7 @@ static void *text_of_stack(void *self UNUSED, void *none UNUSED) {
 
 /* make: called without arguments for the text of a stack that is not known, which it returns. It
    stays. The result is a function that Python calls in its place; null where this Python has no
-   such frames (before 3.11). Call it with Python's lock held. */
+   such frames (before 3.11). Call it once, with Python's lock held. */
 API void *memspec_pretend_stack_finder(void *make) {
 	static const struct {
 		const char *name;
@@ -101,7 +101,6 @@ API void *memspec_pretend_stack_finder(void *make) {
 		const char *text;
 	} method = { "stack", text_of_stack, NO_ARGUMENTS, NULL }; /* PyMethodDef */
 	void *self = dlopen(NULL, RTLD_NOW);
-	if (!self || make_text) return NULL;
 	ASSIGN_FUNCTION(python.frame, dlsym(self, "PyEval_GetFrame"));
 	ASSIGN_FUNCTION(python.back, dlsym(self, "PyFrame_GetBack"));
 	ASSIGN_FUNCTION(python.code, dlsym(self, "PyFrame_GetCode"));
