@@ -33,12 +33,13 @@ void kept_groups(void) {
 	SUCCEEDS(ncclBroadcast(p, p, 1, UINT8, 0, part, NULL));
 	SUCCEEDS(ncclAllReduce(p, p, 1, UINT8, 0, part, NULL));
 	SUCCEEDS(ncclAlltoAll(p, p + 64, 1, UINT8, part, NULL));
+	SUCCEEDS(ncclReduceScatter(p, p + 64, 1, UINT8, 0, part, NULL));
 	SUCCEEDS(ncclCommDestroy(part));
 	struct known first = known(0), second = known(1);
 	CHECK(first.ranks == 4 && first.local == 0 && !first.shared && !first.channels);
 	CHECK(first.operations == GATHERS && first.met == 1 && first.made == 1 && !first.ended);
 	CHECK(second.ranks == 2 && second.local == 1 && second.nodes == 2 && second.shared && second.channels == 4);
-	CHECK(second.operations == (RING | SUMS) && second.met == 1 && second.made == 2 && second.ended == 3);
+	CHECK(second.operations == (RING | GATHERS | SUMS) && second.met == 1 && second.made == 2 && second.ended == 3);
 	CHECK(!memspec_pretend_communicator(2, (int *)&first) && !memspec_pretend_communicator(-1, (int *)&first));
 	SUCCEEDS(ncclCommDestroy(world));
 }

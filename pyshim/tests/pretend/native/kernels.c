@@ -7,7 +7,7 @@ CUresult cuModuleLoadData(CUmodule *, const void *), cuModuleLoad(CUmodule *, co
 CUresult cuModuleUnload(CUmodule), cuLibraryLoadData(CUlibrary *, const void *, void *, void **, unsigned, void *,
 	void **, unsigned), cuLibraryUnload(CUlibrary);
 CUresult cuLibraryLoadFromFile(CUlibrary *, const char *, void *, void **, unsigned, void *, void **, unsigned),
-	cuGetErrorName(CUresult, const char **);
+	cuGetErrorName(CUresult, const char **), cuGetErrorString(CUresult, const char **);
 void **__cudaRegisterFatBinary(void *), __cudaUnregisterFatBinary(void **);
 void __cudaRegisterFunction(void **, const char *, char *, const char *, int, void *, void *, dim3 *, dim3 *, int *);
 
@@ -79,9 +79,11 @@ void architectures(void) {
 			exit(1);
 		}
 	}
-	const char *name;
+	const char *name, *text;
 	SUCCEEDS(cuGetErrorName(NO, &name));
 	CHECK(!strcmp(name, "CUDA_ERROR_NO_BINARY_FOR_GPU"));
+	SUCCEEDS(cuGetErrorString(NO, &text));
+	CHECK(!strcmp(text, "no kernel image is available for execution on the device"));
 }
 
 static void file_with(const char *path, const void *bytes, size_t n) {
