@@ -145,8 +145,9 @@ LONGEST = (
 def pytest_collection_modifyitems(config, items):
     if shard := os.environ.get("MEMSPEC_SHARD"):
         keep_shard(config, items, *map(int, shard.split("/")))
-    at = {name: i for i, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: at.get(item.path.name, len(at)))
+    if hasattr(config, "workerinput"):  # one of several processes: what takes longest begins first
+        at = {name: i for i, name in enumerate(LONGEST)}
+        items.sort(key=lambda item: at.get(item.path.name, len(at)))
 
 
 def keep_shard(config, items, number, of):
