@@ -409,6 +409,8 @@ func TestVersions(t *testing.T) {
 			`.data/version: got "z", want a number`},
 		{func(a fstest.MapFS) { a["data.pkl"] = file("\x80\x02]q\x00.") }, "data.pkl: got a list, want an object"},
 		{func(a fstest.MapFS) { a["data.pkl"] = file("\x80\x02K\x03.") }, "data.pkl: got 3, want an object"},
+		{func(a fstest.MapFS) { a["data.pkl"] = file("\x80\x04\x8f.") },
+			"data.pkl: got a value of *pickle.Set, want a literal"},
 		{func(a fstest.MapFS) { a["constants.pkl"] = file("\x80\x02K\x03.") }, "constants.pkl: got 3, want a tuple"},
 		{func(a fstest.MapFS) { a["constants.pkl"] = file("\x80\x02") }, "constants.pkl"},
 		{func(a fstest.MapFS) { delete(a, "constants.pkl") }, ""},

@@ -53,6 +53,8 @@ func TestDecode(t *testing.T) {
 		{"frozenset", "(K\x01\x91.", &Set{Items: []any{int64(1)}}, ""},
 		{"memo", "\x8c\x01aq\x07h\x07\x86.", Tuple{"a", "a"}, "entry 7 of a nine-byte pickle is fine"},
 		{"memoize", "\x8c\x01a\x94h\x00\x86.", Tuple{"a", "a"}, ""},
+		{"memo written again", "K\x01q\x00K\x02q\x00h\x00\x87.", Tuple{int64(1), int64(2), int64(2)}, ""},
+		{"memo hole filled", "K\x01q\x01q\x00h\x00\x86.", Tuple{int64(1), int64(1)}, ""},
 		{"long memo", "\x8c\x01ar\x02\x00\x00\x00j\x02\x00\x00\x00\x86.", Tuple{"a", "a"}, ""},
 		{"frame", "\x80\x04\x95\x02\x00\x00\x00\x00\x00\x00\x00N.", nil, ""},
 		{"pop", "K\x01K\x020.", int64(1), ""},
