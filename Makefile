@@ -58,6 +58,9 @@ unit hostile race goldens formats: export GOGC ?= 400
 # What is shipped has no cgo, and what is tested has none either: it links faster. The race detector needs it.
 unit hostile goldens formats: export CGO_ENABLED ?= 0
 
+# A plain go test takes a share of the longest lists of cases.
+unit goldens: export MEMSPEC_WHOLE ?= 1
+
 fmt:
 	@out=$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go')); if [ -n "$$out" ]; then echo "gofmt: not formatted:"; echo "$$out"; exit 1; fi
 

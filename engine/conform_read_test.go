@@ -3,9 +3,12 @@ package engine_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/memspec/memspec/engine/internal/testing/conformance"
+	"github.com/memspec/memspec/engine/internal/testing/golden"
 )
 
 type (
@@ -29,5 +32,29 @@ func recordings(t testing.TB) []*recording {
 	if d := os.Getenv("MEMSPEC_CONFORMANCE"); d != "" {
 		return conformance.Read(t, d) // recordings of other models, made with pyshim/tools/truth
 	}
-	return conformance.Read(t, conformanceFolder)
+	return shareOf(conformance.Read(t, conformanceFolder))
+}
+
+// shareOf is all recordings of small archives, and of big models the first of each family: resnet18
+// of the resnets. With MEMSPEC_WHOLE it is all.
+func shareOf(all []*recording) []*recording {
+	if golden.Whole() {
+		return all
+	}
+	var out []*recording
+	families := map[string]bool{}
+	for _, r := range all {
+		small := slices.ContainsFunc(r.Streams, func(s *stream) bool { return strings.Contains(s.Artifact, "/small/") })
+		if family := familyOf(r.Model); small || !families[family] {
+			families[family] = families[family] || !small
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// familyOf is the name of a model without its size and variant.
+func familyOf(model string) string {
+	name, _, _ := strings.Cut(model, "_")
+	return strings.TrimRight(name, "0123456789")
 }

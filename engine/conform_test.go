@@ -262,12 +262,16 @@ func TestConformance(t *testing.T) {
 		})
 	}
 	for name := range known {
+		if !golden.Whole() { // its recording may be outside the share
+			break
+		}
 		t.Errorf("%s lists %s, which no recording has", exceptionsFile, name)
 	}
 }
 
 // TestConformanceShare holds how much of torchvision is exact, as docs/accuracy.md says.
 func TestConformanceShare(t *testing.T) {
+	golden.NeedsWhole(t, "the shares are of all models")
 	type share struct{ cases, exact int }
 	got := map[string]*share{}
 	worst := 0.0

@@ -12,8 +12,7 @@ import (
 func TestLifetimes(t *testing.T) {
 	families := map[string]bool{} // of big models the first stands for its siblings
 	for _, r := range recordings(t) {
-		name, _, _ := strings.Cut(r.Model, "_")
-		family := strings.TrimRight(name, "0123456789")
+		family := familyOf(r.Model)
 		for _, kind := range []string{"script", "trace"} {
 			s := r.Stream(kind + ".torchscript")
 			if s == nil || s.Artifact == "" {

@@ -74,10 +74,14 @@ func TestCostIsLinear(t *testing.T) {
 	const few, many = 2000, 16000
 	cost := map[int]time.Duration{}
 	for _, runtime := range []spec.Runtime{spec.Export, spec.Eager} {
+		cases := map[int]spec.Case{}
 		for _, n := range []int{few, many} {
-			c := testcase.On(t, "t4", longProgram(t, n), "x=float32[64,64]")
-			c.Runtime = runtime
-			for range 3 {
+			cases[n] = testcase.On(t, "t4", longProgram(t, n), "x=float32[64,64]")
+		}
+		for range 3 { // one will do, unless another process took the processor meanwhile
+			for _, n := range []int{few, many} {
+				c := cases[n]
+				c.Runtime = runtime
 				begin := cpuTime()
 				r, err := engine.Estimate(context.Background(), c)
 				took := time.Duration(cpuTime() - begin)
@@ -86,6 +90,9 @@ func TestCostIsLinear(t *testing.T) {
 				if cost[n] == 0 || took < cost[n] {
 					cost[n] = took
 				}
+			}
+			if cost[many] < 20*cost[few] {
+				break
 			}
 		}
 		assert.Less(t, cost[many], 20*cost[few], "%s: %d nodes took %v, %d took %v", runtime, few, cost[few], many,

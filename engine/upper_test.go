@@ -10,6 +10,7 @@ import (
 
 	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/allocator"
+	"github.com/memspec/memspec/engine/internal/testing/golden"
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/tensor"
@@ -124,6 +125,9 @@ func recordedPeaks(t *testing.T, c spec.Case, tr *trace.Trace, s *stream) (alloc
 	return tl.Peaks.Allocated.Bytes, tl.Peaks.Reserved.Bytes
 }
 
+// shareOfCases: of the cases with answers a plain go test takes one of so many.
+const shareOfCases = 3
+
 // TestUpperHoldsWithTheLibrarysAnswers: with cuDNN's own answers no case reserves or holds more
 // than its upper figure by formula. -v prints the table.
 func TestUpperHoldsWithTheLibrarysAnswers(t *testing.T) {
@@ -134,7 +138,7 @@ func TestUpperHoldsWithTheLibrarysAnswers(t *testing.T) {
 	} {
 		cases, err := spec.Load(f.file)
 		require.NoError(t, err)
-		for _, c := range cases {
+		for _, c := range golden.Share(cases, shareOfCases) {
 			c.Workspace = ""
 			formula, err := engine.Estimate(context.Background(), c)
 			require.NoError(t, err)
@@ -155,5 +159,9 @@ func TestUpperHoldsWithTheLibrarysAnswers(t *testing.T) {
 			}
 		}
 	}
-	require.GreaterOrEqual(t, compared, 60)
+	least := 60
+	if !golden.Whole() {
+		least /= shareOfCases
+	}
+	require.GreaterOrEqual(t, compared, least)
 }

@@ -75,6 +75,7 @@ func errorTable(answers []*answer, columns string, key func(*answer) string) str
 // answers that its limits were chosen on apart from the others; testdata/errors.md has them by
 // device class.
 func TestErrorsOfTheFormula(t *testing.T) {
+	golden.NeedsWhole(t, "the tables are of all answers")
 	fitted, held := []*answer{}, []*answer{}
 	for _, a := range knownAnswers(t) {
 		if a.fitted {

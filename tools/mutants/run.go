@@ -62,7 +62,7 @@ func newRunner(root string) (*runner, error) {
 		}
 	}
 	tests := filepath.Join(dir, "tmp")
-	r.env = append(r.env, "TMPDIR="+tests)
+	r.env = append(r.env, "TMPDIR="+tests, "MEMSPEC_WHOLE=1") // all cases, not the share of a plain go test
 	return r, os.Mkdir(tests, 0o755)
 }
 

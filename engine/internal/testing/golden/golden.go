@@ -22,6 +22,32 @@ import (
 // Updating says whether golden files are to be rewritten.
 func Updating() bool { return os.Getenv("MEMSPEC_UPDATE") == "1" }
 
+// Whole says whether tests take the whole of what they have: where MEMSPEC_WHOLE is set, as make
+// unit and the mutants do, and where golden files are rewritten. A plain go test takes a share of
+// the longest lists, the same each time.
+func Whole() bool { return os.Getenv("MEMSPEC_WHOLE") != "" || Updating() }
+
+// NeedsWhole skips a test that only the whole can decide, or that tries again what another package
+// tries.
+func NeedsWhole(t testing.TB, why string) {
+	t.Helper()
+	if !Whole() {
+		t.Skipf("%s: MEMSPEC_WHOLE=1 runs it", why)
+	}
+}
+
+// Share is every nth element of a list from the first, or the whole of it.
+func Share[T any](list []T, n int) []T {
+	if Whole() {
+		return list
+	}
+	var out []T
+	for i := 0; i < len(list); i += n {
+		out = append(out, list[i])
+	}
+	return out
+}
+
 // Archive is one golden file under test.
 type Archive struct {
 	t       *testing.T

@@ -51,3 +51,20 @@ func TestUpdateRewritesWantOnly(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "# reason: x\n-- in --\n1\n-- want/out --\nnew\n", string(got))
 }
+
+// A share is every nth element, and the whole where it is asked for or golden files are rewritten.
+func TestShare(t *testing.T) {
+	list := []int{1, 2, 3, 4, 5, 6, 7}
+	for _, tt := range []struct {
+		whole, update string
+		want          []int
+	}{{"", "", []int{1, 4, 7}}, {"1", "", list}, {"", "1", list}} {
+		t.Setenv("MEMSPEC_WHOLE", tt.whole)
+		t.Setenv("MEMSPEC_UPDATE", tt.update)
+		assert.Equal(t, tt.want, Share(list, 3))
+		t.Run("needs the whole", func(t *testing.T) {
+			NeedsWhole(t, "a reason")
+			assert.Len(t, tt.want, len(list), "this runs only with the whole")
+		})
+	}
+}
