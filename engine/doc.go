@@ -144,6 +144,6 @@
 //	value-stated         assume: states a value that a run on a pretend GPU read; the figure holds for that value
 //	workspace-benchmark  cudnn.benchmark runs the fastest plan, which only a device can choose
 //	workspace-estimate   some library workspace is by formula
-//	workspace-stand-in   another version of a library answered for one that cannot be queried
+//	workspace-stand-in   another version of a library answered, or it answered without a device
 //	workspace-unknown    no formula for part of an operator's workspace; that part is counted as 0
 package engine

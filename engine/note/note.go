@@ -213,8 +213,9 @@ var kinds = [...]Kind{
 		Text: "{subject}", Subject: "where the figure comes from"},
 	{ID: WorkspaceEstimate, Effect: Upper, Meaning: "some library workspace is by formula",
 		Text: "{subject}", Subject: "where the figure comes from"},
-	{ID: WorkspaceStandIn, Effect: Upper, Meaning: "another version of a library answered for one that cannot be queried",
-		Text: "{subject}", Subject: "who answered for whom"},
+	{ID: WorkspaceStandIn, Effect: Upper,
+		Meaning: "another version of a library answered, or it answered without a device",
+		Text:    "{subject}", Subject: "who answered for whom"},
 	{ID: WorkspaceUnknown, Effect: Open, Meaning: "no formula for part of an operator's " +
 		"workspace; that part is counted as 0",
 		Text:    "no formula for part of the workspace of {subject}; that part is counted as 0",

@@ -265,14 +265,6 @@ func TestLayerRequests(t *testing.T) {
 	lastOnHost := *last
 	lastOnHost.Device = "cpu"
 	assert.Empty(t, CuDNNBatchNorm(&lastOnHost, true))
-
-	x := dense(tensor.Complex64, tensor.Contiguous, 3, 5)
-	real, half := CuFFT(x, false), CuFFT(x, true)
-	assert.Equal(t, []int64{1, 2 * 8 * 15}, []int64{int64(len(real)), int64(real[0].Upper)})
-	assert.Equal(t, []int64{2, 8 * 15, 2 * 8 * 15}, []int64{int64(len(half)), int64(half[0].Bytes), int64(half[1].Upper)},
-		"the input is overwritten, so it is copied")
-	assert.Empty(t, CuFFT(dense(tensor.Complex64, tensor.Contiguous, 3, 0), true))
-	assert.Empty(t, CuFFT(host, true))
 }
 
 // TestColumnRequests: a convolution as products of matrices, of one group, of several, of a

@@ -124,7 +124,23 @@ func fftC2R(c *ops.Call) ([]tensor.Meta, error) {
 }
 
 func fftWorkspace(c *ops.Call) []workspace.Request {
-	return workspace.CuFFT(&c.Self().Meta, c.Schema.Name == "aten::_fft_c2r")
+	dims, err := c.WrapDims(c.Ints("dim"), len(c.Self().Sizes))
+	if err != nil || len(dims) == 0 {
+		return nil
+	}
+	f := workspace.FFT{Input: &c.Self().Meta, Dims: dims, Plans: 1}
+	switch c.Schema.Name {
+	case "aten::_fft_c2c":
+		f.Plans = (len(dims) + cufftMaxDims - 1) / cufftMaxDims
+	case "aten::_fft_c2r":
+		f.Last = c.Int("last_dim_size")
+		fallthrough
+	default:
+		if !oneCufftPlan(dims) {
+			f.Plans = len(dims)
+		}
+	}
+	return f.CuFFT(c.Platform())
 }
 
 func fftFreq(half bool) func(*ops.Call) ([]tensor.Meta, error) {
