@@ -20,6 +20,7 @@
 # make truth-ranks  every strategy of distributed training, each rank alone beside real processes, event for event (RELEASES="2.10.0")
 # make truth-clusters  published peaks of clusters beside a rank alone, with the releases of that time (RELEASE=2024-12 or 2025-06, ROWS="405B"); fetches 6 GB
 # make truth-published  every published peak beside a pretend GPU's, each set with the releases of its time: hours (SETS="torchtune liger"); fetches 60 GB
+# make truth-h100  peaks recorded on an H100 for this project beside a pretend H100's (ROWS="models 'qlora nf4'"); fetches 6 GB
 # make truth-fit  the answers of memshim fit beside runs of every batch around them (PROGRAMS="gpt2 lora finders"); hours for all, fetches 4 GB
 # make truth-releases  predictions beside each PyTorch from 2.6 to 2.15, as a table (RELEASES="2.7.1 2.8.0")
 # make truth-pretend  predictions against PyTorch on pretend GPUs, for all of torchvision's models: hours (CATALOG=timm ORACLE=DIR DEVICES="--device t4")
@@ -42,7 +43,7 @@ RACE_ENGINE := ^Test(Invariants|Judge|TrainingSteps|ARunIsMadeOnce)
 RACE_COMMAND := ^TestScript$$/^(against|baseline|check|init|update|verify)$$|^TestVerify|^TestInterrupted
 
 PUBLISHED_SETS := attention vit classifiers snapshots flux liger liger-2.8 liger-later programs
-.PHONY: test help lint-python go fmt vet tidy staticcheck workflows files prose unit hostile race goldens formats python probe recordings test-python test-compat test-pretend test-serve examples-python check workspace workspace-current examples fuzz bench bench-python scale mutants mutants-python truth truth-finetune truth-fit truth-clusters truth-frameworks truth-ranks truth-releases truth-xmem truth-published $(PUBLISHED_SETS:%=truth-of-%) release clean
+.PHONY: test help lint-python go fmt vet tidy staticcheck workflows files prose unit hostile race goldens formats python probe recordings test-python test-compat test-pretend test-serve examples-python check workspace workspace-current examples fuzz bench bench-python scale mutants mutants-python truth truth-finetune truth-fit truth-h100 truth-clusters truth-frameworks truth-ranks truth-releases truth-xmem truth-published $(PUBLISHED_SETS:%=truth-of-%) release clean
 
 test: go lint-python prose hostile race formats python probe recordings workspace-current test-python examples-python
 
@@ -301,6 +302,10 @@ FINETUNE := .venv-finetune
 truth-finetune: $(FINETUNE)/.stamp
 	PYTHONPATH=pyshim/tools $(FINETUNE)/bin/python -m truth finetune $(PROGRAMS)
 
+# Models and programs of testdata/measured/h100-*.csv, in a separate environment with the releases that the card had.
+truth-h100: .venv-h100/.stamp
+	PYTHONPATH=pyshim/tools .venv-h100/bin/python -m truth h100 $(ROWS)
+
 truth:
 	@$(GO) test ./engine -run '^Test(Truth|Workspace)Tables$$' -count=1 -v | grep -v -e '^=== ' -e '^--- ' -e '^PASS$$' -e '^ok '
 
@@ -309,4 +314,4 @@ release: $(VENV)/.stamp
 	$(VENV)/bin/python pyshim/tools/release.py dist
 
 clean:
-	rm -rf $(VENV) $(COMPAT) $(SERVE) .venv-serve-newest .venv-clusters-* $(FRAMEWORKS) $(FIT) $(FINETUNE) $(PUBLISHED) bin
+	rm -rf $(VENV) $(COMPAT) $(SERVE) .venv-serve-newest .venv-clusters-* .venv-h100 $(FRAMEWORKS) $(FIT) $(FINETUNE) $(PUBLISHED) bin

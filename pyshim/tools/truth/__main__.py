@@ -85,6 +85,11 @@ VERBS = {
         "[--limit SECONDS] [--record] [KERNEL…]",
         "measured/liger.csv, (Liger-Kernel's published benchmarks beside a pretend GPU's)",
     ),
+    "h100": Verb(
+        "truth_h100.py",
+        "[models] [programs] [NAME…]",
+        "(peaks recorded on an H100 for this project beside a pretend H100's)",
+    ),
     "measured": Verb("measured.py", "[SET[/ROW]…]", "(published peaks of real GPUs beside a pretend GPU's)"),
     "programs": Verb(
         "truth_programs.py", "[SET[/ROW]…]", "(peaks that libraries published of their programs beside a pretend GPU's)"
