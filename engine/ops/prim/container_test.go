@@ -2,6 +2,7 @@ package prim_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -235,6 +236,15 @@ func TestStringLimits(t *testing.T) {
 	}
 	_, _, err := h.Bench.Run("aten::mul", []any{ops.IntList(1, 2), int64(1<<21 + 1)}, nil)
 	assert.ErrorContains(t, err, "got a list of more than 4194304 items")
+	full := ops.NewList(schema.Int)
+	full.Items = slices.Repeat([]any{int64(1)}, 1<<22-1)
+	for _, op := range []string{"aten::extend", "aten::add_"} {
+		list := ops.NewList(schema.Int, full.Items...)
+		_, _, err := h.Bench.Run(op, []any{list, ops.IntList(2)}, nil)
+		assert.NoError(t, err, op)
+		_, _, err = h.Bench.Run(op, []any{list, ops.IntList(2)}, nil)
+		assert.ErrorContains(t, err, "got a list of more than 4194304 items", op)
+	}
 	_, _, err = h.Bench.Run("prim::rangelist", []any{int64(1<<22 + 1)}, nil)
 	assert.ErrorContains(t, err, "want at most 4194304")
 }

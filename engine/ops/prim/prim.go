@@ -1,6 +1,7 @@
 package prim
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -215,26 +216,14 @@ func isSignedHost(c *ops.Call) (any, error) {
 	return !d.Unsigned() && d != tensor.Bool, nil
 }
 
-func sameInts(a, b []int64) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
-}
-
 func isSameSize(c *ops.Call) (any, error) {
-	return sameInts(c.T("self").Sizes, c.T("other").Sizes), nil
+	return slices.Equal(c.T("self").Sizes, c.T("other").Sizes), nil
 }
 
 func isSetTo(c *ops.Call) (any, error) {
 	a, b := c.T("self"), c.T("tensor")
-	return a.Storage == b.Storage && a.StorageOffset == b.StorageOffset && sameInts(a.Sizes, b.Sizes) &&
-		sameInts(a.Strides, b.Strides), nil
+	return a.Storage == b.Storage && a.StorageOffset == b.StorageOffset && slices.Equal(a.Sizes, b.Sizes) &&
+		slices.Equal(a.Strides, b.Strides), nil
 }
 
 func autocastOn(c *ops.Call) (any, error) { return c.Platform().Autocast != "", nil }
@@ -248,7 +237,7 @@ func autocastDType(c *ops.Call) (any, error) {
 
 func sizeIfNotEqual(c *ops.Call) (any, error) {
 	a, b := c.Ints("self_size"), c.Ints("other_size")
-	if sameInts(a, b) {
+	if slices.Equal(a, b) {
 		return nil, nil
 	}
 	return c.Args[0], nil
