@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -199,14 +199,15 @@ def tests_of(file: str) -> list[list[str]]:
     name = file.removeprefix(SOURCES + "/")
     at = max((k for k in TESTS if name == k or name.startswith(k + "/") or not k), key=len)
     units = [[UNITS, "-k", NAMED]] if file.startswith(NATIVE) else []
-    return [*units, nearest_first(Path(name).stem, [ROOT / "pyshim/tests" / t for t in TESTS[at].split()])]
+    modules = Path(name).with_suffix("").parts[1:] or (Path(name).stem,)
+    return [*units, nearest_first(modules, [ROOT / "pyshim/tests" / t for t in TESTS[at].split()])]
 
 
-def nearest_first(module: str, tests: list[Path]) -> list[str]:
-    """The files of tests, those first that have the module's name or import it."""
+def nearest_first(modules: Sequence[str], tests: list[Path]) -> list[str]:
+    """The files of tests, those first that have a name of a module and its packages or import it."""
     files = [f for t in tests for f in (sorted(t.glob("test_*.py")) if t.is_dir() else [t])]
-    imports = re.compile(rf"import .*\b{module}\b|\.{module} import")
-    files.sort(key=lambda f: module not in f.stem and not imports.search(f.read_text()))
+    imports = re.compile("|".join(rf"import .*\b{m}\b|\.{m}\b.* import" for m in modules))
+    files.sort(key=lambda f: not any(m in f.stem for m in modules) and not imports.search(f.read_text()))
     return [f.relative_to(ROOT).as_posix() for f in files]
 
 
