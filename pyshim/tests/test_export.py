@@ -41,7 +41,9 @@ def test_memspec_reads_it_stripped_or_not(project, kind):
     small = memshim.export(model, project / "new" / "small.pt", kind=kind, strip=True, x=x)
     assert model.training, "as it was"
     for file, inputs in (("whole.pt", ["float32[2,3,16,16]"]), ("new/small.pt", ["x=float32[2,3,16,16]"])):
-        sidecar = json.loads((project / f"{file}.inputs.json").read_text())
+        text = (project / f"{file}.inputs.json").read_text()
+        assert text.endswith("}\n"), "a whole line"
+        sidecar = json.loads(text)
         assert sidecar.pop("eager", None) is not None if kind == "trace" else True, "the program that eager runs"
         assert sidecar.pop("contiguous", False) is False, "no attention asks for it"
         assert sidecar.pop("modules", []) == [], "no buffers alone"

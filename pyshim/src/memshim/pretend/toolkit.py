@@ -53,9 +53,7 @@ def home(environ: Mapping[str, str]) -> str:
         return ""
     key = hashlib.sha256("\n".join(f"{name} {f}" for name, f in sorted(wanted.items())).encode()).hexdigest()[:16]
     folder = build.private_folder(build.cache()) / f"toolkit-{key}"
-    if folder.is_dir():
-        build.private_folder(folder)
-    else:
+    if not folder.is_dir():
         with tempfile.TemporaryDirectory(dir=folder.parent) as tmp:
             made = Path(tmp) / "made"
             made.mkdir(mode=0o700)
