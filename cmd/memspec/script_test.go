@@ -57,11 +57,14 @@ func TestScript(t *testing.T) {
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {
-			if cond == "corpus" {
+			switch cond {
+			case "corpus":
 				_, err := os.Stat(filepath.Join(root, "..", "shared", "corpus"))
 				return err == nil, nil
+			case "whole":
+				return os.Getenv("MEMSPEC_WHOLE") != "", nil
 			}
-			return false, fmt.Errorf("got condition %q, want corpus", cond)
+			return false, fmt.Errorf("got condition %q, want corpus or whole", cond)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"columns":  cmdColumns,
