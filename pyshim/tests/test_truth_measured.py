@@ -29,6 +29,12 @@ def test_each_method_of_flux_has_rows():
     assert {r["row"] for r in measured.published(["flux"])} == {"full", *adapters_of_flux.SETTINGS}
 
 
+def test_a_period_of_flux_begins_with_a_hundred_and_first_step():
+    steps = [adapters_of_flux.number(step) for step in range(2 * adapters_of_flux.STEPS)]
+    assert steps[:2] == [1, 2] and steps[adapters_of_flux.STEPS :][:2] == [101, 102]
+    assert len([n for n in steps if n <= adapters_of_flux.PERIOD]) == adapters_of_flux.STEPS
+
+
 @pytest.mark.parametrize(
     "given, size, error",
     [
