@@ -4,20 +4,21 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 )
 
-// declared are the functions and methods of a package, with what they do.
-func (s *source) declared() map[*types.Func]*ast.FuncDecl {
+// declared are the functions and methods of a package, by full name, with what they do.
+func (s *source) declared() map[string]*ast.FuncDecl {
 	if s.functions != nil {
 		return s.functions
 	}
-	s.functions, s.asking = map[*types.Func]*ast.FuncDecl{}, map[*ast.FuncDecl]bool{}
+	s.functions, s.asking = map[string]*ast.FuncDecl{}, map[*ast.FuncDecl]bool{}
 	for i := range s.files {
 		for _, d := range s.files[i].tree.Decls {
 			if d, ok := d.(*ast.FuncDecl); ok && d.Body != nil {
 				if f, ok := s.info.Defs[d.Name].(*types.Func); ok {
-					s.functions[f] = d
+					s.functions[f.FullName()] = d
 				}
 			}
 		}
@@ -26,10 +27,15 @@ func (s *source) declared() map[*types.Func]*ast.FuncDecl {
 }
 
 // reached says whether what the rounds write can be reached by a function that they ask: all but a
-// local variable can.
+// local variable can, and a slice that was made for the loop.
 func (r *rounds) reached() bool {
-	if r.decl == nil || len(r.own) > 0 {
+	if r.decl == nil {
 		return true
+	}
+	for name := range r.own {
+		if !r.fresh(name) {
+			return true
+		}
 	}
 	local := func(name string) bool {
 		found := false
@@ -55,6 +61,54 @@ func (r *rounds) reached() bool {
 	return false
 }
 
+// fresh says whether a name is that of a slice which is made in the statements before the loop, and
+// that nothing mentions until then.
+func (r *rounds) fresh(name string) bool {
+	var list []ast.Stmt
+	switch p := r.parent(1).(type) {
+	case *ast.BlockStmt:
+		list = p.List
+	case *ast.CaseClause:
+		list = p.Body
+	}
+	for at := slices.Index(list, ast.Stmt(r.loop)) - 1; at >= 0; at-- {
+		if v := r.made(list[at], name); v != nil {
+			return !r.mentions(r.loop, name, v)
+		}
+		if r.mentions(list[at], name, nil) {
+			return false
+		}
+	}
+	return false
+}
+
+// made is the variable of that name that a statement declares for a new slice, nil where it does
+// not.
+func (r *rounds) made(s ast.Stmt, name string) types.Object {
+	a, ok := s.(*ast.AssignStmt)
+	if !ok || a.Tok != token.DEFINE || len(a.Lhs) != len(a.Rhs) {
+		return nil
+	}
+	for i, to := range a.Lhs {
+		call, ok := a.Rhs[i].(*ast.CallExpr)
+		if id, named := to.(*ast.Ident); named && id.Name == name && ok && r.builtin(call) == "make" {
+			return r.s.info.Defs[id]
+		}
+	}
+	return nil
+}
+
+// mentions says whether something of that name stands in a statement, other than one variable.
+func (r *rounds) mentions(s ast.Stmt, name string, but types.Object) bool {
+	found := false
+	ast.Inspect(s, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		found = found || ok && id.Name == name && (but == nil || r.s.info.ObjectOf(id) != but)
+		return !found
+	})
+	return found
+}
+
 // called is the function or method that a call names, nil where it is a value.
 func (r *rounds) called(call *ast.CallExpr) *types.Func {
 	name, ok := call.Fun.(*ast.Ident)
@@ -70,14 +124,14 @@ func (r *rounds) called(call *ast.CallExpr) *types.Func {
 
 // onlyAsks says whether a function of the package changes nothing but its own variables, and calls
 // none that does; one that calls itself asks no more than it asks else.
-func (r *rounds) onlyAsks(d *ast.FuncDecl) bool {
-	if pure, seen := r.s.asking[d]; seen {
+func (s *source) onlyAsks(d *ast.FuncDecl) bool {
+	if pure, seen := s.asking[d]; seen {
 		return pure
 	}
-	r.s.asking[d] = true
-	own := &rounds{collector: r.collector, loop: r.loop, within: d}
-	r.s.asking[d] = own.changesNothing(d.Body)
-	return r.s.asking[d]
+	s.asking[d] = true
+	own := &rounds{collector: &collector{s: s}, within: d}
+	s.asking[d] = own.changesNothing(d.Body)
+	return s.asking[d]
 }
 
 // changesNothing says whether all that a function's body writes are its own variables.

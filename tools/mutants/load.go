@@ -31,8 +31,9 @@ type source struct {
 	help  *ast.File // helpText
 	tests bool      // it has tests
 
-	functions map[*types.Func]*ast.FuncDecl // see declared
-	asking    map[*ast.FuncDecl]bool        // of functions that were looked at: whether they change nothing
+	others    map[string]*source       // by path, of those that were loaded with it
+	functions map[string]*ast.FuncDecl // see declared
+	asking    map[*ast.FuncDecl]bool   // of functions that were looked at: whether they change nothing
 }
 
 type sourceFile struct {
@@ -97,11 +98,13 @@ func load(root string, patterns []string) ([]*source, error) {
 		}
 	}
 	var sources []*source
+	all := map[string]*source{}
 	for _, p := range wanted {
 		s, err := read(root, p, exports)
 		if err != nil {
 			return nil, err
 		}
+		s.others, all[s.path] = all, s
 		sources = append(sources, s)
 	}
 	if len(sources) == 0 {

@@ -12,8 +12,8 @@ import (
 // through it from the end changes nothing. It is so where a round only asks, and what it does is
 // the same for any order: a sum, a largest, whether any or all are, a mark that is the same in each
 // round, the member of the round's own number, or an end with always the same answer. It asks the
-// language, the standard library, and functions of the package that change nothing. Two names are
-// taken for two things.
+// language, the standard library, and functions of the repository that change nothing. Two names
+// are taken for two things.
 type rounds struct {
 	*collector
 	loop    *ast.RangeStmt
@@ -26,7 +26,7 @@ type rounds struct {
 	ends    []string               // blocks that end the loop
 	ending  bool                   // such a block is at hand
 	loose   bool                   // a mark is set outside of these blocks
-	calls   bool                   // a function of the package is asked, which may look at whatever it reaches
+	calls   bool                   // a function of the repository is asked, which may look at whatever it reaches
 	within  *ast.FuncDecl          // the function whose own variables are meant, nil for those of the loop
 }
 
@@ -338,9 +338,14 @@ func (r *rounds) question(call *ast.CallExpr) bool {
 	if f == nil || f.Pkg() == nil {
 		return false
 	}
-	if d := r.s.declared()[f]; d != nil {
+	of := r.s
+	if f.Pkg().Path() != of.path {
+		of = of.others[f.Pkg().Path()]
+	}
+	if of != nil {
 		r.calls = true
-		return r.onlyAsks(d)
+		d := of.declared()[f.Origin().FullName()]
+		return d != nil && of.onlyAsks(d)
 	}
 	if f.Signature().Recv() != nil {
 		return false

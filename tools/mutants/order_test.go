@@ -1,9 +1,12 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // Loops whose rounds may come in any order are not gone through from the end; all others are.
@@ -102,6 +105,16 @@ func TestOrder(t *testing.T) {
 		{"one that gives out numbers", `for _, x := range xs { if <-line > x { return 1 } }; return 0`, false},
 		{"one that may look at what the rounds write", `for _, x := range xs { if asks(x) { total++ } }; return 0`, false},
 		{"or at what they write in a slice", `for i, x := range xs { if asks(x) { ys[i] = 1 } }; return 0`, false},
+		{"what nobody else has",
+			`zs, n := make([]int, len(xs)), 0; for i, x := range xs { if asks(x) { zs[i] = 1 } }; return n + len(zs)`, true},
+		{"what was given away before",
+			`zs := make([]int, len(xs)); ys = zs; for i, x := range xs { if asks(x) { zs[i] = 1 } }; return 0`, false},
+		{"what an earlier round of another loop may have given away",
+			`zs := make([]int, 9); for range 2 { for i, x := range xs { if asks(x) { zs[i] = 1 } }; ys = zs }; return 0`,
+			false},
+		{"what has another's name",
+			`zs := make([]int, 9); for i, x := range xs { zs := ys; if asks(x) { zs[i] = 1 } }; return len(zs)`, false},
+		{"what another slice is of", `zs := ys; for i, x := range xs { if asks(x) { zs[i] = 1 } }; return 0`, false},
 	} {
 		s := parsed(t, `package p
 var total int
@@ -132,4 +145,50 @@ func f(xs, ys []int) int { `+c.body+` }`)
 		}
 		assert.Equal(t, want, reversed, c.why)
 	}
+}
+
+// Functions of other packages of the repository are looked at where they stand.
+func TestOrderAcrossPackages(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod": "module example\n\ngo 1.26\n",
+		"q/q.go": `package q
+
+var total int
+
+type T[E any] struct{ N int }
+
+func (t T[E]) Asks() bool    { return t.N > total }
+func (t *T[E]) Counts() bool { t.N++; return t.N > 3 }
+
+func Asks(x int) bool   { return x > total }
+func Counts(x int) bool { total++; return x > 3 }
+
+type Either interface{ Asks() bool }
+`,
+		"p/p.go": `package p
+
+import "example/q"
+
+func Function(xs []int) bool { for _, x := range xs { if q.Asks(x) { return true } }; return false }
+func Method(xs []q.T[int]) bool { for _, x := range xs { if x.Asks() { return true } }; return false }
+func CountingFunction(xs []int) bool { for _, x := range xs { if q.Counts(x) { return true } }; return false }
+func CountingMethod(xs []*q.T[int]) bool { for _, x := range xs { if x.Counts() { return true } }; return false }
+func Unknown(xs []q.Either) bool { for _, x := range xs { if x.Asks() { return true } }; return false }
+`,
+	} {
+		require.NoError(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o777))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
+	}
+	sources, err := load(dir, []string{"./..."})
+	require.NoError(t, err)
+	var reversed []string
+	for _, s := range sources {
+		for _, m := range s.mutations() {
+			if m.operator == "order" {
+				reversed = append(reversed, m.function)
+			}
+		}
+	}
+	assert.Equal(t, []string{"CountingFunction", "CountingMethod", "Unknown"}, reversed)
 }
