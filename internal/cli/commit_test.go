@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,6 +30,16 @@ func TestReadAtMost(t *testing.T) {
 	_, there, err = c.readAtMost(t.Context(), "g", 4)
 	assert.NoError(t, err)
 	assert.False(t, there)
+}
+
+// A commit's cases cannot be read once the command is interrupted.
+func TestCasesOfIsInterrupted(t *testing.T) {
+	dir := t.TempDir()
+	c := &Commit{root: dir, ref: "HEAD", id: "HEAD"}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	_, err := c.casesOf(ctx, filepath.Join(dir, "memspec.yaml"), map[string]bool{"memspec.yaml": true})
+	assert.ErrorIs(t, err, context.Canceled)
 }
 
 // A commit has the name of a branch, a tag or a commit, never that of a flag of git's.

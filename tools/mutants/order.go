@@ -350,7 +350,13 @@ func (r *rounds) question(call *ast.CallExpr) bool {
 	if f.Signature().Recv() != nil {
 		return false
 	}
-	if f.Pkg().Path() == "slices" {
+	switch f.Pkg().Path() {
+	case "fmt": // what it prints of a type with methods it asks those
+		return strings.HasPrefix(f.Name(), "Sprint") && !slices.ContainsFunc(call.Args, func(x ast.Expr) bool {
+			_, plain := r.s.info.TypeOf(x).(*types.Basic)
+			return !plain
+		})
+	case "slices":
 		return slices.Contains([]string{"Contains", "Index", "Equal", "Max", "Min"}, f.Name())
 	}
 	return slices.Contains(asking, f.Pkg().Path()) && f.Name() != "As"

@@ -164,16 +164,25 @@ func (t *T[E]) Counts() bool { t.N++; return t.N > 3 }
 func Asks(x int) bool   { return x > total }
 func Counts(x int) bool { total++; return x > 3 }
 
+type Name string
+
+func (n Name) String() string { total++; return string(n) }
+
 type Either interface{ Asks() bool }
 `,
 		"p/p.go": `package p
 
-import "example/q"
+import (
+	"example/q"
+	"fmt"
+)
 
 func Function(xs []int) bool { for _, x := range xs { if q.Asks(x) { return true } }; return false }
 func Method(xs []q.T[int]) bool { for _, x := range xs { if x.Asks() { return true } }; return false }
 func CountingFunction(xs []int) bool { for _, x := range xs { if q.Counts(x) { return true } }; return false }
 func CountingMethod(xs []*q.T[int]) bool { for _, x := range xs { if x.Counts() { return true } }; return false }
+func Prints(xs []int) bool { for _, x := range xs { if fmt.Sprint(x) > "3" { return true } }; return false }
+func PrintsMethod(xs []q.Name) bool { for _, x := range xs { if fmt.Sprint(x) > "3" { return true } }; return false }
 func Unknown(xs []q.Either) bool { for _, x := range xs { if x.Asks() { return true } }; return false }
 `,
 	} {
@@ -190,5 +199,5 @@ func Unknown(xs []q.Either) bool { for _, x := range xs { if x.Asks() { return t
 			}
 		}
 	}
-	assert.Equal(t, []string{"CountingFunction", "CountingMethod", "Unknown"}, reversed)
+	assert.Equal(t, []string{"CountingFunction", "CountingMethod", "PrintsMethod", "Unknown"}, reversed)
 }

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/memspec/memspec/engine/internal/nearest"
@@ -28,7 +29,7 @@ func Const(n int64) Expr { return Expr{n: n} }
 // String is the expression as written.
 func (e Expr) String() string {
 	if e.root == nil {
-		return fmt.Sprint(e.n)
+		return strconv.FormatInt(e.n, 10)
 	}
 	return e.text
 }
