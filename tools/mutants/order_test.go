@@ -149,6 +149,7 @@ func f(xs, ys []int) int { `+c.body+` }`)
 
 // Functions of other packages of the repository are looked at where they stand.
 func TestOrderAcrossPackages(t *testing.T) {
+	t.Setenv("GOWORK", "off") // it is a module by itself
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"go.mod": "module example\n\ngo 1.26\n",

@@ -19,6 +19,7 @@ import (
 // serves tests and has no mutants. The tests of u go through s; v has some that fail with no regard
 // to the mutant.
 func module(t *testing.T) string {
+	t.Setenv("GOWORK", "off")
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"go.mod": "module example\n\ngo 1.26\n",
