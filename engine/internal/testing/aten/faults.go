@@ -24,11 +24,12 @@ func Faults(t *testing.T, table *ops.Table, family [][]ops.Rule) {
 	faulty, err := faults.New(table)
 	require.NoError(t, err)
 	none := On(t, "none", "2.15")
-	tried, parts := map[string]int{}, 0
+	tried, parts, most := map[string]int{}, 0, perOverload(mostFaulty)
 	calls{family: keys(family), files: sampleFiles(t)}.each(t, func(c *call) {
-		if tried[c.key()]++; c.Error || tried[c.key()] > mostFaulty {
+		if c.Error || tried[c.key()] == most {
 			return
 		}
+		tried[c.key()]++
 		run := func(n int, err error) (*run, error) {
 			defer func() {
 				if bug := recover(); bug != nil {
