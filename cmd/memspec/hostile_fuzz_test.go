@@ -58,7 +58,6 @@ func FuzzCommand(f *testing.F) {
 	if testing.Short() {
 		f.Skip("files that reach the budgets")
 	}
-	setCollector()
 	kinds := fuzzedKinds(f)
 	script, program := newArchiver(f), archiverOf(f, "exported", "half.pt2")
 	forward := scriptHead + "  def forward(self: __torch__.addmm.Model,\n    x: Tensor) -> Tensor:\n"

@@ -120,6 +120,14 @@ func (r limitedRun) within(t testing.TB, name string) {
 	}
 }
 
+// heldByTests is what the process has on the heap before a command runs in it. The command's limit
+// comes on top, else the collector would run all the time once other tests hold as much.
+func heldByTests() int64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
 // inCommand runs the command in this process, with the collector that main sets. The memory is 0
 // unless this run made the process larger than it ever was.
 func inCommand(t testing.TB, args []string, out io.Writer) limitedRun {
@@ -127,6 +135,7 @@ func inCommand(t testing.TB, args []string, out io.Writer) limitedRun {
 	percent := debug.SetGCPercent(100)
 	limit := debug.SetMemoryLimit(-1)
 	setCollector()
+	debug.SetMemoryLimit(debug.SetMemoryLimit(-1) + heldByTests())
 	defer func() {
 		debug.SetGCPercent(percent)
 		debug.SetMemoryLimit(limit)

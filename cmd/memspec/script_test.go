@@ -37,6 +37,7 @@ func TestScript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	path := os.Getenv("PATH")
 	testscript.Run(t, testscript.Params{
 		// commands change this process's folder,
 		Dir:                 filepath.Join(root, "cmd", "memspec", "testdata", "script"),
@@ -44,6 +45,7 @@ func TestScript(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(e *testscript.Env) error {
+			e.Setenv("PATH", path) // not that of a script whose command runs now
 			e.Setenv("ARTIFACTS", filepath.Join(root, "testdata", "artifacts"))
 			e.Setenv("SERVING", filepath.Join(root, "testdata", "serving"))
 			e.Setenv("SNAPSHOTS", filepath.Join(root, "testdata", "snapshots"))
@@ -130,8 +132,9 @@ func cmdSchema(ts *testscript.TestScript, neg bool, args []string) {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	ts.Check(err)
 	c := jsonschema.NewCompiler()
-	ts.Check(c.AddResource("schema.json", doc))
-	s, err := c.Compile("schema.json")
+	const name = "urn:memspec:schema" // no path: other scripts change the process's folder
+	ts.Check(c.AddResource(name, doc))
+	s, err := c.Compile(name)
 	ts.Check(err)
 	var value any
 	d := json.NewDecoder(bytes.NewReader([]byte(ts.ReadFile(args[1]))))
