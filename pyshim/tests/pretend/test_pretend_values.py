@@ -83,7 +83,7 @@ def test_known_values_come_back(seen, name, out):
     [
         ("weights", [0.0, False, 0], [[3, "aten::_local_scalar_dense", 2], [3, "aten::nonzero", 1]]),
         ("overwritten", [4, 0.0], [[7, "aten::_local_scalar_dense", 1]]),
-        ("layers", [64.0, 0.0, 0.0, 0.0], [[line, "aten::_local_scalar_dense", 1] for line in (8, 9, 13)]),
+        ("layers", [64.0, 0.0, 64, 0, 0.0, 0.0], [[line, "aten::_local_scalar_dense", 1] for line in (8, 10, 11, 15)]),
         (
             "trained",
             [[1, 2, 3], [0, 0], 2, True, 0.0, 0.0, 0.0],

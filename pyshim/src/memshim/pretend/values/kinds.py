@@ -15,7 +15,10 @@ COLLECTIVES = ("c10d::", "_c10d_functional::", "_c10d_functional_autograd::", "c
 # composite by name: copy_ is not made of other operators, and a check for errors is followed as one
 LEAVES = {"aten::copy_", "aten::_linalg_check_errors"}
 OVERWRITES = ("aten::copy_", "aten::fill_", "aten::zero_")  # what was there before does not matter
-PRODUCTS = {f"aten::{n}" for n in ("mm", "bmm", "addmm", "baddbmm", "addbmm", "mv", "addmv")}
+PRODUCTS = {
+    f"aten::{n}"
+    for n in ("mm", "bmm", "addmm", "baddbmm", "addbmm", "mv", "addmv", "_scaled_mm", "_int_mm", "_addmm_activation")
+}
 LAYERS = tuple(
     """
     convolution _convolution cudnn_ linalg_ _foreach_ _fused_ batch_norm native_batch_norm _native_batch_norm
