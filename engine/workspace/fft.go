@@ -118,19 +118,19 @@ func (f FFT) most() units.Bytes {
 	points, times := f.batch(), 1.0
 	for _, n := range f.lengths() {
 		points *= n
-		if largestPrime(n) > direct {
+		if factorAbove(n, direct) {
 			times = max(times, float64(n+2<<bits.Len64(uint64(n-1))+table)/float64(n))
 		}
 	}
 	return units.Bytes(float64(points*f.item()) * times)
 }
 
-func largestPrime(n int64) int64 {
-	largest := int64(1)
-	for d := int64(2); d*d <= n; d++ {
-		for ; n%d == 0; n /= d {
-			largest = d
+// factorAbove says whether a number has a prime factor above most.
+func factorAbove(n, most int64) bool {
+	for d := int64(2); d <= most && n > 1; d++ {
+		for n%d == 0 {
+			n /= d
 		}
 	}
-	return max(largest, n)
+	return n > 1
 }

@@ -135,3 +135,10 @@ func TestTransformsWithoutADevice(t *testing.T) {
 	onHost := FFT{Input: &tensor.Meta{Device: "cpu", Sizes: []int64{4}}, Dims: []int{0}, Plans: 1}
 	assert.Empty(t, onHost.CuFFT(p))
 }
+
+func TestFactorAbove(t *testing.T) {
+	for n, want := range map[int64]bool{1: false, 2: false, 126: false, 127: false, 127 * 127: false, 131: true,
+		2 * 131: true, 1<<61 - 1: true} {
+		assert.Equal(t, want, factorAbove(n, 127), n)
+	}
+}

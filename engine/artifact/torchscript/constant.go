@@ -52,8 +52,7 @@ func (d *decoder) literalOf(f *python.File, x python.Expr) (any, error) {
 }
 
 // fold is the literal x stands for; ok is false where x is no constant, err why it is a wrong one.
-// It looks at no local names:
-// the caller makes sure that what it passes holds none.
+// It looks at no local names: the caller makes sure that what it passes holds none.
 func (d *decoder) fold(f *python.File, x python.Expr) (v any, ok bool, err error) {
 	switch x := x.(type) {
 	case *python.Name:
