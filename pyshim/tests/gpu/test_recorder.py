@@ -14,6 +14,7 @@ import torch
 import memshim
 from memshim.allocator import recorder as module
 from memshim.allocator.blocks import Blocks, Settings
+from memshim.allocator.guard import Guard
 from memshim.allocator.recorder import CUDARegion, recorder
 from memshim.judge.region import CUDABudget
 
@@ -294,6 +295,46 @@ def test_a_recording_that_keeps_too_little_is_said():
         "what is not known is a row"
     )
     memory._record_memory_history(None)
+
+
+@pytest.mark.parametrize(
+    "moves, lost",
+    [
+        ({1}, ""),  # as a thread of the autograd engine does behind a backward pass: it is read again
+        ({1, 2, 3}, ""),
+        ({"clear"}, "another thread allocated or freed while the allocator's history was read"),
+        (set(range(9)), "another thread allocated or freed while the allocator's history was read"),
+    ],
+)
+def test_what_another_thread_frees_while_the_history_is_read(moves, lost, monkeypatch):
+    """It is read again until nothing moved; and where that does not end, the region says so."""
+    kept, made, snapshot, record = [take(KIB) for _ in range(9)], [], module.allocator_snapshot, Guard.record
+    region = CUDARegion(0).open()
+
+    usual = sys.getswitchinterval()
+
+    def moved():
+        assert sys.getswitchinterval() > 1 > usual, "Python's threads wait, which would free in between"
+        made.append(snapshot())
+        if len(made) in moves:
+            kept.pop()
+        return made[-1]
+
+    def cleared(*args, **kw):
+        if "clear" in moves:
+            kept.pop()
+        return record(*args, **kw)
+
+    monkeypatch.setattr(module, "allocator_snapshot", moved)
+    monkeypatch.setattr(Guard, "record", cleared)
+    region.mark()
+    monkeypatch.undo()
+    region.close()
+    assert sys.getswitchinterval() == usual and region.lost == lost
+    if not lost:
+        frees = [e.size for e in region.events if e.action == "free_completed"]
+        assert frees == [KIB] * len(moves) and len(made) == len(moves) + 1
+        assert len(region.before) - len(frees) == len(kept)
 
 
 def test_what_the_garbage_collector_frees_is_reported(monkeypatch):

@@ -28,6 +28,17 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
+@contextlib.contextmanager
+def unswitched() -> Iterator[None]:
+    """Python's other threads wait for their turn until it is over, except where C++ gives it to them."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(10)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(interval)
+
+
 class _Unloaded(types.ModuleType):
     """torch._inductor as long as it is not imported, without the one module that a snapshot asks it
     for; whoever else asks it gets the real one."""

@@ -12,15 +12,14 @@ it began to record goes on afterwards, with its own arguments.
 from __future__ import annotations
 
 import copy
-import functools
-import inspect
 import threading
 from typing import TYPE_CHECKING, Any
 
 from memshim.allocator import steady
 from memshim.allocator.blocks import Settings
 from memshim.allocator.events import MAX_EVENTS, Event, read_entries
-from memshim.allocator.pytorch_snapshot import allocator_snapshot, uncollected
+from memshim.allocator.guard import Guard
+from memshim.allocator.pytorch_snapshot import allocator_snapshot, uncollected, unswitched
 from memshim.frames import Stacks
 
 if TYPE_CHECKING:
@@ -28,6 +27,9 @@ if TYPE_CHECKING:
 
 # A region's peaks: our names, and those of torch.cuda.memory_stats.
 METRICS = {m: f"{m}_bytes" for m in ("requested", "allocated", "reserved", "active", "inactive_split")}
+# How many snapshots are made until nothing moved meanwhile, and what moves.
+SNAPSHOTS = 4
+_MOVES = ("allocation", "active", "segment")
 # What the history keeps for each kind of stack, and of which.
 _CONTEXT = {"": (None, "python"), "python": ("alloc", "python"), "alloc": ("alloc", "all"), "all": ("all", "all")}
 
@@ -278,12 +280,14 @@ class Recorder:
             alone = not self._theirs and [r for r in self.regions if r.keeps_events] == [region]
             if not alone or not steady.supported():
                 return region.mark()
-            found = steady.state(region.device, region.peaks(), self.real_stats(region.device))
-            if found.is_like(region.state) and region.state:
-                self._record(clear=True)
-                region.skipped += found.requested - region.state.requested
-            else:
-                self.read(region)
+            with unswitched():
+                moves = self._moves()
+                found = steady.state(region.device, region.peaks(), self.real_stats(region.device))
+                if region.state and found.is_like(region.state) and self._moves() == moves:
+                    self._clear(moves)
+                    region.skipped += found.requested - region.state.requested
+                else:
+                    self.read(region)
             region.state = found
             return len(region.events)
 
@@ -294,10 +298,11 @@ class Recorder:
 
         # what it released between the first two would be known nowhere; and it finds nothing in the
         # entries, over and over
-        with uncollected():
-            snapshot, ended = allocator_snapshot(), not torch._C._cuda_isHistoryEnabled()
+        with uncollected(), unswitched():
+            snapshot, moves = self._snapshot()
+            ended = not torch._C._cuda_isHistoryEnabled()
             if ended or not self._theirs:
-                self._record(clear=True)
+                self._clear(moves)
             if ended:
                 self._lose(None, "the program ended the recording of the allocator's history")
                 self._theirs, self._settings = False, (self._settings[0], None)
@@ -306,6 +311,28 @@ class Recorder:
                 if keep and any(r.index == device for r in self.regions):
                     self._events.setdefault(device, []).extend(read_entries(new, self.stacks))
         return snapshot
+
+    def _snapshot(self) -> tuple[dict[str, Any], list[tuple[int, ...]]]:
+        """A snapshot, made again where another thread allocated or freed meanwhile; and the moves
+        until it. The autograd engine's threads free what they hold of a backward pass after it has
+        returned (engine.cpp, thread_main)."""
+        after = self._moves()
+        for _ in range(SNAPSHOTS):
+            before, snapshot, after = after, allocator_snapshot(), self._moves()
+            if before == after:
+                break
+        return snapshot, before
+
+    def _moves(self) -> list[tuple[int, ...]]:
+        """How often blocks and segments came and went so far, of each device that is looked at."""
+        stats = [self.real_stats(i) for i in sorted({r.device for r in self.regions})]
+        return [tuple(s[kind]["all"][way] for kind in _MOVES for way in ("allocated", "freed")) for s in stats]
+
+    def _clear(self, moves: list[tuple[int, ...]]) -> None:
+        """Clear the history, which was read until these moves."""
+        self._record(clear=True)
+        if self._moves() != moves:
+            self._lose(None, "another thread allocated or freed while the allocator's history was read")
 
     def _new(self, device: int, entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Of the program's own history, what was not read yet. Its ring may have gone on over what
@@ -422,63 +449,5 @@ def _most(now: dict[str, Any], before: dict[str, Any] | None) -> dict[str, Any]:
 def _identity(entry: dict[str, Any]) -> tuple[Any, ...]:
     return entry["action"], entry.get("addr", entry.get("device_free")), entry["size"], entry.get("time_us")
 
-
-class Guard:
-    """Stands before torch's own functions while a region is open."""
-
-    def __init__(self, owner: Recorder):
-        self._owner = owner
-        self._real: dict[str, Any] = {}
-
-    def install(self) -> None:
-        import torch
-
-        if self._real:
-            return
-        c, owner = torch._C, self._owner
-        self._real = {name: getattr(c, name) for name in _GUARDED if hasattr(c, name)}
-        self._record_history = torch.cuda.memory._record_memory_history
-        for name in self._real:
-            setattr(c, name, owner.program_resets if "reset" in name else owner.program_reads)
-
-        def record(enabled: Any = "all", *args: Any, **kw: Any) -> None:
-            owner.program_records(enabled, args, kw)
-
-        torch.cuda.memory._record_memory_history = functools.wraps(self._record_history)(record)
-
-    def remove(self) -> None:
-        import torch
-
-        for name, fn in self._real.items():
-            setattr(torch._C, name, fn)
-        self._real = {}
-        torch.cuda.memory._record_memory_history = self._record_history
-
-    def record(self, *args: Any, **kw: Any) -> None:
-        """Before 2.8 there is no clear_history: what was recorded goes where recording ends."""
-        import torch
-
-        impl = getattr(torch.cuda.memory, "_record_memory_history_impl", None)
-        if impl is not None and "clear_history" not in inspect.signature(impl).parameters:
-            if kw.pop("clear_history", False):
-                self._record_history(None)
-        self._record_history(*args, **kw)
-
-    def stats(self, index: int) -> dict[str, Any]:
-        import torch
-
-        stats: dict[str, Any] = self._real.get("_cuda_memoryStats", torch._C._cuda_memoryStats)(index)
-        return stats
-
-    def reset_peaks(self, index: int) -> None:
-        self._real["_cuda_resetPeakMemoryStats"](index)
-
-
-_GUARDED = (
-    "_cuda_resetPeakMemoryStats",
-    "_accelerator_resetPeakStats",
-    "_cuda_memoryStats",
-    "_accelerator_getDeviceStats",
-)
 
 recorder = Recorder()
