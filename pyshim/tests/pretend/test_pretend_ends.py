@@ -147,6 +147,46 @@ def test_a_loop_that_waits_for_a_value_ends_and_is_marked(reads):
     assert all(r[3] for r in reads["most"]["reads"])
 
 
+EXPERTS = """
+import json, torch
+from memshim import pretend
+from memshim.pretend import values
+def step():
+    chosen = torch.rand(64, 16, device="cuda").topk(4).indices
+    mask = torch.nn.functional.one_hot(chosen, num_classes=16).permute(2, 1, 0)
+    for hit in mask.sum((-1, -2)).nonzero():
+        seen.add(int(hit[0]))
+seen, waited = set(), 0
+for _ in range(1200):
+    step()
+first, until = torch.rand(8, device="cuda").argmax(), 1 if values.installed().mode == "least" else 0
+while first.item() != until and waited < 5000:
+    waited += 1
+reads = {r.line: r.endless for r in pretend.report().reads}
+print(json.dumps({"experts": sorted(seen), "waited": waited, "endless": [reads[9], reads[14]]}))
+"""
+
+
+def test_a_loop_over_chosen_indices_is_none_that_waits(play):
+    """What the program reads differs from turn to turn, and stays below the number of experts; a loop
+    that reads the same index again and again is given another."""
+    assert play(EXPERTS) == {"experts": list(range(16)), "waited": 4096, "endless": [False, True]}
+    least = play(EXPERTS, environ={"MEMSPEC_VALUES": "least"})
+    assert least == {"experts": list(range(4)), "waited": 4096, "endless": [False, True]}
+
+
+def test_of_long_rows_as_many_values_are_found_as_the_mode_says(play):
+    """mode of rows that are not known: one value of each, or all different."""
+    program = """
+import json, torch
+from memshim import pretend
+torch.mode(torch.rand(40, 5000, device="cuda"))
+print(json.dumps({"reads": [[r.op, r.kind, r.value] for r in pretend.report().reads]}))
+"""
+    found = {m: play(program, environ={"MEMSPEC_VALUES": m})["reads"] for m in MODES}
+    assert found == {m: [["aten::mode", "count", 1 if m in ("balanced", "least") else 5000]] for m in MODES}
+
+
 def test_an_unknown_mode_is_an_error(monkeypatch):
     from memshim.pretend.values import modes
 

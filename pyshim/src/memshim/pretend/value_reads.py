@@ -60,6 +60,14 @@ class Read:
     bounded: bool = True  # False: an integer whose range is not known, so that mode most gives no upper end
     varied: bool = True  # False: a read inside of an operator or a library, which gives the same in every mode
     endless: bool = False  # a loop at this place went on until it was given the opposite value
+    held: Number | None = None  # what lay there at the last read of one value
+    again: int = 0  # how many reads in a row found that
+
+    def repeated(self, value: Number) -> int:
+        """How many reads in a row have found this value, which lies there now."""
+        same = type(value) is type(self.held) and value == self.held
+        self.held, self.again = value, self.again + 1 if same else 1
+        return self.again
 
 
 @dataclass

@@ -128,9 +128,11 @@ class Values:
             value=value,
             bounded=chosen or kind != "int" or bool(self.state.checking),
         )
-        if read.count > modes.ENDLESS:
+        # what was chosen may differ from read to read: no loop waits there, but one over indices
+        repeated = read.repeated(value)
+        if (repeated if chosen else read.count) > modes.ENDLESS:
             read.endless = True
-            read.value = value = modes.opposite(value, dtype, read.count)
+            read.value = value = modes.opposite(value, dtype, read.count, chosen)
         return value
 
     def flag(self, t: torch.Tensor, balanced: bool) -> None:

@@ -18,7 +18,9 @@ LARGE = 1e30  # a float in mode most: a size that is computed from it raises, a 
 NEGATIVE = -1.0  # a float in mode least: a comparison with zero takes the other side
 BETWEEN = 0.5  # a float in mode skewed: a comparison with two positive limits takes the other side
 MANY = 4096  # an integer without a known range in mode most: a loop over it still ends
-ENDLESS = 4096  # reads of single values at one place; from then on the opposite value is given, so that a loop ends
+# Reads of single values at one place, of chosen ones in a row of the same; from then on the opposite value is given,
+# so that a loop ends.
+ENDLESS = 4096
 
 ASSUMED = {
     BALANCED: "indices spread evenly, other values zero",
@@ -60,14 +62,15 @@ def negative(dtype: torch.dtype) -> float:
     return NEGATIVE if not dtype.is_floating_point or torch.finfo(dtype).min < 0 else 0.0
 
 
-def opposite(value: Number, dtype: torch.dtype, turn: int) -> Number:
+def opposite(value: Number, dtype: torch.dtype, turn: int, chosen: bool = False) -> Number:
     """Another value, which ends a loop that waits for one. Floats take turns: a loop may wait for a
-    large one, for zero or for a negative one."""
+    large one, for zero or for a negative one. chosen: an integer has a range, which a large one would
+    leave."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, float):
         return (0.0, large(dtype), negative(dtype))[turn % 3]
-    return 0 if value else MANY
+    return 0 if value else 1 if chosen else MANY
 
 
 def everywhere(mode: str, dtype: torch.dtype) -> Number | None:
