@@ -68,6 +68,8 @@ def seen(play):
         ),
         ("masks", [[2, 1], [[0, 1, 1], [0, 1, 1]], [0.0, float("-inf"), float("-inf")], [False, False]]),
         ("long_ids", [(1 << 18) - 1, 1 << 17]),
+        ("long_lengths", [(2 << 20) + 2, (2 << 20) + 2, (1 << 20) + 1, (1 << 19) * ((1 << 20) + 1)]),
+        ("most_frequent", [True, (500 - 7) * 16, 20 * (500 - 7) * 16]),
         ("half_types", [[1.5, -2.0], [3.0, -4.0], [1.5, -2.0], [-1.5, 2.0], 1069547520]),
         ("on_the_host", [True, 10, True]),
         ("initialised", [0.0, True, True, True]),

@@ -249,6 +249,12 @@ static void values(void) {
 		SUCCEEDS(cudaMemcpy(back, device + 1, n, 2));
 		CHECK(memspec_pretend_answers_end() == number && (((char *)back)[0] == 9) == number);
 	}
+	for (int i = 0; i < 40; i++) memspec_pretend_answer(i); /* a pair of numbers is read as one */
+	for (int i = 0; i < 40; i += 2) {
+		SUCCEEDS(cudaMemcpy(back, device + 1, 16, 2));
+		CHECK(((uint64_t *)back)[0] == (uint64_t)i && ((uint64_t *)back)[1] == (uint64_t)i + 1);
+	}
+	CHECK(memspec_pretend_answers_end() == 40);
 
 	_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(device, 512, 0, 0, 0); /* the block is handed out anew */
 	CHECK(device[0] == 0 && device[3] == 0 && !is_known(device, 4));

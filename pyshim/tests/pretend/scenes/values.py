@@ -103,6 +103,33 @@ def long_ids():
 
 
 @known
+def long_lengths():
+    """Of a million rows and more, whose lengths are known, the rows that they make are counted."""
+    n = (1 << 20) + 1
+    rows = torch.empty(n, 1, dtype=torch.uint8, device="cuda")
+    made, copied = torch.full((n,), 2, device="cuda"), torch.full((n,), 2).cuda()
+    return [
+        *(torch.repeat_interleave(rows, lengths, dim=0).shape[0] for lengths in (made, copied, made % 2 + 1)),
+        torch.arange(n, device="cuda").sum().item(),
+    ]
+
+
+@known
+def most_frequent():
+    """Rows that one kernel sorts, and longer ones, of which PyTorch reads how many values they have; and
+    what a row of 500 values takes more than one of seven."""
+    n, right, taken = 5000, [], []
+    requested = lambda: torch.cuda.memory_stats()["requested_bytes.all.allocated"]
+    for row in (torch.arange(n) % 7, torch.arange(n) // 10, torch.arange(n) % 3 == 0, (torch.arange(n) % 5).float()):
+        for x in (row[:2048].cuda(), torch.stack([row] * 20).cuda(), row.cuda()):
+            before = requested()
+            out = torch.mode(x)
+            taken.append(requested() - before)
+            right.append(torch.equal(out.values.cpu(), torch.mode(x.cpu()).values))
+    return [all(right), taken[5] - taken[2], taken[4] - taken[1]]
+
+
+@known
 def weights():
     x = torch.rand(1000, 1000, device="cuda")
     return [x.sum().item(), bool((x > 1).any()), torch.nonzero(x).shape[0]]

@@ -97,26 +97,35 @@ static bool touches(const struct span_set *s, const char *from, const char *to) 
 
 /* ---- reads of what is not known ---- */
 
-enum { MOST_ANSWERS = 16 };
 static __thread struct reads reads;
 static __thread struct {
-	uint64_t bits[MOST_ANSWERS];
-	int count, next;
+	uint64_t *bits;
+	int count, next, room;
 } answers;
 /* 1: inside of an operator whose writes are reported; -1: of one whose are not; 0: of none, or of
    one that passes by */
 static __thread int operators;
 
+/* Each answer is of one number; a pair of them is read as one. */
 static bool answer(void *dst, size_t n) {
-	if (answers.next == answers.count || (n != 1 && n != 2 && n != 4 && n != 8)) return false;
-	memcpy(dst, &answers.bits[answers.next++], n); /* little-endian: the low bytes */
+	int numbers = n == 16 ? 2 : 1;
+	if (answers.count - answers.next < numbers || (n != 1 && n != 2 && n != 4 && n != 8 && n != 16)) return false;
+	memcpy(dst, &answers.bits[answers.next], n); /* little-endian: the low bytes */
+	answers.next += numbers;
 	return true;
 }
 
 API struct reads *memspec_pretend_reads(void) { return &reads; }
 API int *memspec_pretend_operators(void) { return &operators; }
 API void memspec_pretend_answer(uint64_t bits) {
-	if (answers.count < MOST_ANSWERS) answers.bits[answers.count++] = bits;
+	if (answers.count == answers.room) {
+		int room = answers.room ? 2 * answers.room : 16;
+		uint64_t *more = realloc(answers.bits, (size_t)room * sizeof *more);
+		if (!more) return;
+		answers.bits = more;
+		answers.room = room;
+	}
+	answers.bits[answers.count++] = bits;
 }
 API int memspec_pretend_answers_end(void) { /* how many were used */
 	int used = answers.next;

@@ -77,3 +77,14 @@ def to_host(a: Any) -> Any:
     if kind is torch.device:
         return torch.device("cpu")
     return a
+
+
+def defined(result: Any) -> Any:
+    """An operator's result with an empty tensor for each that is undefined in a list of it."""
+    if isinstance(result, tuple):
+        return tuple(map(defined, result))
+    if not isinstance(result, list) or all(t is not None for t in result):
+        return result
+    like = next((t for t in result if t is not None), None)
+    empty = torch.empty(0) if like is None else like.new_empty(0)
+    return [empty if t is None else t for t in result]

@@ -20,7 +20,8 @@ CHOSEN_LIMIT = 1 << 25
 # what follows from unknown ones, so that checks of it (is it finite? a distribution?) go the usual
 # way
 UNKNOWN_LIMIT = 1 << 17
-INTEGER_LIMIT = 1 << 24  # copies of integers from the host: ids, masks and lengths decide, images do not
+# Copies of integers from the host: ids, masks and lengths decide, images do not. And what is counted from known ones.
+INTEGER_LIMIT = 1 << 24
 PRODUCT_LIMIT = 1 << 24  # multiplications of a matrix product: milliseconds
 
 

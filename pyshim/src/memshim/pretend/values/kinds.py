@@ -52,6 +52,8 @@ WHOLE = {
 }  # what these call inside says nothing beside them
 OVER_ITSELF = ("add_", "sub_", "mul_", "div_", "scatter_")  # CUDA's kernel leaves what it writes over as it was
 PARTLY = {"aten::_grouped_mm", "aten::_scaled_grouped_mm"}  # what no group covers of their results is not written
+# Besides those that work element by element: of integers they are followed as far as copies of integers are.
+COUNTING = {f"aten::{n}" for n in ("arange", "copy_", "cumsum", "cumsum_", "fill_", "max", "min", "sum")}
 UNCHECKED = {"aten::linalg_ldl_solve"}  # LAPACK writes where its pivots point
 # batch norm writes these though its schema does not say so
 RUNNING = ("running_mean", "running_var", "save_mean", "save_invstd")

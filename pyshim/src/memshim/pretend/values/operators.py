@@ -10,13 +10,24 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch._C as C
 
-from memshim.pretend.values import choices, counts, kinds
-from memshim.pretend.values.arguments import NUMBERS, PLAIN, TENSORS, collect, of_floats, to_host, trained, with_number
+from memshim.pretend.values import choices, counts, kinds, modes
+from memshim.pretend.values.arguments import (
+    NUMBERS,
+    PLAIN,
+    TENSORS,
+    collect,
+    defined,
+    of_floats,
+    to_host,
+    trained,
+    with_number,
+)
 from memshim.pretend.values.attention import PLANNED, alike
 from memshim.pretend.values.initialise import skipped
 from memshim.pretend.values.keys import (
     ABOVE,
     CHOSEN_LIMIT,
+    INTEGER_LIMIT,
     KNOWN_LIMIT,
     OWN,
     PRODUCT_LIMIT,
@@ -30,17 +41,6 @@ if TYPE_CHECKING:
     from memshim.pretend.values.hook import Values
 
 MOST_CALLS = 4096  # of an operator, that are remembered to give zeros of zeros
-
-
-def defined(result: Any) -> Any:
-    """An operator's result with an empty tensor for each that is undefined in a list of it."""
-    if isinstance(result, tuple):
-        return tuple(map(defined, result))
-    if not isinstance(result, list) or all(t is not None for t in result):
-        return result
-    like = next((t for t in result if t is not None), None)
-    empty = torch.empty(0) if like is None else like.new_empty(0)
-    return [empty if t is None else t for t in result]
 
 
 class Operator(Reading):
@@ -87,6 +87,7 @@ class Operator(Reading):
         self.over_itself = base in kinds.OVER_ITSELF
         self.known_only = self.product or base.startswith(kinds.LAYERS) or "backward" in base
         self.follows = self.on_host and not self.random and not self.known_only
+        self.counting = torch.Tag.pointwise in op.tags or self.name in kinds.COUNTING
         aliases = any(r.alias_info is not None and not r.alias_info.is_write for r in schema.returns)
         if self.name.startswith("symm_mem::"):
             self.kernel: Callable[..., Any] = self.anywhere
@@ -102,6 +103,8 @@ class Operator(Reading):
             self.kernel = self.copy
         elif self.name in counts.OF:
             self.kernel = self.counted
+        elif self.name == "aten::mode" and own:
+            self.kernel = self.of_runs
         elif self.name == "aten::isin" and isinstance(schema.arguments[0].type, torch.NumberType):
             self.kernel = self.of_one
         elif torch.Tag.data_dependent_output in op.tags and not any(
@@ -205,6 +208,15 @@ class Operator(Reading):
         finally:
             operators.value = before
 
+    def noted(self, keyset: C.DispatchKeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """As inside; what CUDA's kernel reads of values that are not known is noted."""
+        before = (reads := self.values.library.reads()).count
+        out = self.inside(keyset, args, kwargs)
+        if reads.count != before:
+            self.values.reads.note(self.name, reads.bytes, varied=False)
+            reads.count = before
+        return out
+
     # ---- and computing ----
 
     def default(self, keyset: C.DispatchKeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -216,16 +228,15 @@ class Operator(Reading):
             there = there or t.is_cuda
             if (n := t.numel()) > largest:
                 largest = n
+        limit = KNOWN_LIMIT if largest <= KNOWN_LIMIT or not self.lengths(tensors) else INTEGER_LIMIT
         if not there:
-            return (
-                args[0] if self.writes and tensors and skipped(self.name, args) else self.forward(keyset, args, kwargs)
-            )
-        if largest > KNOWN_LIMIT and not self.writes and self.beta is None and self.unknown(tensors):
+            nothing = self.writes and tensors and skipped(self.name, args)
+            return args[0] if nothing else self.forward(keyset, args, kwargs)
+        if largest > limit and not self.writes and self.beta is None and self.unknown(tensors):
             return self.fresh(keyset, args, kwargs)
-        known = computed = self.on_host and not self.random and largest <= KNOWN_LIMIT
+        known = computed = self.on_host and not self.random and largest <= limit
         value, zeros, training = KNOWN, None, False
-        if computed:
-            known = self.known(args, kwargs, tensors)
+        known = known and self.known(args, kwargs, tensors)
         if not known:
             value = UNKNOWN
             if self.follows and largest <= CHOSEN_LIMIT and self.chosen(args, kwargs, tensors):
@@ -238,12 +249,8 @@ class Operator(Reading):
                 if computed and not training:
                     zeros = self.of_zeros(args, kwargs, tensors)
                     computed = zeros not in self.stay_zero
-        before = (reads := self.values.library.reads()).count
         kept = self.keep(args, kwargs) if computed and self.in_place and not self.over_itself else None
-        out = self.inside(keyset, args, kwargs)
-        if reads.count != before:
-            self.values.reads.note(self.name, reads.bytes, varied=False)
-            reads.count = before
+        out = self.noted(keyset, args, kwargs)
         if computed and not (training and of_floats(out)):
             self.compute(args, kwargs, out, kept, value, zeros)
         elif self.writes:
@@ -251,6 +258,10 @@ class Operator(Reading):
         if value == UNKNOWN:
             self.flag(args, kwargs, out, computed, zeros)
         return out
+
+    def lengths(self, tensors: list[torch.Tensor]) -> bool:
+        """Whether numbers of rows may be counted here: integers, element by element or added up."""
+        return self.counting and all(modes.kind(t.dtype) == "int" for t in tensors)
 
     def unknown(self, tensors: list[torch.Tensor]) -> bool:
         """Whether something that is read lies dense and is not chosen: then the result is not known."""
@@ -263,11 +274,7 @@ class Operator(Reading):
     def fresh(self, keyset: C.DispatchKeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Of an operator that writes to nothing that was there, of more than is computed: its results are not
         known as they are, except for booleans, which are chosen."""
-        before = (reads := self.values.library.reads()).count
-        out = self.inside(keyset, args, kwargs)
-        if reads.count != before:
-            self.values.reads.note(self.name, reads.bytes, varied=False)
-            reads.count = before
+        out = self.noted(keyset, args, kwargs)
         if type(out) in PLAIN and out.dtype is torch.bool:
             self.flag(args, kwargs, out, False, None)
         return out
@@ -379,11 +386,7 @@ class Operator(Reading):
             and values.memory.known(first)
         ):
             return self.default(keyset, args, kwargs)
-        before = (reads := values.library.reads()).count
-        out = self.inside(keyset, args, kwargs)
-        if reads.count != before:
-            values.reads.note(self.name, reads.bytes, varied=False)
-            reads.count = before
+        out = self.noted(keyset, args, kwargs)
         if self.writes:
             self.forget(args, kwargs)
         return out
@@ -443,7 +446,8 @@ class Operator(Reading):
         if not written and not collect([out], fresh):
             return
         results = written or fresh
-        limit = {KNOWN: KNOWN_LIMIT, CHOSEN: CHOSEN_LIMIT}.get(value, UNKNOWN_LIMIT)
+        known_limit = INTEGER_LIMIT if self.lengths(results) else KNOWN_LIMIT
+        limit = {KNOWN: known_limit, CHOSEN: CHOSEN_LIMIT}.get(value, UNKNOWN_LIMIT)
         layer = self.product and self.multiplications(args, results) > PRODUCT_LIMIT
         if layer or any(t.numel() > limit for t in results) or torch.cuda.is_current_stream_capturing():
             self.forget(args, kwargs)
@@ -461,9 +465,9 @@ class Operator(Reading):
                     for there, here in zip(fresh, copies):
                         if there.is_cuda and there.numel():
                             host(there).copy_(here)
-                if zeros is not None and not any(bool(host(t).any()) for t in results):
-                    if len(self.stay_zero) < MOST_CALLS:
-                        self.stay_zero.add(zeros)
+                full = zeros is None or len(self.stay_zero) >= MOST_CALLS
+                if not full and not any(bool(host(t).any()) for t in results):
+                    self.stay_zero.add(zeros)
                 for t in results:
                     if t.is_cuda:
                         if value != KNOWN and t.dtype.is_floating_point:

@@ -12,10 +12,12 @@ import torch._C as C
 from memshim.pretend.values import counts, modes
 from memshim.pretend.values.arguments import NUMBERS, PLAIN, collect, to_host
 from memshim.pretend.values.keys import CHOSEN_LIMIT, INTEGER_LIMIT, KNOWN_LIMIT, UNKNOWN_LIMIT, OnCPU
-from memshim.pretend.values.memory import CHOSEN, KNOWN, host
+from memshim.pretend.values.memory import CHOSEN, KNOWN, UNKNOWN, host
 
 if TYPE_CHECKING:
     from memshim.pretend.values.hook import Values
+
+LONGEST_OF_ONE_KERNEL = 2048  # of mode, native/cuda/TensorModeKernel.cpp: two elements for each thread of a block
 
 
 class Reading:
@@ -28,6 +30,8 @@ class Reading:
     forward: Callable[..., Any]
     inside: Callable[..., Any]
     default: Callable[..., Any]
+    argument: Callable[..., Any]
+    on_cpu: Callable[..., Any]
     tensors: Callable[..., Any]
 
     def scalar(self, keyset: C.DispatchKeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -97,6 +101,7 @@ class Reading:
                 and KNOWN_LIMIT < to.numel() <= INTEGER_LIMIT
                 and not of.dtype.is_floating_point
                 and not of.dtype.is_complex
+                and not self.values.memory.known(to)
             ):
                 with OnCPU():
                     host(to).copy_(of)
@@ -149,6 +154,48 @@ class Reading:
             return self.default(keyset, args, kwargs)
         finally:
             self.values.library.answers_end()
+
+    def of_runs(self, keyset: C.DispatchKeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """mode. Of each row that is too long for one kernel PyTorch reads how many different values it
+        has, by which it allocates, how often the most frequent one comes, which one that is, and
+        where it lies."""
+        x, values, memory = args[0], self.values, self.values.memory
+        dim = self.argument(args, kwargs, "dim")
+        n = x.shape[dim] if -x.dim() <= dim < x.dim() else 1
+        if type(x) not in PLAIN or not x.is_cuda or n <= LONGEST_OF_ONE_KERNEL:
+            return self.default(keyset, args, kwargs)
+        known = memory.known(x)
+        followed = known or memory.chosen(x)
+        assumed = None if known else values.reads.assumed()
+        own, limit = None, KNOWN_LIMIT if followed else UNKNOWN_LIMIT
+        with OnCPU():
+            if assumed is not None:
+                runs = [(min(max(int(assumed), 1), n), 1)] * (x.numel() // n)
+            elif x.numel() <= limit and (followed or values.mode == modes.BALANCED):
+                rows = host(x).movedim(dim, -1).reshape(-1, n)
+                runs = [different(row) for row in rows]
+                own = self.on_cpu(args, kwargs)
+            else:
+                one = values.mode in (modes.BALANCED, modes.LEAST)
+                runs = [(1, n) if one else (n, 1)] * (x.numel() // n)
+        if not known:
+            most = max((count for count, _ in runs), default=0)
+            values.reads.note(self.name, 4, assumed, modes.given(values.mode, most, followed), "count", most)
+        for count, often in runs:
+            for bits in answers_of(count, often, x.dtype):
+                values.library.answer(bits)
+        try:
+            out = self.inside(keyset, args, kwargs)
+        finally:
+            values.library.answers_end()
+        with OnCPU():
+            for there, here in zip(out, own or (None, None)):
+                if own is not None:
+                    host(there).copy_(here)
+                    memory.wrote(there, KNOWN if known else CHOSEN if followed else UNKNOWN)
+                else:
+                    memory.unknown(there)
+        return out
 
     def counted(self, keyset: C.DispatchKeySet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """An operator whose result has a size that depends on values: CUDA's kernel reads it from
@@ -216,6 +263,21 @@ class Reading:
             return own, counts.OF[self.name](own)
         except Exception:
             return None, None
+
+
+def different(row: torch.Tensor) -> tuple[int, int]:
+    """How many different values there are, and how often the most frequent one comes."""
+    _, often = row.unique(return_counts=True)
+    return often.numel(), int(often.max())
+
+
+def answers_of(count: int, often: int, dtype: torch.dtype) -> list[int]:
+    """What mode reads of a row (native/cuda/TensorModeKernel.cu): how many neighbours differ once it is
+    sorted; how many values there are; the largest number of one and its place; the value; that it was
+    found, and where; its place before. Of booleans: how many are true; that one was found, and where."""
+    if dtype is torch.bool:
+        return [often, 1, 0]
+    return [count - 1, count, often, 0, 0, 1, 0, 0]
 
 
 def zeros(a: Any) -> Any:
