@@ -411,10 +411,10 @@ func skipList(r *confReader, _ *Settings) error {
 	if err != nil || v != "[" {
 		return fmt.Errorf("got %q, want a list", v)
 	}
-	for r.peek(0) != "]" {
-		if r.at++; r.at >= len(r.tokens) {
-			return fmt.Errorf("got no end of the list")
-		}
+	length := slices.Index(r.tokens[r.at+1:], "]")
+	if length < 0 {
+		return fmt.Errorf("got no end of the list")
 	}
+	r.at += 1 + length
 	return nil
 }

@@ -93,6 +93,23 @@ func TestTimeline(t *testing.T) {
 	_ = w
 }
 
+// A pass begins in the phase of its first allocation: what it frees before was made in another. One
+// that only frees goes on in the phase of the pass before.
+func TestAPassBeginsInThePhaseOfItsFirstAllocation(t *testing.T) {
+	for events, want := range map[string][]trace.Phase{
+		"free y\nz = alloc 1KiB activation aten::relu\n": {trace.Forward, trace.Backward, trace.Forward},
+		"free x\n": {trace.Forward, trace.Backward, trace.Backward},
+	} {
+		tl := timeline(t, "pass 1 forward\nx = alloc 4MiB activation aten::relu\npass 1 backward\n"+
+			"y = alloc 1KiB gradient aten::mul\npass 2 forward\n"+events, Config{})
+		got := make([]trace.Phase, len(tl.Phases))
+		for i := range tl.Phases {
+			got[i] = tl.Phases[i].Phase
+		}
+		assert.Equal(t, want, got, events)
+	}
+}
+
 // Idle is the least of what is cached while the reserved peak lasts, wherever in that time it is.
 func TestTimelineIdle(t *testing.T) {
 	for _, tt := range []struct {

@@ -202,6 +202,30 @@ func TestRewind(t *testing.T) {
 			events: "segment_map bytes=20MiB addr=0x2400000",
 			start: "heap 0x1000000 20MiB expandable\nblock 20MiB active_allocated requested=20MiB\nheap 0x3800000 20MiB " +
 				"expandable\nblock 20MiB active_allocated requested=20MiB\n"},
+		{name: "pages unmapped apart from the next ones", end: "heap 0x3800000 20MiB expandable\nblock 20MiB inactive\n",
+			events: "segment_unmap bytes=20MiB addr=0x1000000",
+			start: "heap 0x1000000 20MiB expandable\nblock 20MiB inactive\nheap 0x3800000 20MiB expandable\nblock 20MiB " +
+				"inactive\n"},
+		{name: "pages unmapped before another stream's", end: "heap 0x2400000 20MiB expandable\nblock 20MiB inactive\n",
+			events: "segment_unmap bytes=20MiB addr=0x1000000 stream=1",
+			start: "heap 0x1000000 20MiB expandable stream=1\nblock 20MiB inactive\nheap 0x2400000 20MiB expandable\n" +
+				"block 20MiB inactive\n"},
+		{name: "pages unmapped before a segment that does not grow", end: "heap 0x2400000 20MiB\nblock 20MiB inactive\n",
+			events: "segment_unmap bytes=20MiB addr=0x1000000",
+			start: "heap 0x1000000 20MiB expandable\nblock 20MiB inactive\nheap 0x2400000 20MiB\nblock 20MiB " +
+				"inactive\n"},
+		{name: "pages unmapped behind a segment that does not grow", end: "heap 0x1000000 20MiB\nblock 20MiB inactive\n",
+			events: "segment_unmap bytes=20MiB addr=0x2400000",
+			start: "heap 0x1000000 20MiB\nblock 20MiB inactive\nheap 0x2400000 20MiB expandable\nblock 20MiB " +
+				"inactive\n"},
+		{name: "ten small pages behind a small one are small", end: "heap 0x1000000 2MiB small expandable\nblock 2MiB " +
+			"inactive\n",
+			events: "segment_unmap bytes=20MiB addr=0x1200000",
+			start:  "heap 0x1000000 22MiB small expandable\nblock 22MiB inactive\n"},
+		{name: "ten small pages before a small one are small", end: "heap 0x2400000 2MiB small expandable\nblock 2MiB " +
+			"inactive\n",
+			events: "segment_unmap bytes=20MiB addr=0x1000000",
+			start:  "heap 0x1000000 22MiB small expandable\nblock 22MiB inactive\n"},
 		{name: "events the segments contradict", end: "heap 0x200 512 small\nblock 512 active_allocated requested=5\n",
 			conflicts: 6,
 			events: "a = alloc 5 addr=0x9000\nfree b bytes=5 addr=0x9000\nfree_completed c bytes=5 addr=0x200\nsegment_alloc " +
@@ -258,6 +282,8 @@ func TestRewindContradictions(t *testing.T) {
 		{"pages before the beginning", "segment_map bytes=20MiB addr=0xe00000"},
 		{"given back, and still there", "segment_free bytes=2MiB addr=0x200000"},
 		{"given back where the next one begins", "segment_free bytes=4MiB addr=0xe00000"},
+		{"a segment of nothing given back", "segment_free bytes=0 addr=0x3800000"},
+		{"part of a segment given back, and still there", "segment_free bytes=1MiB addr=0x200000"},
 		{"pages given back, and still there", "segment_unmap bytes=20MiB addr=0x2400000"},
 	} {
 		end, err := tracetext.Parse(strings.NewReader(heap))
@@ -271,6 +297,9 @@ func TestRewindContradictions(t *testing.T) {
 	for event, start := range map[string]string{ // and what just fits is taken back
 		"segment_unmap bytes=2MiB addr=0x3800000 stream=1": heap + "heap 0x3800000 2MiB small expandable stream=1\nblock " +
 			"2MiB inactive\n",
+		"segment_unmap bytes=4MiB addr=0x3800000 stream=1": heap + "heap 0x3800000 4MiB small expandable stream=1\n" +
+			"block 4MiB inactive\n",
+		"segment_free bytes=1 addr=0x3800000": heap + "heap 0x3800000 1\nblock 1 inactive\n",
 		"segment_free bytes=2MiB addr=0xe00000": strings.Replace(heap, "heap 0x1000000",
 			"heap 0xe00000 2MiB small\nblock 2MiB inactive\nheap 0x1000000", 1),
 		"segment_free bytes=4MiB addr=0x3800000": heap + "heap 0x3800000 4MiB\nblock 4MiB inactive\n",
