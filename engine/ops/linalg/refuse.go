@@ -32,21 +32,23 @@ func system(lhs, rhs string) func(*ops.Call) error {
 	return func(c *ops.Call) error { return sidesFit(c, c.T(lhs), c.T(rhs), false) }
 }
 
+// sidesFit compares the side of a with that of b, a matrix or a vector. What is neither is refused
+// by the operator.
 func sidesFit(c *ops.Call, a, b *tensor.Tensor, vector bool) error {
 	_, n, err := square(c, a)
 	if err != nil {
 		return err
 	}
-	rows := b.Sizes
-	if !vector {
-		if _, _, _, err = matrix(c, b); err != nil {
-			return err
-		}
-		rows = rows[:len(rows)-1]
+	sizes := b.Sizes
+	if vector {
+		sizes = with(sizes, 1)
 	}
-	side := rows[len(rows)-1]
-	if c.Has("left") && !c.Bool("left") && !vector {
-		side = b.Sizes[len(b.Sizes)-1]
+	if len(sizes) < 2 {
+		return nil
+	}
+	side := sizes[len(sizes)-2]
+	if c.Has("left") && !c.Bool("left") {
+		side = sizes[len(sizes)-1]
 	}
 	if side != n {
 		return c.Errorf("got %v and %v, want a system whose two sides fit", a.Sizes, b.Sizes)
@@ -54,13 +56,16 @@ func sidesFit(c *ops.Call, a, b *tensor.Tensor, vector bool) error {
 	return nil
 }
 
-// solvable is system for a right hand side that may be a vector.
+// solvable is system for a right hand side that may be a vector, which is one column and never on
+// the left.
 func solvable(c *ops.Call) error {
 	a, b := c.T("A"), c.T("B")
-	if len(b.Sizes) == 0 {
-		return c.Errorf("got B %v, want at least 1 dimension", b.Sizes)
+	vector := vectorRHS(a, b)
+	err := sidesFit(c, a, b, vector)
+	if err == nil && vector && !c.Bool("left") {
+		err = c.Errorf("got the vector %v with left=False, want a matrix", b.Sizes)
 	}
-	return sidesFit(c, a, b, vectorRHS(a, b))
+	return err
 }
 
 // pivoted is system with a pivot a row of lhs.
