@@ -133,6 +133,16 @@ func TestAutocastCasts(t *testing.T) {
 			require.Equal(t, c.want, eventText(m.events[before:]), c.why)
 		})
 	}
+	t.Run("a list is cast from its first tensor on", func(t *testing.T) {
+		m := autocastMachine(t, "none", "bfloat16")
+		b, ok := m.table.Lookup("aten::linalg_multi_dot")
+		require.True(t, ok)
+		list := ops.NewList(schema.Tensor, m.emptyOf(t, float, 2, 3), m.emptyOf(t, float, 3, 5))
+		before := len(m.events)
+		_, err := m.Apply(b, []any{list})
+		require.NoError(t, err)
+		require.Equal(t, "+12 +30 +20 -1 -0", eventText(m.events[before:]))
+	})
 	t.Run("no dtype", func(t *testing.T) {
 		m := autocastMachine(t, "none", "float99")
 		m.casts.to = "" // while the tensor is made

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -248,12 +249,7 @@ func (c *comparison) listing(l Listing) error {
 
 // suffix is as Python's os.path.splitext has it: leading dots begin no suffix.
 func suffix(name string) string {
-	name = strings.TrimLeft(name, ".")
-	at := strings.LastIndexByte(name, '.')
-	if at < 0 {
-		return ""
-	}
-	return name[at:]
+	return path.Ext(strings.TrimLeft(name, "."))
 }
 
 // added finds files that the case depends on and the run did not know.

@@ -124,6 +124,11 @@ func TestQualityInWords(t *testing.T) {
 			"estimate: the archive does not record what Python's names hold" + most},
 		{Report{Quality: Estimated, Upper: upper, Notes: []Note{{ID: note.OperatorsDiffer}}},
 			"estimate: the live model may run other operators than the program" + most},
+		{Report{Quality: Estimated, Upper: &Upper{OOM: &NoRoom{Requested: 2 * units.GiB, Limit: 15 * units.GiB}}},
+			"estimate: some library workspace is by formula; the upper figure does not fit the device: 2.00 GiB " +
+				"requested with a limit of 15.00 GiB"},
+		{Report{Quality: Estimated, Serving: &Serving{}}, "estimate: what the driver takes is read off public logs; " +
+			"loaded and activation are exact"},
 		{Report{Quality: Bound}, "bound: data-dependent sizes are at their upper bound"},
 		{Report{Quality: Incomplete, Coverage: Coverage{Unsupported: []Unsupported{{Op: "a", Reason: trace.NoRule}}}},
 			"incomplete: no rule for a"},

@@ -2,6 +2,8 @@ package suite_test
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -66,6 +68,18 @@ func largestIsThatOfTryingAll(t *testing.T, basis verdict.Basis) {
 		}
 	}
 	assert.True(t, falls, "some limit has a gap, or the test shows nothing")
+}
+
+// A search makes no case above its bound.
+func TestASearchStaysBelowItsBound(t *testing.T) {
+	var models suite.Models
+	var values []int64
+	_, err := models.Largest(context.Background(), func(n int64) (spec.Case, error) {
+		values = append(values, n)
+		return spec.Case{}, errors.New("no case")
+	}, 1)
+	require.ErrorContains(t, err, "no case")
+	assert.Equal(t, int64(1), slices.Max(values))
 }
 
 func resnet50On(t *testing.T) spec.Case {

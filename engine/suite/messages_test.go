@@ -73,6 +73,15 @@ func TestJudgeReports(t *testing.T) {
 	})
 }
 
+// An engine that starts is reported by its budgets, one that does not by what it lacks.
+func TestLineOfAnEngine(t *testing.T) {
+	r := &suite.Result{Case: spec.Case{Name: "chat"}, Report: &report.Report{Serving: &report.Serving{Fits: true}},
+		Verdict: verdict.Verdict{Why: []string{"no budget"}}}
+	assert.True(t, strings.HasSuffix(r.Line(), ": no budget"), r.Line())
+	r.Report.Serving.Fits = false
+	assert.True(t, strings.HasSuffix(r.Line(), ": "+report.Headline(r.Report)), r.Line())
+}
+
 // The upper figure is a caution where it leaves a passing case open, has no room or breaks the
 // budget.
 func TestCaution(t *testing.T) {

@@ -27,4 +27,9 @@ func TestPyString(t *testing.T) {
 	got := pyString(own)
 	assert.Contains(t, got, strings.Repeat("[", maxNesting)+"[...")
 	assert.Less(t, len(got), maxString+100*maxNesting, "a list that holds itself is bounded")
+	dict := &ops.Dict{}
+	dict.Keys, dict.Values = []any{dict}, []any{nil}
+	assert.Contains(t, pyString(dict), strings.Repeat("{", maxNesting)+"{...: ...}", "a dict that is its own key")
+	dict.Keys, dict.Values = []any{int64(1)}, []any{dict}
+	assert.Contains(t, pyString(dict), strings.Repeat("{1: ", maxNesting)+"{...: ...}", "a dict that is its own value")
 }
