@@ -5,10 +5,13 @@ known on a pretend GPU anyway."""
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from types import FrameType
 from typing import Any
 
 import torch
+
+from memshim.pretend.values.keys import OnCPU
 
 LARGE = 1 << 20  # bytes; of less the values are kept
 
@@ -29,6 +32,8 @@ INITIALISERS = tuple(
     """.split()
 )
 FAR = 40  # frames
+TRUNCATED = torch.nn.init._no_grad_trunc_normal_.__code__
+REJECTS = "candidates" in TRUNCATED.co_varnames  # from 2.12 on
 
 
 def skipped(name: str, args: tuple[Any, ...]) -> bool:
@@ -53,6 +58,20 @@ def skipped(name: str, args: tuple[Any, ...]) -> bool:
             and code.co_name in INITIALISERS
             and isinstance(frame.f_locals.get("self"), torch.nn.Module)
         ):
+            if code is TRUNCATED and REJECTS and name in ("aten::normal_", "aten::uniform_"):
+                settle(t, frame.f_locals)
             return True
         frame = frame.f_back
     return False
+
+
+def settle(t: torch.Tensor, of: Mapping[str, Any]) -> None:
+    """trunc_normal_ draws again while any number is rejected: what happens to lie in the host's memory is
+    given the likeliest, and what decides about it one half, which accepts that. Of memory that nobody
+    used nothing is written where that is zero."""
+    deciding = of.get("accept_buf")
+    decides = deciding is not None and deciding.data_ptr() == t.data_ptr()
+    value = 0.5 if decides else min(max(of["mean"], of["a"]), of["b"])
+    with OnCPU():
+        if value or t.any():
+            t.fill_(value)
