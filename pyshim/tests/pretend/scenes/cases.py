@@ -12,6 +12,26 @@ def case(f):
     return f
 
 
+def events_of(call):
+    """The allocator's events of a call, in the words of testdata/measured/h100-*.csv: +N is an
+    allocation of N bytes, -K the free of the K-th, counted from 0."""
+    import torch
+
+    torch.cuda.memory._record_memory_history("all", context=None)
+    result = call()
+    trace = torch.cuda.memory._snapshot()["device_traces"][0]
+    torch.cuda.memory._record_memory_history(enabled=None)
+    del result
+    born, events = {}, []
+    for e in trace:
+        if e["action"] == "alloc":
+            born[e["addr"]] = sum(w.startswith("+") for w in events)
+            events.append(f"+{e['size']}")
+        elif e["action"] == "free_requested":
+            events.append(f"-{born[e['addr']]}")
+    return " ".join(events)
+
+
 def run():
     """Every case, or those named on the command line."""
     seen = {}

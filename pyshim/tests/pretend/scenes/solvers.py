@@ -1,4 +1,9 @@
-"""Solvers and decompositions, of one matrix and of three: cuSOLVER's and cuBLAS's calls."""
+"""Solvers and decompositions, of one matrix and of three: cuSOLVER's and cuBLAS's calls. And the calls
+of rows of testdata/measured/h100-solver.csv, which ROWS has as JSON: the allocator's events of each,
+in that file's words."""
+
+import json
+import os
 
 import cases
 import torch
@@ -40,6 +45,34 @@ def calls():
     return out
 
 
+RECORDED = {
+    "svd": lambda x: torch.linalg.svd(x),
+    "svdvals": lambda x: torch.linalg.svdvals(x),
+    "gesvd": lambda x: torch.linalg.svd(x, driver="gesvd"),
+    "eigh": lambda x: torch.linalg.eigh(x),
+    "eigvalsh": lambda x: torch.linalg.eigvalsh(x),
+    "qr": lambda x: torch.linalg.qr(x),
+    "lu_factor": lambda x: torch.linalg.lu_factor(x),
+    "cholesky": lambda x: torch.linalg.cholesky(x),
+    "lstsq": lambda x, b: torch.linalg.lstsq(x, b),
+    "ldl": lambda x: torch.linalg.ldl_factor(x),
+    "ormqr": lambda x, tau, y: torch.ormqr(x, tau, y),
+    "householder": lambda x, tau: torch.linalg.householder_product(x, tau),
+    "lowrank": lambda x: torch.svd_lowrank(x, q=4),
+}
+
+
+@case
+def recorded():
+    out = []
+    for row in json.loads(os.environ.get("ROWS", "[]")):
+        call, n = RECORDED[row["call"]], int(row["size"])
+        shapes = ((n, n), (n, 2) if row["call"] == "lstsq" else (n,), (n, n))
+        given = [torch.randn(s, device="cuda", dtype=getattr(torch, row["dtype"])) for s in shapes]
+        out.append(cases.events_of(lambda: call(*given[: call.__code__.co_argcount])))
+    return out
+
+
 @case
 def wrong_pivots():
     """LAPACK checks none: a copy of this call on the CPU would write outside of its memory."""
@@ -55,6 +88,11 @@ def svd():
 @case
 def unsized():
     return [c.name for c in pretend.report().unsized]
+
+
+@case
+def estimated():
+    return [c.name for c in pretend.report().estimated]
 
 
 @case

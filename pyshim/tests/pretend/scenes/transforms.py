@@ -22,19 +22,7 @@ def seen(row):
     name, sizes = row["transform"], [int(n) for n in row["sizes"].split("x")]
     x = input_of(name, getattr(torch, row["dtype"]), int(row["batch"]), sizes)
     size = {"irfft": {"n": sizes[0]}, "irfft2": {"s": sizes}, "fftn": {"dim": (1, 2, 3)}}.get(name, {})
-    torch.cuda.memory._record_memory_history("all", context=None)
-    result = getattr(torch.fft, name)(x, **size)
-    trace = torch.cuda.memory._snapshot()["device_traces"][0]
-    torch.cuda.memory._record_memory_history(enabled=None)
-    del result
-    born, events = {}, []
-    for e in trace:
-        if e["action"] == "alloc":
-            born[e["addr"]] = len(born)
-            events.append(f"+{e['size']}")
-        elif e["action"] == "free_requested":
-            events.append(f"-{born[e['addr']]}")
-    return " ".join(events)
+    return cases.events_of(lambda: getattr(torch.fft, name)(x, **size))
 
 
 @case
