@@ -89,6 +89,13 @@ def test_what_a_forked_program_cannot_have(tmp_path, environment):
     assert warm.run(command, tmp_path, environment).stdout == "True\n"
 
 
+def test_a_module_is_named_with_its_option_or_behind_it(tmp_path, environment):
+    (tmp_path / "shows.py").write_text(f"import sys\n{LOADED}\nprint(sys.argv[1:], sys.orig_argv[1:])")
+    for words in (["-mshows", "a"], ["-m", "shows", "a"]):
+        p = warm.run([sys.executable, *words], tmp_path, environment)
+        assert p.stdout == f"True\n['a'] {words}\n", p.stderr
+
+
 STARTS = f"""
 import os, subprocess, sys
 from concurrent.futures import ThreadPoolExecutor

@@ -175,7 +175,7 @@ def become(request, fds):
         raw = open(1, "wb", 0, closefd=False)
         sys.stdout = io.TextIOWrapper(raw, encoding=out.encoding, errors=out.errors, write_through=True)
     arguments = request["arguments"]
-    sys.orig_argv = [sys.orig_argv[0], *arguments]
+    sys.orig_argv = [sys.orig_argv[0], *request["given"]]
     sys.path[:] = dict.fromkeys([*filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)), *INSTALLED])
     if request["before"]:
         function, given = pickle.loads(request["before"])
@@ -252,6 +252,9 @@ def fork_programs(find):
         while words and words[0] in SAME:
             unbuffered = unbuffered or words[0] == "-u"
             words = words[1:]
+        given = words
+        if words and words[0][:2] == "-m" and words[0] != "-m":
+            words = ["-m", words[0][2:], *words[1:]]
         if not words or words[0].startswith("-") and words[0] not in ("-c", "-m"):
             return None
         if isinstance(before, types.FunctionType) or before is not None and not hasattr(before, "func"):
@@ -261,6 +264,7 @@ def fork_programs(find):
             return None
         request = {
             "arguments": words,
+            "given": given,
             "environment": dict(environ),
             "folder": os.path.abspath(folder or "."),
             "numbers": numbers,

@@ -8,6 +8,7 @@ import torch._inductor.config as config
 
 config.aot_inductor.compile_wrapper_opt_level = "O0"  # of code that is not run
 config.aot_inductor.precompile_headers = False
+config.cpp.vec_isa_ok = True  # else it compiles a program for each of the processor's instruction sets
 
 x = torch.zeros(8, 64, device="cuda")
 with torch.no_grad():
