@@ -2,6 +2,7 @@ package spec_test
 
 import (
 	"math/big"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine/ops/custom"
+	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
@@ -87,6 +89,18 @@ func TestCapturedSeesWhatTheRecordingLacks(t *testing.T) {
 func TestCapturedOfAProgram(t *testing.T) {
 	capturedSees(t, true, `^(Model|Rank|Dir|Program|Program\..*|Assume|Assume\.(Line|Size|Values)|Artifact`+
 		`|Platform\.(Deterministic|CublasWorkspace.*|Torch\..*|Device\.(Name|ComputeCapability.*|SMs|Memory)))$`)
+}
+
+// A recording is found by every release that makes the key of the same parts: another order or
+// spelling of them would leave all recordings behind.
+func TestCapturedStays(t *testing.T) {
+	c := full(t)
+	c.Artifact, c.Dir, c.Platform.Torch = "", "", platform.Version{Major: 2, Minor: 15}
+	assert.Equal(t, ".memspec/m-d2a0f909fa95cdad.ranks.json", filepath.ToSlash(c.Captured()))
+	c.Program.Serve = true
+	assert.Equal(t, ".memspec/m-8622de435f1681d1.ranks.json", filepath.ToSlash(c.Captured()))
+	c.Program, c.Platform.Attention = nil, 3
+	assert.Equal(t, ".memspec/m-da261e773403478e.rec", filepath.ToSlash(c.Captured()))
 }
 
 // capturedSees compares the fields that Captured depends on with those that a pattern names.

@@ -42,13 +42,17 @@ func TestRotaryTables(t *testing.T) {
 		{"one for each kind of layer",
 			rope +
 				`, "rope_parameters": {"full_attention": {"rope_type": "default"}, "sliding_attention": {"rope_type": "linear", "factor": 2}}`, 32*4 + 64*4, ""},
+		{"two kinds of layer without a rule are named in the order of their names",
+			rope + `, "rope_parameters": {"b": {"rope_type": "longrope"}, "a": {"rope_type": "su"}}`, 0,
+			"the table of rotary embeddings of this rope_type is not counted: su\n" +
+				"the table of rotary embeddings of this rope_type is not counted: longrope"},
 		{"more than fits is not counted", rope + `, "head_dim": 4611686018427387904`, 0, ""},
 	} {
 		m := read(t, `{"model_type": "llama", "vocab_size": 64, "intermediate_size": 16, "num_hidden_layers": 1, `+c.fields+
 			`}`, nil)
 		assert.Equal(t, c.elements, m.Weights.Rotary, c.why)
 		if c.note != "" {
-			assert.Contains(t, m.Notes, c.note, c.why)
+			assert.Contains(t, strings.Join(m.Notes, "\n")+"\n", c.note+"\n", c.why)
 		}
 	}
 }

@@ -148,7 +148,7 @@ func normDims(c *ops.Call) error {
 
 // severalPowers wants more than one column.
 func severalPowers(c *ops.Call) error {
-	n := int64(1)
+	var n int64
 	if x := c.T("x"); len(x.Sizes) > 0 {
 		n = x.Sizes[len(x.Sizes)-1]
 	}

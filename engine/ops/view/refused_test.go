@@ -40,6 +40,35 @@ func TestRefusedViews(t *testing.T) {
 	}
 }
 
+// TestResized: a tensor that has the sizes already keeps its strides, unless a memory format is
+// given; another is laid out anew.
+func TestResized(t *testing.T) {
+	h := aten.NewHost(t, builtin.Table())
+	turned := func() *tensor.Tensor {
+		x := h.Of(tensor.Float32, 3, 2)
+		x.Strides = []int64{1, 3}
+		return x
+	}
+	last := int64(tensor.ChannelsLast)
+	for _, tt := range []struct {
+		op   string
+		args []any
+		want string
+	}{
+		{"aten::resize_", []any{turned(), ops.IntList(3, 2)}, "float32[3, 2] [1, 3]"},
+		{"aten::resize_", []any{turned(), ops.IntList(3, 2), ops.Kw{"memory_format": int64(tensor.Contiguous)}},
+			"float32[3, 2] [2, 1]"},
+		{"aten::resize_", []any{turned(), ops.IntList(2, 3)}, "float32[2, 3] [3, 1]"},
+		{"aten::resize_", []any{h.Of(tensor.Float32, 1, 2, 3, 4), ops.IntList(1, 2, 3, 4), ops.Kw{"memory_format": last}},
+			"float32[1, 2, 3, 4] [24, 1, 8, 2]"},
+		{"aten::resize_as_", []any{turned(), h.Of(tensor.Int64, 3, 2)}, "float32[3, 2] [1, 3]"},
+		{"aten::resize_as_", []any{turned(), h.In(tensor.Int64, tensor.ChannelsLast, 1, 2, 1, 3),
+			ops.Kw{"memory_format": int64(tensor.Preserve)}}, "float32[1, 2, 1, 3] [6, 1, 6, 2]"},
+	} {
+		assert.Equal(t, tt.want, aten.Describe(h.Run(tt.op, tt.args...)), "%s %v", tt.op, tt.args)
+	}
+}
+
 // TestRefusedJoins: what does not go together is refused, with both.
 func TestRefusedJoins(t *testing.T) {
 	h := aten.NewHost(t, builtin.Table())
