@@ -447,7 +447,11 @@ func resized(shape func(*ops.Call) []int64) func(*ops.Call) ([]tensor.Meta, erro
 			return ops.One(self.Meta)
 		}
 		f := tensor.MemoryFormat(c.IntOr("memory_format", int64(tensor.Contiguous)))
-		if t := c.T("the_template"); t != nil && f == tensor.Preserve {
+		if f == tensor.Preserve {
+			t := c.T("the_template")
+			if t == nil {
+				return nil, c.Errorf("got the memory format preserve_format, want one that needs no other tensor")
+			}
 			f = t.SuggestFormat()
 		}
 		return ops.One(ops.ViewOf(self, sizes, tensor.FormatStrides(sizes, f), self.StorageOffset))

@@ -64,9 +64,14 @@ func TestResized(t *testing.T) {
 		{"aten::resize_as_", []any{turned(), h.Of(tensor.Int64, 3, 2)}, "float32[3, 2] [1, 3]"},
 		{"aten::resize_as_", []any{turned(), h.In(tensor.Int64, tensor.ChannelsLast, 1, 2, 1, 3),
 			ops.Kw{"memory_format": int64(tensor.Preserve)}}, "float32[1, 2, 1, 3] [6, 1, 6, 2]"},
+		{"aten::resize_as_", []any{turned(), h.In(tensor.Int64, tensor.ChannelsLast, 1, 2, 1, 3)},
+			"float32[1, 2, 1, 3] [6, 3, 3, 1]"},
 	} {
 		assert.Equal(t, tt.want, aten.Describe(h.Run(tt.op, tt.args...)), "%s %v", tt.op, tt.args)
 	}
+	_, _, err := h.Bench.Run("aten::resize_", []any{turned(), ops.IntList(3, 2)},
+		ops.Kw{"memory_format": int64(tensor.Preserve)})
+	assert.ErrorContains(t, err, "got the memory format preserve_format")
 }
 
 // TestRefusedJoins: what does not go together is refused, with both.
