@@ -51,7 +51,7 @@ func (d *Dispatch) autocast(b *ops.Bound, args []any) (to *ops.Bound, out []any,
 	case castRefused:
 		return nil, nil, fmt.Errorf("%s is refused under autocast: PyTorch calls it unsafe", b.Schema.Name)
 	case castRNN:
-		out, err = d.autocastRNN(b, args)
+		out, err = d.autocastRNN(b, args, lower)
 	case castWidest:
 		var wide tensor.DType
 		if wide, err = widest(b, args, lower); err == nil {
@@ -96,7 +96,7 @@ func (d *Dispatch) autocastNorm(b *ops.Bound, args []any) (*ops.Bound, []any) {
 
 // autocastRNN copies the weights into one buffer of float16 and casts input and states to float16,
 // whatever autocast's own dtype is (aten/src/ATen/cudnn/AutocastRNN.cpp).
-func (d *Dispatch) autocastRNN(b *ops.Bound, args []any) (out []any, err error) {
+func (d *Dispatch) autocastRNN(b *ops.Bound, args []any, lower tensor.DType) (out []any, err error) {
 	out = slices.Clone(args)
 	weights, _ := args[b.Schema.ArgIndex("weight")].(*ops.List)
 	buffer := b.Schema.ArgIndex("weight_buf")
@@ -116,7 +116,7 @@ func (d *Dispatch) autocastRNN(b *ops.Bound, args []any) (out []any, err error) 
 	}
 	for _, name := range []string{"cx", "hx", "input"} {
 		i := b.Schema.ArgIndex(name)
-		if out[i], err = d.castArg(args[i], tensor.Float16, tensor.Float16); err != nil {
+		if out[i], err = d.castArg(args[i], tensor.Float16, lower); err != nil {
 			return nil, err
 		}
 	}

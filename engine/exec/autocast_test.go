@@ -187,6 +187,9 @@ func TestAutocastFaults(t *testing.T) {
 		{"aten::cat", [][]int64{{8, 8}, {8, 8}}, false, func(x []any) []any {
 			return []any{ops.NewList(schema.Tensor, x...), int64(0)}
 		}, 1},
+		{"aten::linalg_multi_dot", [][]int64{{2, 3}, {3, 5}}, false, func(x []any) []any {
+			return []any{ops.NewList(schema.Tensor, x...)}
+		}, 5},
 		{"aten::norm.Scalar", [][]int64{{8, 8}}, true, func(x []any) []any { return append(x, int64(2)) }, 1},
 		{"aten::sum", [][]int64{{8, 8}}, true, func(x []any) []any { return append(x, nil) }, 1},
 		{"torchvision::roi_align", [][]int64{{1, 4, 8, 8}, {3, 5}}, true, func(x []any) []any {
@@ -244,7 +247,7 @@ func eventText(events []trace.Event) string {
 }
 
 // An LSTM's weights go into one buffer of float16 whatever autocast's dtype is, its states and
-// input are cast, and results are float16.
+// input are cast, and results are float16. No cast is kept, of a state that is a parameter neither.
 func TestAutocastRNN(t *testing.T) {
 	m := autocastMachine(t, "a10g", "bfloat16")
 	const steps, batch, in, hidden = 5, 2, 8, 16
@@ -253,6 +256,7 @@ func TestAutocastRNN(t *testing.T) {
 		m.emptyOf(t, tensor.Float32, 4*hidden), m.emptyOf(t, tensor.Float32, 4*hidden))
 	x, hx, cx := m.emptyOf(t, tensor.Float32, steps, batch, in), m.emptyOf(t, tensor.Float32, 1, batch, hidden),
 		m.emptyOf(t, tensor.Float32, 1, batch, hidden)
+	hx.RequiresGrad, hx.Storage.Category = true, tensor.Parameter
 	b, ok := m.table.Lookup("aten::_cudnn_rnn")
 	require.True(t, ok)
 	before := len(m.events)
@@ -271,6 +275,7 @@ func TestAutocastRNN(t *testing.T) {
 	const workspace = 8399360 // of float16 by cuDNN's formula
 	require.Equal(t, []int64{flat, state, state, 2 * steps * batch * in, 2 * steps * batch * hidden, state, state,
 		workspace}, births)
+	require.Empty(t, m.casts.order)
 }
 
 // TestAutocastKeeps: which casts are kept to the end of the pass: those of float32 parameters that
@@ -322,6 +327,12 @@ func TestAutocastKeeps(t *testing.T) {
 	_, err = m.castArg(half, tensor.Float32, tensor.BFloat16)
 	require.NoError(t, err)
 	require.Empty(t, m.casts.order, "to float32 nothing is kept")
+	_, err = m.castArg(x, tensor.Float16, tensor.BFloat16)
+	require.NoError(t, err)
+	require.Empty(t, m.casts.order, "nor to another dtype than autocast's, as of a recurrent layer")
+	halves, err := m.castArg(ops.NewList(schema.Tensor, half), tensor.Float32, tensor.BFloat16)
+	require.NoError(t, err)
+	require.Equal(t, tensor.Float32, halves.(*ops.List).Items[0].(*tensor.Tensor).DType)
 	list, err := m.castArg(ops.NewList(schema.Tensor, x, nil, half), tensor.BFloat16, tensor.BFloat16)
 	require.NoError(t, err)
 	items := list.(*ops.List).Items
@@ -331,6 +342,9 @@ func TestAutocastKeeps(t *testing.T) {
 	require.Nil(t, items[1])
 	require.Equal(t, schema.Tensor, list.(*ops.List).Elem)
 	require.Len(t, m.casts.order, 1)
+	v, err = m.castArg(x, tensor.Float16, tensor.BFloat16)
+	require.NoError(t, err)
+	require.Equal(t, tensor.Float16, v.(*tensor.Tensor).DType, "what is kept is of autocast's dtype")
 }
 
 // TestAutocastRegions: a region of the program under autocast; leaving the outermost releases the

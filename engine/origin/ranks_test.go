@@ -1,8 +1,10 @@
 package origin_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,6 +13,16 @@ import (
 	"github.com/memspec/memspec/engine/internal/testing/testcase"
 	"github.com/memspec/memspec/engine/origin"
 )
+
+// ranksOf is a list of so many ranks.
+func ranksOf(n int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `{"world_size": %d, "ranks": [{"rank": 0, "sha256": ""}`, n)
+	for i := 1; i < n; i++ {
+		fmt.Fprintf(&b, `, {"rank": %d, "sha256": ""}`, i)
+	}
+	return b.String() + "]}"
+}
 
 // The list of ranks is wanted, readable, and of as many ranks as the case has.
 func TestListsOfRanks(t *testing.T) {
@@ -26,11 +38,17 @@ func TestListsOfRanks(t *testing.T) {
 			"4, want 2",
 		`{"world_size": 2, "ranks": []}`: "got 0 ranks, " +
 			"want 1 to 4096",
-		`{"world_size": 2, "ranks": [{"rank": 2, "sha256": ""}]}`:                                         "got rank 2 of 2",
-		`{"world_size": 2, "ranks": [{"rank": -1, "sha256": ""}]}`:                                        "got rank -1 of 2",
-		`{"world_size": 2, "ranks": [{"rank": 1, "sha256": ""}, {"rank": 1, "sha256": ""}]}`:              "got rank 1 after rank 1, want them in order",
-		`{"world_size": 2, "ranks": [{"rank": 0, "place": "a\u0007", "sha256": ""}]}`:                     `got the place "a\a", want it printable`,
-		`{"world_size": 2, "ranks": [{"rank": 0, "sha256": ""}], "not_run": [{"why": "x", "ranks": []}]}`: `not_run: got "x" of 0 ranks, want a printable reason and ranks`,
+		`{"world_size": 2, "ranks": [{"rank": 2, "sha256": ""}]}`:                                                                                                "got rank 2 of 2",
+		`{"world_size": 2, "ranks": [{"rank": -1, "sha256": ""}]}`:                                                                                               "got rank -1 of 2",
+		`{"world_size": 2, "ranks": [{"rank": 1, "sha256": ""}, {"rank": 1, "sha256": ""}]}`:                                                                     "got rank 1 after rank 1, want them in order",
+		`{"world_size": 2, "ranks": [{"rank": 0, "place": "a\u0007", "sha256": ""}]}`:                                                                            `got the place "a\a", want it printable`,
+		`{"world_size": 2, "ranks": [{"rank": 0, "sha256": ""}], "not_run": [{"why": "x", "ranks": []}]}`:                                                        `not_run: got "x" of 0 ranks, want a printable reason and ranks`,
+		`{"world_size": 2, "ranks": [{"rank": 1, "sha256": ""}, {"rank": 0, "sha256": ""}]}`:                                                                     "got rank 0 after rank 1, want them in order",
+		`{"world_size": 2, "ranks": [{"rank": 5, "sha256": ""}, {"rank": 6, "sha256": ""}]}`:                                                                     "got rank 5 of 2",
+		`{"world_size": 2, "ranks": [{"rank": 0, "sha256": ""}], "not_run": [{"why": "a\u0007", "ranks": [1]}]}`:                                                 `not_run: got "a\a" of 1 ranks`,
+		`{"world_size": 2, "ranks": [{"rank": 0, "sha256": ""}], "not_run": [{"why": "x", "ranks": [1]}, {"why": "y", "ranks": []}, {"why": "z", "ranks": []}]}`: `not_run: got "y" of 0 ranks`,
+		ranksOf(4097):      "got 4097 ranks, want 1 to 4096",
+		ranksOf(4096):      "got world_size 4096, want 2",
 		`{"world_size": 2`: missing.Path + ": ",
 	} {
 		require.NoError(t, os.MkdirAll(filepath.Dir(missing.Path), 0o755))
@@ -38,8 +56,8 @@ func TestListsOfRanks(t *testing.T) {
 		_, _, err := origin.ReadRanks(c)
 		assert.ErrorContains(t, err, want, text)
 	}
-	require.NoError(t, os.WriteFile(missing.Path, []byte(`{"world_size": 2, "ranks": [{"rank": 0, "sha256": ""}]}`),
-		0o600))
+	require.NoError(t, os.WriteFile(missing.Path, []byte(`{"world_size": 2, "ranks": [{"rank": 0, "sha256": ""}, `+
+		`{"rank": 1, "sha256": ""}]}`), 0o600))
 	_, _, err = origin.ReadRanks(c)
 	require.ErrorAs(t, err, &missing, "the recording of a rank that ran")
 }

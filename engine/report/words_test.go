@@ -129,6 +129,10 @@ func TestQualityInWords(t *testing.T) {
 				"requested with a limit of 15.00 GiB"},
 		{Report{Quality: Estimated, Serving: &Serving{}}, "estimate: what the driver takes is read off public logs; " +
 			"loaded and activation are exact"},
+		{Report{Quality: Bound, Peak: Peak{Allocated: 2 * units.MiB, Reserved: 4 * units.MiB},
+			OtherValues: []OtherValues{{Values: "least", Allocated: units.MiB, Reserved: units.MiB, Fits: true}}},
+			"bound: values that no kernel computed decide: between 1.0 MiB and 2.0 MiB allocated, 1.0 MiB and " +
+				"4.0 MiB reserved"},
 		{Report{Quality: Bound}, "bound: data-dependent sizes are at their upper bound"},
 		{Report{Quality: Incomplete, Coverage: Coverage{Unsupported: []Unsupported{{Op: "a", Reason: trace.NoRule}}}},
 			"incomplete: no rule for a"},

@@ -97,6 +97,12 @@ func TestCapturedStays(t *testing.T) {
 	c := full(t)
 	c.Artifact, c.Dir, c.Platform.Torch = "", "", platform.Version{Major: 2, Minor: 15}
 	assert.Equal(t, ".memspec/m-d2a0f909fa95cdad.ranks.json", filepath.ToSlash(c.Captured()))
+	c.Program.Steps = 1
+	c.Program.Env = append(c.Program.Env, spec.Variable{Name: "DEPTH", Unset: true})
+	assert.Equal(t, ".memspec/m-e4495911b5411403.ranks.json", filepath.ToSlash(c.Captured()))
+	c.Program.Steps = 0
+	assert.Equal(t, ".memspec/m-b896475492732e15.ranks.json", filepath.ToSlash(c.Captured()))
+	c.Program.Steps, c.Program.Env = 2, c.Program.Env[:1]
 	c.Program.Serve = true
 	assert.Equal(t, ".memspec/m-8622de435f1681d1.ranks.json", filepath.ToSlash(c.Captured()))
 	c.Program, c.Platform.Attention = nil, 3

@@ -87,3 +87,14 @@ func TestProgramCaseNames(t *testing.T) {
 		})
 	}
 }
+
+// What a model is may come from a merged mapping.
+func TestAModelMergesWhatItIs(t *testing.T) {
+	for _, what := range []string{"artifact: a.pt", "source: zoo.py:m", "program: train.py", "module: train",
+		"serve: [vllm, serve, m]"} {
+		cases, err := spec.Parse("m.yaml", []byte("version: 1\nmodels:\n  a: &a\n    "+what+"\n    device: t4\n"+
+			"    budget: {}\n  b:\n    <<: *a\n"))
+		require.NoError(t, err, what)
+		assert.Len(t, cases, 2, what)
+	}
+}
