@@ -209,9 +209,7 @@ func (d *document) model(e entry, defaults settings) []Case {
 			out = append(out, d.cases(c, s)...)
 		}
 	}
-	if len(said) == len(items) && len(said) > 0 {
-		d.unusedModelDims(base.dims, said, key)
-	}
+	d.unusedModelDims(base.dims, said, key)
 	return out
 }
 
