@@ -275,10 +275,13 @@ truth-of-snapshots:
 	RUN=pyshim/tests/pretend/real_gpus.py .ci/pretend 2.10.0 2.11.0
 
 # Six methods were measured with 2.13, the others with 2.12: their figures with the other release are no rows of the page's.
-FLUX_LATER := deft deft-para dora-rank64 glora lokr lora-rank64
+FLUX_LATER := $(addprefix flux/,deft deft-para dora-rank64 glora lokr lora-rank64)
+FLUX_WITH := WITH="peft==0.20.0 diffusers==0.38.0 accelerate"
+truth-of-flux: FIRST = $(if $(PROGRAMS),$(filter-out $(FLUX_LATER),$(PROGRAMS)),flux)
+truth-of-flux: LATER = $(if $(PROGRAMS),$(filter $(FLUX_LATER),$(PROGRAMS)),$(FLUX_LATER))
 truth-of-flux:
-	WITH="peft==0.20.0 diffusers==0.38.0 accelerate" RUN="$(MEASURED) $(or $(PROGRAMS),flux)" .ci/pretend 2.12.0
-	$(if $(PROGRAMS),,WITH="peft==0.20.0 diffusers==0.38.0 accelerate" RUN="$(MEASURED) $(FLUX_LATER:%=flux/%)" .ci/pretend 2.13.0)
+	$(if $(FIRST),$(FLUX_WITH) RUN="$(MEASURED) $(FIRST)" .ci/pretend 2.12.0)
+	$(if $(LATER),$(FLUX_WITH) RUN="$(MEASURED) $(LATER)" .ci/pretend 2.13.0)
 
 # Liger-Kernel's benchmarks of until July 2025, of the two months after, and of later. RECORD=--record writes what each row gave into the rows' file.
 PUBLISHED := .venv-published
