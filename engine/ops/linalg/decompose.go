@@ -15,12 +15,21 @@ func checked(key string) func(*ops.Call) (any, error) {
 			kw["upper"] = c.Bool("upper")
 		}
 		ts := c.DoParts(key, c.Self(), kw)
+		check(c, ts[1])
 		return ops.OrNone(ts[0]), nil
+	}
+}
+
+// check looks whether a factorisation's info has an error.
+func check(c *ops.Call, info *tensor.Tensor) {
+	if c.OK() {
+		c.Do("aten::_linalg_check_errors", info, "", len(c.Self().Sizes) == 2)
 	}
 }
 
 func luFactor(c *ops.Call) (any, error) {
 	ts := c.DoParts("aten::linalg_lu_factor_ex", c.Self(), ops.Kw{"pivot": c.Bool("pivot")})
+	check(c, ts[2])
 	return c.Tuple(ops.OrNone(ts[0]), ops.OrNone(ts[1])), nil
 }
 
@@ -34,6 +43,7 @@ func luSolveOld(c *ops.Call) (any, error) {
 
 func ldlChecked(c *ops.Call) (any, error) {
 	ts := c.DoParts("aten::linalg_ldl_factor_ex", c.Self(), ops.Kw{"hermitian": c.Bool("hermitian")})
+	check(c, ts[2])
 	return c.Tuple(ops.OrNone(ts[0]), ops.OrNone(ts[1])), nil
 }
 

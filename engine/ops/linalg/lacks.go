@@ -8,18 +8,18 @@ var lacks = map[string]func(*ops.Call) string{
 	"aten::_linalg_det":                ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
 	"aten::_linalg_slogdet":            ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
 	"aten::linalg_inv_ex":              ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
-	"aten::linalg_cholesky_ex":         ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
-	"aten::linalg_cholesky":            ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
+	"aten::linalg_cholesky_ex":         ofSeveral,
+	"aten::linalg_cholesky":            ofSeveral,
 	"aten::cholesky_inverse":           ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
 	"aten::cholesky_solve":             ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
-	"aten::linalg_lu_factor_ex":        ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
-	"aten::linalg_lu_factor":           ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
+	"aten::linalg_lu_factor_ex":        ofSeveral,
+	"aten::linalg_lu_factor":           ofSeveral,
 	"aten::_lu_with_info":              ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
 	"aten::linalg_lu":                  ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
 	"aten::lu_unpack":                  ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
 	"aten::linalg_lu_solve":            ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
 	"aten::lu_solve":                   ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
-	"aten::linalg_ldl_factor_ex":       ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
+	"aten::linalg_ldl_factor_ex":       ofSeveral,
 	"aten::linalg_ldl_solve":           ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
 	"aten::_linalg_solve_ex":           ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
 	"aten::linalg_solve_triangular":    ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
@@ -38,4 +38,12 @@ var lacks = map[string]func(*ops.Call) string{
 	"aten::linalg_lstsq":               ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
 	"aten::bilinear":                   ops.Always("a product for each feature, and its sum"),
 	"aten::tensordot":                  ops.Always("the way of a product of one element"),
+}
+
+// ofSeveral says it of calls with several matrices: of one the workspace has a rule.
+func ofSeveral(c *ops.Call) string {
+	if len(c.Self().Sizes) == 2 {
+		return ""
+	}
+	return "what cuSOLVER, MAGMA and their batches of addresses take"
 }

@@ -2,6 +2,8 @@ package linalg
 
 import (
 	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/workspace"
 )
 
 // linalgRules are decompositions, solvers and matrix norms
@@ -31,20 +33,23 @@ var linalgRules = []ops.Rule{
 		Out: factored(false)},
 	{Schema: "aten::linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor",
 		Body: checked("aten::linalg_cholesky_ex")},
-	{Schema: "aten::linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)", Out: factored(false)},
+	{Schema: "aten::linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)", Out: factored(false),
+		Workspace: factorization(workspace.Cholesky)},
 	{Schema: "aten::cholesky_inverse(Tensor self, bool upper=False) -> Tensor",
 		Out: ops.Refusing(squareMatrices, columnMajorSelf)},
 	{Schema: "aten::cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor",
 		Out: ops.Refusing(system("input2", "self"), solved("self", "input2"))},
 	{Schema: "aten::linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)", Body: luFactor},
-	{Schema: "aten::linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)", Out: factored(true)},
+	{Schema: "aten::linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor info)", Out: factored(true),
+		Workspace: factorization(workspace.LU)},
 	{Schema: "aten::_lu_with_info(Tensor self, bool pivot=True, bool check_errors=True) -> (Tensor LU, Tensor pivots, Tensor info)", Body: luWithInfo},
 	{Schema: "aten::linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)", Out: luOut},
 	{Schema: "aten::lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)", Out: ops.Refusing(unpackable, luUnpack)},
 	{Schema: "aten::linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor",
 		Out: ops.Refusing(pivoted("LU", "B"), luSolve)},
 	{Schema: "aten::lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor", Body: luSolveOld},
-	{Schema: "aten::linalg_ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots, Tensor info)", Out: ldlFactor},
+	{Schema: "aten::linalg_ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots, Tensor info)", Out: ldlFactor,
+		Workspace: factorization(workspace.LDL)},
 	{Schema: "aten::linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)",
 		Body: ldlChecked},
 	{Schema: "aten::linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor",
@@ -95,5 +100,6 @@ var linalgRules = []ops.Rule{
 	{Schema: "aten::$1(Tensor self, int n) -> Tensor", For: "linalg_matrix_power matrix_power", Body: matrixPower},
 	{Schema: "aten::linalg_vander(Tensor x, *, SymInt? N=None) -> Tensor",
 		Body: ops.Refusing(severalPowers, linalgVander)},
-	{Schema: "aten::_linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()", Host: ops.NoneHost},
+	{Schema: "aten::_linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()",
+		Out: func(*ops.Call) ([]tensor.Meta, error) { return nil, nil }, Workspace: checkWorkspace},
 }

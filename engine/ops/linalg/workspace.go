@@ -2,6 +2,7 @@ package linalg
 
 import (
 	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/workspace"
 )
 
@@ -53,3 +54,24 @@ func intWorkspace(c *ops.Call) []workspace.Request {
 }
 
 func ltWorkspace(c *ops.Call) []workspace.Request { return workspace.CuBLASLt(c.Platform()) }
+
+// factorization is the workspace of one matrix.
+func factorization(bytes func(int64, tensor.DType) int64) func(*ops.Call) []workspace.Request {
+	return func(c *ops.Call) []workspace.Request {
+		if len(c.Self().Sizes) != 2 {
+			return nil
+		}
+		return workspace.Factorization{Input: &c.Self().Meta, Bytes: bytes}.CuSOLVER(c.Platform())
+	}
+}
+
+// checkWorkspace is whether any number of an info is an error, which goes to the host
+// (native/BatchLinearAlgebra.cpp _linalg_check_errors).
+func checkWorkspace(c *ops.Call) []workspace.Request {
+	info := c.T("info")
+	if !ops.OnCUDA(info) || c.Platform().IsNone() || info.Numel() == 0 {
+		return nil
+	}
+	one := workspace.Request{Bytes: 1, Source: "native/BatchLinearAlgebra.cpp info.any()"}
+	return []workspace.Request{one, one}
+}

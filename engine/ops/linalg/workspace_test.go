@@ -102,3 +102,17 @@ func TestResultsGiven(t *testing.T) {
 		assert.Same(t, tt.out, got, "%s: the tensor given is the result", tt.why)
 	}
 }
+
+// What the factorisations of one matrix take beside their results: the calls of
+// testdata/measured/h100-solver.csv, of which 512 by 512 are here.
+func TestFactorizations(t *testing.T) {
+	x := aten.Dense(tensor.Float32, 512, 512)
+	for op, want := range map[string]string{
+		"aten::linalg_cholesky":   "+1048576 +4 +1152 -2 +1 +1 -4 -3 -1",
+		"aten::linalg_lu_factor":  "+1048576 +2048 +4 +8448 -3 +1 +1 -5 -4 -2",
+		"aten::linalg_ldl_factor": "+1048576 +2048 +4 +131328 -3 +1 +1 -5 -4 -2",
+	} {
+		got, _ := aten.Call{Op: op, Args: []any{x}}.Run(t, builtin.Table(), aten.On(t, "h100-sxm-80gb", "2.11"))
+		assert.Equal(t, want, got, op)
+	}
+}
