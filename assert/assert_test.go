@@ -86,7 +86,7 @@ func TestMessages(t *testing.T) {
 				return memory.Case(n, oneCase(t, "../"+small, smallInput, "budget: {weights: 1KiB, allocated: 64KiB, reserved: "+
 					"1GiB, delta: 1KiB + 1KiB}"))
 			}, verdict.Fail},
-		{"warn", "level warn is told and does not fail", func(t *testing.T, n *named) verdict.Verdict {
+		{"warn", "level warn is reported and does not fail", func(t *testing.T, n *named) verdict.Verdict {
 			return memory.Case(n, oneCase(t, "../"+small, smallInput, "budget: {reserved: 1MiB}\nlevel: warn"))
 		}, verdict.Warn},
 		{"inconclusive-operator", "an operator without a rule never passes", func(t *testing.T, n *named) verdict.Verdict {
@@ -170,7 +170,7 @@ func TestMessages(t *testing.T) {
 			texts = n.logs
 			assert.Empty(t, n.errors, m.why)
 		}
-		require.Len(t, texts, 1, "%s is told once", m.name)
+		require.Len(t, texts, 1, "%s is reported once", m.name)
 		// go-cmp mixes the two spaces so that nobody parses it
 		text := "# " + m.why + "\n" + strings.ReplaceAll(texts[0], "\u00a0", " ") + "\n"
 		got.Files = append(got.Files, txtar.File{Name: m.name, Data: []byte(text)})

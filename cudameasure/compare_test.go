@@ -212,7 +212,7 @@ func TestWhyNot(t *testing.T) {
 		want   string
 	}{
 		{"the case's own", func(*spec.Case, *Measurement) {}, ""},
-		{"memory as another driver tells it", func(_ *spec.Case, m *Measurement) { *m.Device.Total -= 400 * MiB }, ""},
+		{"memory as another driver reports it", func(_ *spec.Case, m *Measurement) { *m.Device.Total -= 400 * MiB }, ""},
 		{"another cuDNN", func(_ *spec.Case, m *Measurement) {
 			m.CuDNN = "9.10.2"
 		}, `measured with cuDNN "9.10.2", the case says "9.26.0.51"`},

@@ -66,7 +66,7 @@ func TestDevicesByNvidiaSMI(t *testing.T) {
 		"no-device-said-politely": {kind: ErrNoDevice, text: "no CUDA device (nvidia-smi: No devices were found)"},
 		"no-supported": {kind: ErrNoDevice, text: "no CUDA device (nvidia-smi: Failed to initialize NVML: No " +
 			"supported GPUs were found)"},
-		"not-told": {devices: []Device{shared}},
+		"not-stated": {devices: []Device{shared}},
 		"old-driver": {kind: ErrOldDriver,
 			text: `the NVIDIA driver is too old (nvidia-smi: Field "compute_cap" is not a valid field to query.)`},
 		"mismatch": {kind: ErrOldDriver, text: "the NVIDIA driver is too old (nvidia-smi: Failed to " +
@@ -74,7 +74,7 @@ func TestDevicesByNvidiaSMI(t *testing.T) {
 		"lost": {kind: ErrDriver, text: "the NVIDIA driver fails (nvidia-smi: Unable to determine the " +
 			"device handle"},
 		"not-available": {devices: []Device{shared}},
-		"half-told":     {kind: ErrDriver, text: `the NVIDIA driver fails (nvidia-smi: got "0, Stand-in A, GPU-`},
+		"half-stated":   {kind: ErrDriver, text: `the NVIDIA driver fails (nvidia-smi: got "0, Stand-in A, GPU-`},
 		"empty":         {kind: ErrNoDevice, text: "no CUDA device (nvidia-smi)"},
 	}
 	require.Len(t, archive.Files, len(wants))

@@ -169,7 +169,7 @@ echo "GPU-c, [N/A]"`, dir))
 	assert.Greater(t, m.Sampled.Samples, 1)
 	asked, err := os.ReadFile(smi + ".started")
 	require.NoError(t, err)
-	assert.Equal(t, "x", string(asked), "one process tells all the time")
+	assert.Equal(t, "x", string(asked), "one process reports all the time")
 	m.Context = nil
 	cost, ok := m.ContextCost()
 	assert.True(t, ok)

@@ -57,7 +57,7 @@ func TestValues(t *testing.T) {
 	assert.False(t, ok, "a byte less than the allocator has")
 	small.Sampled.Most = 110 * MiB
 	_, ok = small.Value(report.Total)
-	assert.False(t, ok, "samples that missed the peak tell nothing")
+	assert.False(t, ok, "samples that missed the peak say nothing")
 }
 
 func TestFoldersAreMeasurements(t *testing.T) {

@@ -274,7 +274,7 @@ func TestImportsGoOneWay(t *testing.T) {
 
 // Nothing but the doors and tests may look at the environment: a prediction is a function of its
 // case.
-func TestOnlyDoorsReadTheEnvironment(t *testing.T) {
+func TestOnlyEntryPointsReadTheEnvironment(t *testing.T) {
 	require.NoError(t, filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return err

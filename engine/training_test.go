@@ -56,8 +56,8 @@ func TestTrainingSteps(t *testing.T) {
 		for _, p := range r.Report.Passes {
 			var allocated, reserved units.Bytes
 			for i := range rec.Passes {
-				if told := &rec.Passes[i]; told.Name == p.Name {
-					allocated, reserved = max(allocated, *told.Allocated), max(reserved, *told.Reserved)
+				if pass := &rec.Passes[i]; pass.Name == p.Name {
+					allocated, reserved = max(allocated, *pass.Allocated), max(reserved, *pass.Reserved)
 				}
 			}
 			assert.Equal(t, [2]units.Bytes{allocated, reserved}, [2]units.Bytes{p.Peak.Allocated, p.Peak.Reserved}, "%s %s",

@@ -167,7 +167,7 @@ func TestUserLines(t *testing.T) {
 		}
 		lines += a.lines
 		assert.Equal(t, a.lines-differ[a.name()], a.linesAgree, "%s: MEMSPEC_LINES=1 go test ./engine -run TestUserLines "+
-			"tells which", a.name())
+			"names them", a.name())
 	}
 	least := 10_000
 	if !golden.Whole() {

@@ -11,10 +11,10 @@ import (
 	"github.com/memspec/memspec/internal/cli"
 )
 
-// TestBadFlagsThroughEveryDoor gives each flag of each command that takes a value one that it
+// TestBadFlagsByEveryWay gives each flag of each command that takes a value one that it
 // cannot take, beside arguments that are good: a usage error on one line that names the flag or the
 // value, and no result.
-func TestBadFlagsThroughEveryDoor(t *testing.T) {
+func TestBadFlagsByEveryWay(t *testing.T) {
 	badFolder(t)
 	const wrong = "none/such:value"
 	artifact := []string{"good.pt", "--device", "t4", "--input", "float32[B,3,32,32]"}

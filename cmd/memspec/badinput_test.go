@@ -19,7 +19,7 @@ func runInput(args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), errs.String()
 }
 
-// badFolder holds each kind of input that is no good, and cases that name them.
+// badFolder holds each kind of invalid input, and cases that name them.
 func badFolder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -52,9 +52,9 @@ func badFolder(t *testing.T) string {
 	return dir
 }
 
-// Every kind of input that is no good, through every door that takes it: one clear line that names
-// it, the exit code of the README, and nothing that could be taken for a result.
-func TestBadInputThroughEveryDoor(t *testing.T) {
+// Every kind of invalid input, by every way that takes it: one clear line that names it,
+// the exit code of the README, and nothing that could be taken for a result.
+func TestBadInputByEveryWay(t *testing.T) {
 	badFolder(t)
 	onArtifact := map[string][]string{
 		"estimate": {"estimate", "ARTIFACT", "--device", "t4", "--input", "INPUT"},
@@ -68,7 +68,7 @@ func TestBadInputThroughEveryDoor(t *testing.T) {
 		what, artifact, input string
 		code                  int
 		says                  string
-		doors                 []string // nil is all of them
+		commands              []string // nil is all of them
 	}{
 		{"a file that is not there", "none.pt", "float32[B,3,32,32]", cli.ExitUsage, "none.pt: no such file or directory",
 			nil},
@@ -80,14 +80,14 @@ func TestBadInputThroughEveryDoor(t *testing.T) {
 		{"no shape", "good.pt", "float32[B", cli.ExitUsage, "input", nil},
 		{"no dtype", "good.pt", "float33[B,3,32,32]", cli.ExitUsage, `got dtype "float33"`, nil},
 	} {
-		for door, args := range onArtifact {
-			t.Run(tt.what+"/"+door, func(t *testing.T) {
+		for command, args := range onArtifact {
+			t.Run(tt.what+"/"+command, func(t *testing.T) {
 				line := make([]string, 0, len(args)+2)
 				for _, a := range args {
 					a = strings.Replace(a, "ARTIFACT", tt.artifact, 1)
 					line = append(line, strings.Replace(a, "INPUT", tt.input, 1))
 				}
-				if door == "estimate" || door == "explain" || door == "dump" {
+				if command == "estimate" || command == "explain" || command == "dump" {
 					line = append(line, "--dim", "B=2")
 				}
 				code, stdout, stderr := runInput(line...)
@@ -97,12 +97,12 @@ func TestBadInputThroughEveryDoor(t *testing.T) {
 			})
 		}
 	}
-	for _, door := range []string{"strip", "ops"} {
+	for _, command := range []string{"strip", "ops"} {
 		for artifact, says := range map[string]string{"none.pt": "no such file or directory", "short.pt": "short.pt: ",
 			"text.pt": "text.pt: got ", "empty.pt": "got an empty file"} {
-			t.Run(door+"/"+artifact, func(t *testing.T) {
-				args := []string{door, artifact}
-				if door == "strip" {
+			t.Run(command+"/"+artifact, func(t *testing.T) {
+				args := []string{command, artifact}
+				if command == "strip" {
 					args = append(args, "-o", "stripped.pt")
 				} else {
 					args = []string{"ops", "--missing", artifact}
@@ -127,9 +127,9 @@ func oneClearLine(t *testing.T, stderr, says string) {
 
 // The same by a memspec.yaml: a file that cannot be read ends the command, an artifact that cannot
 // is one case's error, and the others are still judged.
-func TestBadSpecsThroughEveryDoor(t *testing.T) {
+func TestBadSpecsByEveryWay(t *testing.T) {
 	badFolder(t)
-	doors := map[string][]string{
+	commands := map[string][]string{
 		"check": {"check", "FILE"}, "baseline": {"baseline", "FILE", "-o", "out.json"}, "update": {"update", "FILE"},
 		"cases":  {"cases", "FILE"},
 		"verify": {"verify", "FILE", "--measured", "measured"}, "explain": {"explain", "FILE", "--case", "m"},
@@ -140,7 +140,7 @@ func TestBadSpecsThroughEveryDoor(t *testing.T) {
 		file string
 		code int
 		says string
-		not  []string // doors that look at no artifact, or say it elsewhere
+		not  []string // commands that look at no artifact, or say it elsewhere
 	}{
 		{"absent.yaml", cli.ExitUsage, "absent.yaml: no such file or directory", nil},
 		{"bad.yaml", cli.ExitUsage, "bad.yaml:", nil},
@@ -150,15 +150,15 @@ func TestBadSpecsThroughEveryDoor(t *testing.T) {
 		{"shape.yaml", cli.ExitUsage, "got input of 4 channels", []string{"cases"}},
 		{"custom.yaml", cli.ExitUnsure, "memspec_test::twice", []string{"cases", "workspace"}},
 	} {
-		for door, args := range doors {
+		for command, args := range commands {
 			skip := false
 			for _, not := range tt.not {
-				skip = skip || not == door
+				skip = skip || not == command
 			}
 			if skip {
 				continue
 			}
-			t.Run(tt.file+"/"+door, func(t *testing.T) {
+			t.Run(tt.file+"/"+command, func(t *testing.T) {
 				line := make([]string, len(args))
 				for i, a := range args {
 					line[i] = strings.Replace(a, "FILE", tt.file, 1)

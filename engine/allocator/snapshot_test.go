@@ -99,7 +99,7 @@ func TestRecordingSettings(t *testing.T) {
 		Roundup: make([]int64, 16)})
 	require.NoError(t, err)
 	assert.Equal(t, units.Bytes(64<<20), s.MaxSplitSize, "what was in force, not what the variable said")
-	assert.Zero(t, s.GCThreshold, "the recorded frees tell what was collected")
+	assert.Zero(t, s.GCThreshold, "the recorded frees say what was collected")
 	_, err = ReplayRecording(&trace.Recording{Trace: &trace.Trace{}, Settings: trace.Conf{Text: "foo:1"}})
 	require.ErrorContains(t, err, `got the key "foo"`)
 }

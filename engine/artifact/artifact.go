@@ -135,9 +135,9 @@ func Unpack(data []byte) (*Artifact, error) {
 func What(path string) (name, line string, err error) {
 	f, err := openFile(path)
 	if err != nil {
-		var stranger *Unrecognized
-		if errors.As(err, &stranger) {
-			return "", stranger.What, nil
+		var unrecognized *Unrecognized
+		if errors.As(err, &unrecognized) {
+			return "", unrecognized.What, nil
 		}
 		return "", "", fmt.Errorf("%s: %w", path, plain(err))
 	}

@@ -156,9 +156,9 @@ func TestRecorded(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "snapshot", a.Format)
 	assert.Nil(t, a.Program)
-	assert.Nil(t, a.Recorded.Header, "a snapshot does not tell what was run")
+	assert.Nil(t, a.Recorded.Header, "a snapshot does not say what was run")
 	assert.Equal(t, 6, a.Recorded.Moves())
-	assert.NoError(t, a.Answers("eager", "training"), "it does not tell how it was run, and contradicts nobody")
+	assert.NoError(t, a.Answers("eager", "training"), "it does not say how it was run, and contradicts nobody")
 
 	a, err = Open(filepath.Join(records, "small.json"))
 	require.NoError(t, err)

@@ -106,7 +106,7 @@ func TestWhereARecordingIsFrom(t *testing.T) {
 		r.Runtime, r.Mode = "", ""
 		a, err = artifact.OfRecording(r)
 		require.NoError(t, err)
-		assert.Empty(t, append(a.Runtimes, a.Modes...), "what it does not tell it does not refuse")
+		assert.Empty(t, append(a.Runtimes, a.Modes...), "what it does not state it does not refuse")
 		r.Events = nil
 		_, err = artifact.OfRecording(r)
 		assert.EqualError(t, err, "got a recording without events, want one that was made with its history")

@@ -345,7 +345,7 @@ func TestStripSaved(t *testing.T) {
 			require.NoError(t, err)
 			size, ok := z.Size(c.record)
 			require.True(t, ok)
-			assert.NotZero(t, size, "what %s tells beside its weights stays", c.record)
+			assert.NotZero(t, size, "what %s says beside its weights stays", c.record)
 		})
 	}
 }

@@ -67,7 +67,7 @@ func TestContexts(t *testing.T) {
 	require.NoError(t, err)
 	low, high := device.LogsOf("t4")
 	assert.Less(t, low, t4.Context)
-	assert.Greater(t, high, t4.Context, "what two logs tell has room for what torch-preflight measured")
+	assert.Greater(t, high, t4.Context, "what two logs report has room for what torch-preflight measured")
 }
 
 // What libraries load after the context is part of the range. Nobody's figure of a whole process

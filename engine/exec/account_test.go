@@ -290,7 +290,7 @@ func TestInputValues(t *testing.T) {
 			"4 None None |"},
 		{"what is given is not the default", []program.Param{{Name: "a", HasDef: true, Default: int64(4)},
 			{Name: "b", Type: opt}}, []exec.Input{{Value: int64(6)}, {Value: int64(7)}}, "6 7 |"},
-		{"all that is missing is told, in order", []program.Param{{Name: "a", Type: num}, {Name: "b", HasDef: true},
+		{"all that is missing is reported, in order", []program.Param{{Name: "a", Type: num}, {Name: "b", HasDef: true},
 			{Name: "c"}, {Name: "d", Type: num}}, []exec.Input{{Name: "d", Value: int64(1)}},
 			"error: got no input a, c, want one each of: a int, b ?, c ?, d int; a c"},
 		{"one too many", []program.Param{{Name: "a"}}, []exec.Input{{Value: int64(1)}, {Value: int64(2)}},

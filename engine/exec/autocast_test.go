@@ -100,7 +100,7 @@ func TestAutocastCasts(t *testing.T) {
 			[]any{int64(2), ops.IntList(1), false}, "+64"},
 		{"aten::norm.ScalarOpt_dim_dtype", "which is left alone itself", []tensor.DType{half}, [][]int64{square},
 			[]any{int64(2), ops.IntList(1), false, int64(half)}, "+16"},
-		{"aten::sum", "a dtype that is told stays", []tensor.DType{half}, [][]int64{square}, []any{int64(half)}, "+2"},
+		{"aten::sum", "a dtype that is stated stays", []tensor.DType{half}, [][]int64{square}, []any{int64(half)}, "+2"},
 		{"aten::sum", "float64 is left alone", []tensor.DType{tensor.Float64}, [][]int64{square}, []any{nil}, "+8"},
 		{"aten::sum.dim_IntList", "along a dimension", []tensor.DType{half}, [][]int64{square},
 			[]any{ops.IntList(0), false, nil}, "+32"},

@@ -364,12 +364,12 @@ func TestBodies(t *testing.T) {
 			c.Do("t::made", int64(1))
 			return c.Do("t::inner"), nil
 		}, "t2", "+0=4 +1=20 +2=24 -1 -0 -2"},
-		{"the first failure is told, not what is said of it", func(c *ops.Call) (any, error) {
+		{"the first failure is reported, not what is said of it", func(c *ops.Call) (any, error) {
 			c.Do("t::made", int64(1))
 			c.Do("t::fails")
 			return nil, errors.New("got an empty tensor")
 		}, "error: " + failed.Error(), "+0=4 -0"},
-		{"what it says itself is told else", func(c *ops.Call) (any, error) {
+		{"what it says itself is reported else", func(c *ops.Call) (any, error) {
 			return nil, failed
 		}, "error: " + failed.Error(), ""},
 		{"an operator without a rule leaves its result unknown", func(c *ops.Call) (any, error) {

@@ -28,7 +28,7 @@ func TestCheckAsked(t *testing.T) {
 			"depends on tensor data"},
 		{"the second is of another line", map[string]int64{"a:1": 3, "b:2": 4}, asked("c:3", "a:1"),
 			"assume: got the place b:2, want one where a size or a loop depends on tensor data: a:1, c:3"},
-		{"the first is told of two", map[string]int64{"b:2": 4, "a:1": 3}, asked("c:3"),
+		{"of two the first is reported", map[string]int64{"b:2": 4, "a:1": 3}, asked("c:3"),
 			"assume: got the place a:1, want one where a size or a loop depends on tensor data: c:3"},
 	} {
 		got := ""

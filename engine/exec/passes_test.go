@@ -121,7 +121,7 @@ func TestPassesRun(t *testing.T) {
 	}
 }
 
-// TestPassAgain: what the account of a pass that is not run again tells: of its nodes, tensors and
+// TestPassAgain: what the account of a pass that is not run again says: of its nodes, tensors and
 // sizes as much as of the one before.
 func TestPassAgain(t *testing.T) {
 	m, err := exec.RunOnce(scripted{forward: func(m *exec.Machine, _ []any) (any, error) {

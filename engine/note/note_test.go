@@ -16,7 +16,7 @@ func TestKinds(t *testing.T) {
 		t.Run(string(k.ID), func(t *testing.T) {
 			assert.NotEmpty(t, k.Meaning)
 			assert.NotZero(t, k.Effect)
-			assert.Equal(t, k.Subject != "", strings.Contains(k.Text, "{subject}"), "a subject is told if and only if the "+
+			assert.Equal(t, k.Subject != "", strings.Contains(k.Text, "{subject}"), "a subject is stated if and only if the "+
 				"text has a place for it")
 			assert.Equal(t, k.Assume.What != "", strings.Contains(k.Assume.Hint, "{assume}"))
 			got, ok := note.Of(k.ID)

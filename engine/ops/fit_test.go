@@ -91,7 +91,7 @@ func TestRangeOf(t *testing.T) {
 		{"aten::neg", []any{open}, NoMin, NoMax, "of what nothing bounds"},
 		{"aten::neg", []any{between(3, NoMax)}, NoMin, -3, "of what has one end"},
 		{"aten::neg", []any{between(3, 5), int64(1)}, NoMin, NoMax, "of two"},
-		{"aten::abs", []any{between(-2, 7)}, NoMin, NoMax, "of what is not told"},
+		{"aten::abs", []any{between(-2, 7)}, NoMin, NoMax, "of what is not known"},
 		{"aten::add", []any{between(-2, 7), between(10, 20)}, 8, 27, "sums"},
 		{"aten::add", []any{int64(5), between(10, NoMax)}, 15, NoMax, "what nothing bounds stays so"},
 		{"aten::add", []any{between(NoMin, 3), between(10, 20)}, NoMin, 23, "below too"},

@@ -49,7 +49,7 @@ func TestASourceIsPredictedFromItsRecording(t *testing.T) {
 	rec.Made = nil
 	testcase.Keep(t, rec, missing.Path)
 	r = suite.Judge(context.Background(), c)
-	assert.Equal(t, verdict.Inconclusive, r.Verdict.Outcome, "one that does not tell its source's files")
+	assert.Equal(t, verdict.Inconclusive, r.Verdict.Outcome, "one that does not state its source's files")
 	assert.Contains(t, r.Line(), "the recording does not record what it was made from: its source may have changed "+
 		"since the artifact was made; to make it again: "+origin.CaptureCommand(missing.Case))
 
@@ -250,7 +250,7 @@ func TestAScriptedArchiveRecordsItsSource(t *testing.T) {
 	require.NoError(t, os.Remove(source))
 	assert.Contains(t, judged().Line(), source+" is gone since the artifact was made")
 	c.Source = "other/" + c.Source
-	assert.Equal(t, verdict.Pass, judged().Verdict.Outcome, "functions of another file tell nothing")
+	assert.Equal(t, verdict.Pass, judged().Verdict.Outcome, "functions of another file say nothing")
 }
 
 // What a record does not record is not made up: without categories nothing is called an activation,

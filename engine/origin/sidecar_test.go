@@ -54,9 +54,9 @@ func TestEagerProgram(t *testing.T) {
 		{"at any size", all, "input_ids=int64[5,96]", spec.Eager, report.Exact, []note.ID{note.DeviceRemapped}},
 		{"the exported one is run as it is", all, "input_ids=int64[2,24]", spec.Export, report.Exact,
 			[]note.ID{note.DeviceRemapped}},
-		{"not told", func(s map[string]any) { delete(s, "eager") }, "input_ids=int64[2,24]", spec.Eager, report.Estimated,
+		{"not stated", func(s map[string]any) { delete(s, "eager") }, "input_ids=int64[2,24]", spec.Eager, report.Estimated,
 			[]note.ID{note.DeviceRemapped, note.OperatorsDiffer}},
-		{"nothing is told of operators", func(s map[string]any) { delete(s, "eager"); delete(s, "operators") },
+		{"nothing is stated of operators", func(s map[string]any) { delete(s, "eager"); delete(s, "operators") },
 			"input_ids=int64[2,24]", spec.Eager, report.Estimated, []note.ID{note.DeviceRemapped, note.OperatorsDiffer}},
 		{"of other inputs", func(s map[string]any) { // that of another model, which takes a mask too
 			s["eager"] = sidecarOf(t, "bert.pt2")["eager"]
@@ -179,7 +179,7 @@ func TestBadSidecars(t *testing.T) {
 	}{
 		{"releases of another program", func(s map[string]any) { s["releases"] = [][2]string{{"q", "p"}} },
 			"releases: got a release of q after p, want two results of the program"},
-		{"a difference that is not told", func(s map[string]any) { s["operators"] = map[string]any{"same": false} },
+		{"a difference that is not stated", func(s map[string]any) { s["operators"] = map[string]any{"same": false} },
 			"operators: got no first difference"},
 		{"modules without end", func(s map[string]any) { s["modules"] = []string{"a", strings.Repeat("a.", 1000) + "a"} },
 			"modules[1]: got a path of 1001 names, want at most 1000"},

@@ -33,15 +33,15 @@ func TestBindSymbols(t *testing.T) {
 		want   map[string]int64
 		err    string
 	}{
-		{"a symbol is told by its size", [][]string{{"B", "3", "T"}}, [][]int64{{8, 3, 77}},
+		{"a symbol is known by its size", [][]string{{"B", "3", "T"}}, [][]int64{{8, 3, 77}},
 			map[string]int64{"B": 8, "T": 77}, ""},
-		{"a parameter that is no tensor tells nothing", [][]string{nil, {"B", "T"}}, [][]int64{nil, {8, 77}},
+		{"a parameter that is no tensor says nothing", [][]string{nil, {"B", "T"}}, [][]int64{nil, {8, 77}},
 			map[string]int64{"B": 8, "T": 77}, ""},
 		{"torch.export writes derived sizes as a*s + b", [][]string{{"B", "8*T + 1"}}, [][]int64{{8, 17}},
 			map[string]int64{"B": 8, "T": 2}, ""},
 		{"a size of two symbols is held against them once they are known", [][]string{{"B*T"}, {"B", "T"}},
 			[][]int64{{6}, {2, 3}}, map[string]int64{"B": 2, "T": 3}, ""},
-		{"and tells the second when the first is", [][]string{{"B + T"}, {"B"}}, [][]int64{{9}, {2}},
+		{"and gives the second when the first is known", [][]string{{"B + T"}, {"B"}}, [][]int64{{9}, {2}},
 			map[string]int64{"B": 2, "T": 7}, ""},
 		{"a size that is fixed", [][]string{{"B", "3", "T"}}, [][]int64{{8, 4, 77}}, nil,
 			"input p0, dimension 1: got 4, want 3"},

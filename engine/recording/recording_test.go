@@ -289,7 +289,7 @@ func TestPassesOfEvents(t *testing.T) {
 	r.Passes = r.Passes[:2]
 	r.Passes[1].Events = len(r.Events)
 	r.OOM = &recording.OutOfMemory{Pass: recording.First}
-	require.NoError(t, r.Check(), "the pass that memory ran out in is told with the peaks that it reached")
+	require.NoError(t, r.Check(), "the pass that memory ran out in is reported with the peaks that it reached")
 	assert.True(t, r.Stopped(&r.Passes[1]))
 	assert.False(t, r.Stopped(&r.Passes[0]))
 	tr, err = r.Trace()

@@ -37,7 +37,7 @@ const (
 	HostPinned Metric = "host_pinned"
 )
 
-// Metrics are those that every report tells, in the order they are printed.
+// Metrics are those that every report has, in the order they are printed.
 func Metrics() []Metric { return []Metric{Weights, Delta, Allocated, Reserved, Total} }
 
 // BudgetMetrics are all that a budget can be put on, in the order they are printed.
@@ -107,7 +107,7 @@ type Report struct {
 // OriginUnknown is the origin of an artifact whose sources nothing records.
 const OriginUnknown = "unknown"
 
-// Recorded is the runtime and the mode of a recorded run that does not tell its own.
+// Recorded is the runtime and the mode of a recorded run that does not state its own.
 const Recorded = "recorded"
 
 // Program is the mode of a recorded program in which no optimizer stepped.
@@ -213,7 +213,7 @@ type NoRoom struct {
 	Limit     units.Bytes `json:"limit"`
 }
 
-// Site is where something happened, as far as the artifact tells: trace.Site for people.
+// Site is where something happened, as far as the artifact says: trace.Site for people.
 type Site struct {
 	Op     string `json:"op"`
 	Module string `json:"module"`

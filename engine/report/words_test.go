@@ -62,7 +62,7 @@ func TestValues(t *testing.T) {
 	assert.Equal(t, []any{units.Bytes(210), units.Bytes(220), true}, []any{low, high, ok})
 	r.Unknown = []Metric{Total}
 	_, _, ok = r.TotalRange()
-	assert.False(t, ok, "a recording that does not tell what is reserved")
+	assert.False(t, ok, "a recording that does not say what is reserved")
 	r.Unknown, r.Peak.Total = nil, &total
 	_, _, ok = r.TotalRange()
 	assert.False(t, ok, "it is known")

@@ -240,7 +240,7 @@ func TestOverflow(t *testing.T) {
 		{[]int64{1 << 59}, []int64{1}, "size overflows int64", "elements reach too far"},
 		{[]int64{1 << 61, 2}, []int64{2, 1}, "size overflows int64", "elements fit, bytes do not"},
 		{[]int64{1 << 60, 1}, []int64{0, 1}, "", "the bytes of an expanded tensor are not all there"},
-		{[]int64{1<<60 + 1}, []int64{0}, "size overflows int64", "but their number is told"},
+		{[]int64{1<<60 + 1}, []int64{0}, "size overflows int64", "but their number is stated"},
 		{[]int64{2, 2}, []int64{1 << 58, 0}, "", "the furthest a stride may reach"},
 		{[]int64{2, 2}, []int64{1<<58 + 1, 0}, "size overflows int64", "and one further"},
 		{[]int64{2, 2}, []int64{1 << 57, 1 << 57}, "", "two strides together"},

@@ -118,11 +118,11 @@ func TestEffectOfEveryNote(t *testing.T) {
 func TestFigureThatMayBeTooLow(t *testing.T) {
 	r := account(func(r *report.Report) {
 		r.Quality = report.Estimated
-		r.Notes = []report.Note{{ID: note.WorkspaceUnknown, Text: "no rule tells all that x takes",
+		r.Notes = []report.Note{{ID: note.WorkspaceUnknown, Text: "no rule has all that x takes",
 			Settle: "python -m memshim capture"}}
 	})
 	v := verdict.Judge(r, one(report.Allocated, 100), verdict.Options{})
-	assert.Equal(t, "no rule tells all that x takes: the figure may be too low, and no upper one is known; to make it "+
+	assert.Equal(t, "no rule has all that x takes: the figure may be too low, and no upper one is known; to make it "+
 		"exact: python -m memshim capture", v.Findings[0].Why)
 	assert.True(t, v.Findings[0].Undecided())
 	v = verdict.Judge(r, one(report.Allocated, 100), verdict.Options{Basis: verdict.ByLikely})

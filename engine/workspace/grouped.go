@@ -38,7 +38,7 @@ func (g GroupedMatMul) Requests(p *platform.Platform) []Request {
 		return turns
 	}
 	addresses := divCeil(8*g.Groups, 16) * 16
-	told := Request{Bytes: units.Bytes(3*addresses + (3*8+3*4)*g.Groups), Source: source}
+	arguments := Request{Bytes: units.Bytes(3*addresses + (3*8+3*4)*g.Groups), Source: source}
 	sms := units.Bytes(p.Device.SMs)
 	work := Request{Bytes: 512 * sms, Source: source}
 	switch {
@@ -47,5 +47,5 @@ func (g GroupedMatMul) Requests(p *platform.Platform) []Request {
 	case !p.Release().Torch.AtLeast(2, 11):
 		work.Bytes = 640 * sms
 	}
-	return []Request{told, work}
+	return []Request{arguments, work}
 }

@@ -22,7 +22,7 @@ const (
 	exitInterrupted = 130 // by Ctrl-C, as shells have it
 )
 
-// An exit ends the command with a code; err is told on stderr, nil where stdout has said it all.
+// An exit ends the command with a code; err is printed on stderr, nil where stdout has said it all.
 type Exit struct {
 	Code int
 	Err  error
@@ -54,7 +54,7 @@ func ExitCodeOf(err error) int {
 	return ExitUsage
 }
 
-// ErrorLines is one line an error; a memspec.yaml tells all that is wrong with it.
+// ErrorLines is one line an error; a memspec.yaml has all that is wrong with it.
 func ErrorLines(err error) []string {
 	if err == nil {
 		return nil

@@ -298,7 +298,7 @@ print(json.dumps([[e.action, e.size] for e in region.events]))
 """
 
 
-def test_autocast_lets_go_in_one_order(folder):
+def test_autocast_frees_in_one_order(folder):
     """PyTorch's own order is that of addresses on the host, another in every process."""
     one, other = (folder / name for name in ("one.rec", "other.rec"))
     for to in (one, other):
@@ -360,7 +360,7 @@ def test_a_callable_is_taken_as_it_is(folder):
     assert sum(e["category"] == "optimizer_state" for e in events if e["action"] == "alloc") == 2
 
 
-def test_what_a_callable_keeps_is_told_for_what_it_is(folder):
+def test_what_a_callable_keeps_is_reported_for_what_it_is(folder):
     """An average of its weights is parameters and its data input, though no module is given; what
     it makes in an iteration is neither."""
     p = memshim(folder, "zoo.py:averaged", "--on", "t4", "-o", "averaged.rec", "--mode", "training")

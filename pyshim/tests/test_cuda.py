@@ -122,7 +122,7 @@ with request.alone("auto"):
     print("held", flush=True)
     sys.stdin.readline()
     time.sleep(1)
-    pathlib.Path("let go").touch()
+    pathlib.Path("released").touch()
 """,
         ],
         stdin=subprocess.PIPE,
@@ -135,7 +135,7 @@ with request.alone("auto"):
         other.stdin.write("\n")
         other.stdin.flush()
     with request.alone("cuda"):
-        assert (tmp_path / "let go").exists()
+        assert (tmp_path / "released").exists()
     other.wait()
 
 

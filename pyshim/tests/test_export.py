@@ -321,7 +321,7 @@ def test_sizes_are_open_however_inputs_are_taken(forward, args, kwargs, tmp_path
     assert report["delta"] == 2 * 512, "two of the product, relu's result and the sum at a time"
 
 
-def test_inputs_that_forward_does_not_take_are_told_before(project, capsys):
+def test_inputs_that_forward_does_not_take_are_reported_before(project, capsys):
     (project / "odd.py").write_text(ODD.replace(", *more", ""))
     assert main(["odd.py:Listed", "--input", "y=float32[2,8]", "-o", "odd.pt"]) == 2
     assert (

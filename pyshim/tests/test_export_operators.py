@@ -19,7 +19,7 @@ class Residual(torch.nn.Module):
         return z * 2
 
 
-def test_when_python_let_go_of_an_exported_programs_results(tmp_path):
+def test_when_python_released_an_exported_programs_results(tmp_path):
     path = memshim.export(Residual(), tmp_path / "r.pt2", torch.zeros(4, 3), kind="export")
     recorded = json.loads(path.with_name("r.pt2.inputs.json").read_text())
     # y is bound anew; the others are locals to the end

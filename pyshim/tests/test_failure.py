@@ -151,7 +151,7 @@ OfflineModeIsEnabled = type("OfflineModeIsEnabled", (ConnectionError,), {})  # h
             "got no answer of the network (Couldn't reach 'imdb' on the Hub (OfflineModeIsEnabled)), want what the "
             "program loads on this machine",
         ),
-        (raised(OSError("not to be had"), OfflineModeIsEnabled("no")), "got no answer of the network (not to be had)"),
+        (raised(OSError("not available"), OfflineModeIsEnabled("no")), "got no answer of the network (not available)"),
         (OSError("We couldn't connect to 'https://hub' to load the files\nCheck"), "got no answer of the network (We"),
         (ConnectionError("reset by peer"), ""),
     ],

@@ -92,7 +92,7 @@ def test_its_numbers_are_in_junit_xml(gpu):
     }
 
 
-def test_a_test_that_fails_on_its_own_is_told_as_that(gpu):
+def test_a_test_that_fails_on_its_own_is_reported_as_that(gpu):
     gpu.makepyfile("""
         import pytest
         @pytest.mark.memory_budget(allocated=1)

@@ -66,7 +66,7 @@ def test_the_command(project, capsys, here):
     assert "memshim: small: a GPU is required" in capsys.readouterr().err
 
 
-def test_a_folder_that_cannot_be_is_told_before_anything_is_run(project, capsys, monkeypatch):
+def test_a_folder_that_cannot_be_is_reported_before_anything_is_run(project, capsys, monkeypatch):
     from memshim.__main__ import main
 
     monkeypatch.setattr(process, "measure_all", None)

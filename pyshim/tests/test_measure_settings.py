@@ -87,7 +87,7 @@ def test_inputs_that_stay_on_the_host_and_nested_ones(case, project):
         ),
     ],
 )
-def test_flags_are_set_after_the_source_and_told_as_torch_says(server, case, project, top, want):
+def test_flags_are_set_after_the_source_and_reported_as_torch_says(server, case, project, top, want):
     """What a model file sets at its top does not stand; what its forward sets is recorded."""
     with (project / "zoo.py").open("a") as f:
         f.write(

@@ -222,7 +222,7 @@ def test_a_prediction_that_grows(run_pytest, file):
     run_pytest(*hold, "-k", "warned").assert_outcomes(passed=1, deselected=3)
 
 
-def test_wrong_use_of_the_fixture_is_told_at_its_line(run_pytest):
+def test_wrong_use_of_the_fixture_is_reported_at_its_line(run_pytest):
     run_pytest.makepyfile("""
         def test_metric(memshim):
             with memshim.budget(alocated="1MiB"): pass

@@ -176,7 +176,7 @@ def test_without_torch_every_command_says_so_on_one_line(script, capsys, monkeyp
         assert capsys.readouterr().err == f"memshim: {TORCH_MISSING}\n"
 
 
-def test_track_tells_what_came_and_went(tmp_path):
+def test_track_reports_what_came_and_went(tmp_path):
     log = tmp_path / "log"
     memshim.track(str(log))
     weights = [torch.nn.Parameter(torch.empty(512, 512, 3, 3)) for _ in range(7)]

@@ -122,7 +122,7 @@ def test_other_software(folder, monkeypatch):
         assert not command.up_to_date("net.rec", here), "memshim was changed since"
 
 
-def test_it_tells_what_it_hangs_on(folder):
+def test_it_states_what_it_hangs_on(folder):
     made = decode(folder / "net.rec")[0]["made"]
     assert [f["path"] for f in made["files"]] == ["width.py", "zoo.py"]
     assert made["command"][0] == "python" and sys.version.startswith(made["versions"]["python"])

@@ -222,7 +222,7 @@ def test_recorded_workspaces_byte_for_byte(device_class):
     assert tuple(profile.get(by, c)["bytes"] for c in ask_kinds.recorded()) == RECORDED
 
 
-def test_the_recording_tells_devices_apart():
+def test_the_recording_keeps_devices_apart():
     """On sm 80 another engine takes the first: five of six."""
     profile = profiles.load(GOLDEN / "kinds.workspace.json")
     got = [profile.get(("cudnn", "9.10.2", "sm80"), c)["bytes"] for c in ask_kinds.recorded()]

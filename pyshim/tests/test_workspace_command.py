@@ -188,7 +188,7 @@ def test_quick_crashes_in_a_row_cost_no_other_call(world, capsys):
     assert world.bytes() == {1: 100}
 
 
-def test_a_class_that_cannot_be_asked_is_told_once(world, capsys, monkeypatch):
+def test_a_class_that_cannot_be_asked_is_reported_once(world, capsys, monkeypatch):
     real = query.Process
 
     def start(folder, cublaslt, device_class):
@@ -270,7 +270,7 @@ def test_check_compares_and_writes_nothing(world, capsys):
     assert '"bytes":201' in world.file.read_text()
 
 
-def test_check_with_prune_tells_what_no_case_needs(world, capsys):
+def test_check_with_prune_reports_what_no_case_needs(world, capsys):
     world.groups = [group(call(1), call(2)), group(call(3), device_class="sm80")]
     assert world.run() == 0
     world.groups = [group(call(1))]
@@ -379,7 +379,7 @@ def test_memspec_that_cannot_read_the_file_ends_it(world, monkeypatch, capsys):
         ('{"schema": 1, "groups": [3]}', "not a workspace profile: TypeError 'int' object is not subscriptable"),
     ],
 )
-def test_a_file_that_is_no_profile_is_told_and_left(world, capsys, text, want):
+def test_a_file_that_is_no_profile_is_reported_and_left(world, capsys, text, want):
     world.file.write_text(text)
     assert world.run() == 2
     assert capsys.readouterr().err == f"memshim: {world.file}: {want}\n"
@@ -407,7 +407,7 @@ def test_contradicting_entries_are_named(world, capsys):
     assert "got two answers of cudnn 9.10.2 sm89 for conv forward float32" in capsys.readouterr().err
 
 
-def test_no_memspec_yaml_is_told_how_to_make_one(tmp_path, monkeypatch, capsys):
+def test_without_memspec_yaml_it_says_how_to_make_one(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert workspace.main([]) == 2
     assert (

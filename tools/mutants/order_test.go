@@ -100,7 +100,7 @@ func TestOrder(t *testing.T) {
 		{"one that asks itself", `for _, x := range xs { if again(x) { return 1 } }; return 0`, true},
 		{"one of a method", `for _, x := range xs { if (thing{}).asks(x) { return 1 } }; return 0`, true},
 		{"one that counts how often it is asked", `for _, x := range xs { if counts(x) { return 1 } }; return 0`, false},
-		{"one that writes where it was told", `for _, x := range xs { if writes(ys, x) { return 1 } }; return 0`, false},
+		{"one that writes where its argument says", `for _, x := range xs { if writes(ys, x) { return 1 } }; return 0`, false},
 		{"one that asks such a one", `for _, x := range xs { if through(x) { return 1 } }; return 0`, false},
 		{"one that gives out numbers", `for _, x := range xs { if <-line > x { return 1 } }; return 0`, false},
 		{"one that may look at what the rounds write", `for _, x := range xs { if asks(x) { total++ } }; return 0`, false},

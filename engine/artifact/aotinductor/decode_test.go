@@ -69,7 +69,7 @@ func TestStatements(t *testing.T) {
 			"arg0_1, wrap_with_raii_handle_if_needed(reinterpret_tensor_wrapper(w, 2, int_array_1, int_array_1, 0L))));\n" +
 			"arg0_1.reset();\noutput_handles[0] = buf0.release();",
 			`buf0%1 inductor::empty_strided() -> float32[s77, 64] strides [64, 1] cuda; view 1%2 inductor::reinterpret_tensor(state net.w) -> [64, 1] strides [64, 1] cuda; aten::mm.out(out=buf0%1, self=arg0_1%0, mat2=view 1%2); inductor::free(view 1%2); inductor::free(arg0_1%0); return [buf0%1]`},
-		{"the kernel that first uses a buffer tells what it is", buffer + "// Topologically Sorted Source Nodes: [gelu], " +
+		{"the kernel that first uses a buffer says what it is", buffer + "// Topologically Sorted Source Nodes: [gelu], " +
 			"Original ATen: [aten.addmm, aten.gelu]\ncall_triton_poi_fused_addmm_gelu_0(arg0_1, w, buf0, 1024L*s77, " +
 			"this->device_idx_, stream, kernels, this->cubin_dir_);\noutput_handles[0] = buf0.release();",
 			`buf0%1 inductor::empty_strided().aten::addmm, aten::gelu -> float32[s77, 64] strides [64, 1] cuda; inductor::kernel(arg0_1%0, state net.w, buf0%1).triton_poi_fused_addmm_gelu_0; inductor::free(arg0_1%0); return [buf0%1]`},
@@ -84,7 +84,7 @@ func TestStatements(t *testing.T) {
 				"{s77, 4L}, {4L, 1L}, \"torch.ops.aten.convolution.default\", cached_torch_dtype_float16, \"torch.float16\"); }\n" +
 				"arg0_1.reset();\noutput_handles[0] = buf0.release();",
 			`buf0%1 aten::convolution(arg0_1%0, state net.w, None, [2, s77], 0) -> float16[s77, 4] strides [4, 1] cuda; inductor::free(arg0_1%0); return [buf0%1]`},
-		{"of an operator without a function in C the results are told",
+		{"of an operator without a function in C the results are stated",
 			"AtenTensorHandle buf0_handle;\nAOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_new_uninitialized_tensor(&buf0_handle));\n" +
 				"RAIIAtenTensorHandle buf0(buf0_handle);\naoti_torch_proxy_executor_call_function(proxy_executor, 0, 0, nullptr, " +
 				"2, std::array<AtenTensorHandle, 2>{arg0_1, buf0}.data());\nassert_size_stride(buf0, {1L}, {1L}, " +

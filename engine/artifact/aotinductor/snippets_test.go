@@ -143,7 +143,7 @@ output_handles[0] = buf0.release();
 		in + "a.wrapper_metadata.json": {Data: []byte(`{"AOTI_COMPUTE_CAPABILITY": "75", "AOTI_COMPUTE_CAPABILITY": "80"}`)}}
 	p8, err := Decode(twice, "")
 	require.NoError(t, err)
-	assert.Equal(t, [2]int{8, 0}, p8.For, "of two that are told the last, as JSON is read")
+	assert.Equal(t, [2]int{8, 0}, p8.For, "of two that are stated the last, as JSON is read")
 	delete(twice, in+"a.wrapper_metadata.json")
 	twice[in+kernelsFile+"/x"] = &fstest.MapFile{}
 	_, err = Decode(twice, "")

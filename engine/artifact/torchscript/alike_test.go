@@ -129,7 +129,7 @@ func TestWhichFunctionsAreAlike(t *testing.T) {
 		{"the same place of that return", falls("B"), records("/u/n.py", def, end(falls("A")), 10),
 			records("/u/n.py", def, end(falls("A")), 10), true},
 		{"a function in each, which has the name of the one around", forks("B"), "", "", false},
-		{"only one tells a place", class("B"), records("/u/n.py", def, body(a), 10), "", false},
+		{"only one states a place", class("B"), records("/u/n.py", def, body(a), 10), "", false},
 		{"only the other does", class("B"), "", records("/u/n.py", def, body(a), 10), false},
 	} {
 		name := strings.TrimPrefix(tt.b[strings.Index(tt.b, "class "):], "class ")

@@ -188,7 +188,7 @@ func TestFrozen(t *testing.T) {
 	}
 	assert.True(t, of(func(*program.Program) {}))
 	assert.True(t, of(func(p *program.Program) { p.States = p.States[:1] }))
-	assert.False(t, of(func(p *program.Program) { p.States = nil }), "without weights nothing tells")
+	assert.False(t, of(func(p *program.Program) { p.States = nil }), "without weights nothing says so")
 	assert.False(t, of(func(p *program.Program) { p.States[1].OfCode = false }))
 	assert.False(t, of(func(p *program.Program) { p.Modules = append(p.Modules, &program.Module{}) }))
 	assert.True(t, of(func(p *program.Program) { p.Modules = nil }))

@@ -70,7 +70,7 @@ func TestDebugRecords(t *testing.T) {
 		{"a stack", withTable(strs, tagged(0, source(ids(3, 4), pInt(0), 7), 3, 4), tagged(1, source(ids(3, 4), pInt(0), 7),
 			3, 4)),
 			"0 3-4 stack /u/net.py:7 f, /u/main.py:3 <module>; 1 3-4 stack /u/net.py:7 f, /u/main.py:3 <module>", ""},
-		{"a stack with a line that tells no frame", withTable(strs, tagged(0, source(ids(3, 5, 4), pInt(0), 7), 3, 4)),
+		{"a stack with a line that names no frame", withTable(strs, tagged(0, source(ids(3, 5, 4), pInt(0), 7), 3, 4)),
 			"0 3-4 stack /u/net.py:7 f, /u/main.py:3 <module>", ""},
 		{"no pieces", withTable(strs, tagged(0, source(ids(), pInt(0), 7), 3, 4)), "0 3-4", ""},
 		{"offsets out of order", pTuple(old(5, def, 0, 0), old(4, def, 0, 0)), "", "got offset 4 after 5, want them in " +

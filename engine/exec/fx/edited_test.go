@@ -29,7 +29,7 @@ var edits = []struct {
 	{"autocast on a GPU to bfloat16", "branch", 0, func(_ *program.Program, g *program.Graph) {
 		autocast(g, "cuda", int64(tensor.BFloat16), true)
 	}},
-	{"autocast on a GPU to a dtype that is not told: float16", "branch", 0, func(_ *program.Program, g *program.Graph) {
+	{"autocast on a GPU to a dtype that is not stated: float16", "branch", 0, func(_ *program.Program, g *program.Graph) {
 		autocast(g, "cuda", nil, true)
 	}},
 	{"autocast that is turned off", "branch", 0, func(_ *program.Program, g *program.Graph) {

@@ -163,7 +163,7 @@ func TestRecordedResults(t *testing.T) {
 				}
 			}), p, example(t, p))
 			assert.Empty(t, slices.Sorted(maps.Keys(bad)))
-			assert.Equal(t, least, first, "results are told in their order")
+			assert.Equal(t, least, first, "results are reported in their order")
 			assert.Empty(t, tr.Coverage.Unsupported)
 		})
 	}

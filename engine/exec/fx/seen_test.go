@@ -163,7 +163,7 @@ func TestWatch(t *testing.T) {
 	funcs := ranges()
 	require.Len(t, funcs, 1)
 	assert.Same(t, p.Entry, funcs[0].Func)
-	assert.Equal(t, lifetime.Generated(g), funcs[0].Ranges, "a program that runs by itself lets go where its generated "+
+	assert.Equal(t, lifetime.Generated(g), funcs[0].Ranges, "a program that runs by itself frees where its generated "+
 		"code does")
 	require.NoError(t, lifetime.Check(&funcs[0]))
 }

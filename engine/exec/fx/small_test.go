@@ -89,7 +89,7 @@ func TestTake(t *testing.T) {
 		{"a dict by the structure's keys", dict, named([]string{"b", "a"}, leaf, leaf), []any{dict.Values[1], int64(1)}},
 		{"of keys that it has not: as they stand", dict, named([]string{"b", "c"}, leaf, leaf),
 			[]any{int64(1), dict.Values[1]}},
-		{"of keys that are not told: as they stand", dict, tree(program.DictTree, leaf, leaf),
+		{"of keys that are not stated: as they stand", dict, tree(program.DictTree, leaf, leaf),
 			[]any{int64(1), dict.Values[1]}},
 		{"of fewer keys", dict, named([]string{"b"}, leaf), []any{int64(1), int64(2), int64(3)}},
 		{"something that is no container", int64(7), tree(program.TupleTree, leaf, leaf), []any{int64(7)}},

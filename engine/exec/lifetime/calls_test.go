@@ -46,7 +46,7 @@ return c
   b%2  1..2      after exp     last use
   c%3  2..3      after return  last use
 `},
-		{"a stack with another number of frames than calls of modules tells no lines: a function stands between", `
+		{"a stack with another number of frames than calls of modules gives no lines: a function stands between", `
 a = relu x | root 3
 b = mul a a | root 4 | block
 c = exp b | root 4 | block
@@ -192,7 +192,7 @@ return w | root 5
   p%1  0..4      after log     parameter of a call
   w%5  4..5      after return  last use
 `},
-		{"a line that is not told ends no statement", `
+		{"a line that is not stated ends no statement", `
 a = relu x | root 3
 b = mul a a | root
 c = exp b | root 4
@@ -308,7 +308,7 @@ return c | root 4
   x%0  entry..2  after exp     last use
   c%3  2..3      after return  last use
 `},
-		{"targets that are no names alone, or a line without an assignment, tell nothing", `
+		{"targets that are no names alone, or a line without an assignment, say nothing", `
 a = relu x | root 3 | outer 10: y[0], _ = self.block(x) | block 20
 b = exp a | root 3 | outer 10: y[0], _ = self.block(x) | block 21
 c = log b | root 3 | outer 11: (y, _), h = self.other(x) | other 30

@@ -21,14 +21,14 @@ func Generated(g *program.Graph) []Range {
 			l.out = append(l.out, Range{Value: v, From: Param, To: Param, End: AtEntry, Why: Unused})
 		}
 	}
-	l.tell, l.nodes, l.blocks = true, 0, 0
+	l.report, l.nodes, l.blocks = true, 0, 0
 	l.block(g.Body, Param)
 	return l.out
 }
 
 // generated walks a graph twice: once to find the last uses, once to report them in order.
 type generated struct {
-	tell          bool
+	report        bool
 	made          []birth // by value
 	last          []int   // by value: the node, none before one is found
 	nodes, blocks int
@@ -74,7 +74,7 @@ func (l *generated) node(n *program.Node, block int) {
 	}
 	l.around = append(l.around, birth{block: block, node: at})
 	for k, sub := range n.Blocks {
-		if l.tell {
+		if l.report {
 			for _, v := range sub.Params {
 				if l.last[v.ID] == none {
 					l.out = append(l.out, Range{Value: v, From: at, To: at, End: AtEntry, Arg: k, Why: Unused})
@@ -84,7 +84,7 @@ func (l *generated) node(n *program.Node, block int) {
 		l.block(sub, at)
 	}
 	l.around = l.around[:len(l.around)-1]
-	if l.tell {
+	if l.report {
 		for _, v := range n.Outs {
 			if l.last[v.ID] == none {
 				l.out = append(l.out, Range{Value: v, From: at, To: at, End: After, Why: Unused})
@@ -108,7 +108,7 @@ func (l *generated) outer(v *program.Value, block, at int) int {
 func (l *generated) use(v *program.Value, at int, end End) {
 	made := &l.made[v.ID]
 	switch {
-	case !l.tell:
+	case !l.report:
 		l.last[v.ID] = at
 	case l.last[v.ID] == at && !made.ended:
 		made.ended = true

@@ -50,7 +50,7 @@ func TestASnapshotIsAnArtifact(t *testing.T) {
 	assert.True(t, rep.HasNote(note.OtherDevice))
 	assert.Equal(t, []string{"recorded"}, testcase.PassNames(rep))
 	_, known := rep.Value(report.Weights)
-	assert.False(t, known, "which blocks are weights, a snapshot does not tell")
+	assert.False(t, known, "which blocks are weights, a snapshot does not say")
 	assert.Equal(t, verdict.Inconclusive, r.Verdict.Outcome, "so that a budget on them does not pass")
 	assert.Contains(t, r.Verdict.Findings[0].Why, "allow: [other-device] states that it was the case's")
 	c.Allow = []string{string(note.OtherDevice)}

@@ -216,13 +216,13 @@ func TestRemap(t *testing.T) {
 // there is None where the class has no constant.
 func TestAttribute(t *testing.T) {
 	class := &program.Class{Name: "C",
-		Attrs: []program.Attr{{Name: "told"}, {Name: "both", HasDef: true, Default: int64(1)},
+		Attrs: []program.Attr{{Name: "stated"}, {Name: "both", HasDef: true, Default: int64(1)},
 			{Name: "default", HasDef: true, Default: int64(2)}, {Name: "none"},
 			{Name: "beyond", HasDef: true, Default: int64(3)}, {Name: "lacking"}}}
 	lit := &program.Object{Class: class, Attrs: []any{int64(5), int64(6), nil, nil}}
 	made := &Object{Class: class, attrs: make([]any, 6), filled: make([]bool, 6)}
 	const lacks = "lacks"
-	for name, want := range map[string][2]any{"told": {int64(5), lacks}, "both": {int64(6), int64(1)},
+	for name, want := range map[string][2]any{"stated": {int64(5), lacks}, "both": {int64(6), int64(1)},
 		"default": {int64(2), int64(2)}, "none": {nil, lacks}, "beyond": {int64(3), int64(3)}, "lacking": {lacks, lacks},
 		"other": {lacks, lacks}} {
 		m := started(t, exec.PythonFrame)

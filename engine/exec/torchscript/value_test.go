@@ -78,7 +78,7 @@ func TestUpgradeLeaves(t *testing.T) {
 		want   []any
 		wantKw ops.Kw
 	}{
-		{"a rounding mode is told", program.Div0To3, []any{n, n}, floor, []any{n, n}, floor},
+		{"a rounding mode is stated", program.Div0To3, []any{n, n}, floor, []any{n, n}, floor},
 		{"three arguments", program.Div0To3, []any{n, n, "floor"}, nil, []any{n, n, "floor"}, nil},
 		{"by a real number that is not known", program.Div0To3, []any{n, unknown(schema.Float)}, nil,
 			[]any{n, unknown(schema.Float)}, nil},

@@ -20,7 +20,7 @@ import (
 const maxDepth = 1000
 
 // Scanner reads one document. After an error every method returns a zero value at once, and Err
-// tells it.
+// has it.
 type Scanner struct {
 	data  []byte
 	pos   int

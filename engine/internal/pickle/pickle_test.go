@@ -244,7 +244,7 @@ func TestClient(t *testing.T) {
 
 	o.PersistentLoad = func(id any) (any, error) { return id.(string), nil }
 	_, err = Decode([]byte(data), o)
-	require.ErrorContains(t, err, "internal error:", "a bug of the caller's is told as such, not as a panic")
+	require.ErrorContains(t, err, "internal error:", "a bug of the caller's is reported as such, not as a panic")
 }
 
 func TestSelfReference(t *testing.T) {

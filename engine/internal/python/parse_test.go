@@ -73,7 +73,7 @@ func TestExpressions(t *testing.T) {
 		{"{}", "{}", ""},
 		{"{a: b, c: d}", "{a: b, c: d}", ""},
 		{"x[1:2, ::3, :]", "x[1:2, ::3, :]", ""},
-		{"(self).forward(x, )", "(self).forward(x, )", "the printer's comma tells calls of methods from operators"},
+		{"(self).forward(x, )", "(self).forward(x, )", "the printer's comma separates calls of methods from operators"},
 		{"f(x, dim=1)", "f(x, dim=1)", ""},
 		{"f(\n  x,\n  y)", "f(x, y)", "newlines inside brackets do not count"},
 		{"fork(f).wait()", "fork(f).wait()", ""},

@@ -4,8 +4,8 @@ import (
 	"github.com/memspec/memspec/engine/ops"
 )
 
-// Lists and dicts (torch/csrc/jit/runtime/register_prim_ops.cpp). Members are held and let go as
-// they come and go.
+// Lists and dicts (torch/csrc/jit/runtime/register_prim_ops.cpp). Members are held while
+// they are in one.
 var containerRules = []ops.Rule{
 	{Schema: "aten::append.t(t[](a!) self, t(c -> *) el) -> t[](a!)", Host: listAppend},
 	{Schema: "aten::extend.t(t[](a!) self, t[] other) -> ()", Host: listExtend},

@@ -61,9 +61,9 @@ func TestBagsRefused(t *testing.T) {
 	}{
 		{"a matrix", []any{of(6, 2)}, false, "float32[6, 8] [8, 1]", ""},
 		{"a vector", []any{of(6), of(2)}, false, "float32[2, 8] [8, 1]", ""},
-		{"the end of the last bag told", []any{of(6), of(3)}, true, "float32[2, 8] [8, 1]", ""},
+		{"the end of the last bag stated", []any{of(6), of(3)}, true, "float32[2, 8] [8, 1]", ""},
 		{"that alone", []any{of(6), of(1)}, true, "float32[0, 8] [8, 1]", ""},
-		{"nothing told", []any{of(6), of(0)}, true, "", "got no offsets, want the last at least"},
+		{"nothing stated", []any{of(6), of(0)}, true, "", "got no offsets, want the last at least"},
 		{"a vector alone", []any{of(6)}, false, "", "got indices [6]" + want},
 		{"a number", []any{of(), of(2)}, false, "", "got indices []" + want},
 		{"a number alone", []any{of()}, false, "", "got indices []" + want},

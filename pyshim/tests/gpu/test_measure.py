@@ -182,7 +182,7 @@ def test_the_kind_of_an_error_is_no_part_of_what_is_said():
     assert out_of_memory(wrapped) == "CUDA out of memory. Tried to allocate 2.00 GiB."
 
 
-def test_an_error_in_torchscript_is_told_by_its_cause():
+def test_an_error_in_torchscript_is_reported_by_its_cause():
     assert describe(CAUSES[-1]) == "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB. (zoo.py:7)"
 
 

@@ -25,7 +25,7 @@ def take(): return lambda mib: torch.empty(int(mib * MIB), dtype=torch.uint8, de
     torch.cuda.empty_cache()
 
 
-def test_what_a_test_leaves_behind_is_told_by_line(gpu):
+def test_what_a_test_leaves_behind_is_reported_by_line(gpu):
     """What its fixtures hold is not: they end after it."""
     gpu.makepyfile("""
         import gc, pytest, torch
@@ -108,7 +108,7 @@ def test_a_snapshot_of_a_broken_budget_opens_in_memory_viz(gpu):
     assert viz.segsum(snapshot)
 
 
-def test_memory_that_ends_is_told_with_who_held_it(gpu):
+def test_memory_that_ends_is_reported_with_who_held_it(gpu):
     gpu.makepyfile("""
         import pytest
         @pytest.mark.memory_budget(allocated="1GiB")

@@ -101,7 +101,7 @@ def test_rounding_is_a_row_of_its_own():
     assert row["mem"] == 511 + 848 * KIB and t.peak.churn == 1 + 20 * MIB + 1200 * KIB and len(x)
 
 
-def test_backward_is_told_by_the_line_of_its_forward():
+def test_backward_is_reported_by_the_line_of_its_forward():
     net, x = Net().cuda(), torch.zeros(999, 300, device="cuda", requires_grad=True)
     with memshim.trace(file=None) as t:
         net(x).sum().backward()  # one
@@ -193,7 +193,7 @@ else:
     assert p.returncode == 0, p.stderr
 
 
-def test_running_out_of_memory_is_told_with_who_held_what():
+def test_running_out_of_memory_is_reported_with_who_held_what():
     code = """
 import torch, memshim
 with memshim.trace() as t:

@@ -172,7 +172,7 @@ def net():
 """
 
 
-def test_a_fused_kernel_is_told_by_what_it_was_made_of(tmp_path, caches, seen):
+def test_a_fused_kernel_is_known_by_what_it_was_made_of(tmp_path, caches, seen):
     """By the operators and the user's line, and nowhere by the file that inductor wrote."""
     (tmp_path / "net.py").write_text(FUSED)
     p = capture(tmp_path, caches, "net.py:net", "--input", "float32[32,64]", "--on", "t4", "-o", "net.rec")

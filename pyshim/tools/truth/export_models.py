@@ -451,7 +451,7 @@ def main() -> int:
             gc.collect()
             with releases.watch():
                 program = export(model)
-            told = releases.of(program)
+            stated = releases.of(program)
             to = o.out / f"{name}.pt2"
             ran = {} if o.decompose else compare_operators.compare(model.module, program, model.args, model.kwargs)
             if o.decompose:
@@ -465,7 +465,7 @@ def main() -> int:
             live = find_program.pack(found and (portable(found[0]), found[1]))
             torch.export.save(portable(program), to)
             if not o.decompose:
-                Path(f"{to}.inputs.json").write_text(json.dumps({"inputs": [], "releases": told, "operators": ran, "contiguous": compare_operators.asks_contiguous(model.module, model.args, model.kwargs)} | live) + "\n")
+                Path(f"{to}.inputs.json").write_text(json.dumps({"inputs": [], "releases": stated, "operators": ran, "contiguous": compare_operators.asks_contiguous(model.module, model.args, model.kwargs)} | live) + "\n")
             print(f"{name}: {len(program.graph.nodes)} nodes, {to.stat().st_size} bytes, {time.time() - begin:.1f} s", flush=True)
         except Exception as e:
             failed += 1

@@ -89,8 +89,8 @@ def _record(args: argparse.Namespace) -> int:
     import importlib
     import platform
 
+    import record_on_cpu  # noqa: F401 (imported before processes are forked)
     import record_watch
-    import record_witness  # noqa: F401 (imported before processes are forked)
     import torch
 
     torch.set_num_threads(1)
@@ -226,9 +226,9 @@ class Job:
             got.artifact = shown
             if not why:
                 recorded, why = self.apart(lambda: self.second(stripped, got.ops))
-                got.witness = f"failed {why}" if why else got.against(recorded)
-                if got.witness != "same events":
-                    notes.append(f"{name}: births {got.births()} peak {got.peak()}; on CPU {got.witness}")
+                got.on_cpu = f"failed {why}" if why else got.against(recorded)
+                if got.on_cpu != "same events":
+                    notes.append(f"{name}: births {got.births()} peak {got.peak()}; on CPU {got.on_cpu}")
             streams.append(got)
         inputs, why = self.apart(lambda: [record_case.describe(i) for i in self.case.inputs()])
         return record_stream.write(self.case.name, self.versions, inputs, streams), notes
@@ -250,14 +250,14 @@ class Job:
     def second(self, stripped, ops: set[str]) -> list[tuple[int, int]]:
         import record_archive
         import record_case
-        import record_witness
+        import record_on_cpu
         import torch
 
         if stripped is None:
-            return record_witness.witness(record_case.build(self.case), self.case.inputs(), ops)
+            return record_on_cpu.run(record_case.build(self.case), self.case.inputs(), ops)
         full = self.scratch / stripped.name
         record_archive.refill(str(stripped), str(full))
-        return record_witness.witness(torch.jit.load(str(full), map_location="cpu"), self.case.inputs(), ops)
+        return record_on_cpu.run(torch.jit.load(str(full), map_location="cpu"), self.case.inputs(), ops)
 
     def apart(self, work):
         """Runs the work in a forked process: its result, and why there is none."""

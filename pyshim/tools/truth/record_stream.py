@@ -31,7 +31,7 @@ class Stream:
     zero: int = 0
     host: int = 0
     remapped: int = 0
-    witness: str = ""  # what the run on CPU tensors reported
+    on_cpu: str = ""  # what the run on CPU tensors reported
     failed: str = ""
     ops: set[str] = dataclasses.field(default_factory=set)  # all that were dispatched, not written
 
@@ -115,8 +115,8 @@ def write(model: str, versions: list[str], inputs: list[str], streams: list[Stre
         ]
         if s.remapped:
             body.append(f"remapped {s.remapped}")
-        if s.witness:
-            body.append(f"cpu {s.witness}")
+        if s.on_cpu:
+            body.append(f"cpu {s.on_cpu}")
         twin = next((d for d in done if d.shape() == s.shape()), None)
         if twin:
             body.append(f"same {twin.name}")

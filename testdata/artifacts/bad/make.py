@@ -1,4 +1,4 @@
-"""Writes the archives beside it: what memspec must refuse, bound, or say it cannot tell. Needs torch (2.15.0).
+"""Writes the archives beside it: what memspec must refuse, bound, or say it cannot know. Needs torch (2.15.0).
 
     python make.py [NAME.pt ...]    # as /opt/python/testdata/artifacts/bad/make.py, with torch below /opt/python too: archives name their files
 

@@ -1,5 +1,5 @@
 """In TorchScript's interpreter optional tensors and lists leave the stack with the operator's C++ arguments, plain tensors after them. Indices
-that are a list of tensors go to an operator of the interpreter's own, which lets go of its arguments in their order."""
+that are a list of tensors go to an operator of the interpreter's own, which releases its arguments in their order."""
 
 from typing import List, Optional
 

@@ -1,4 +1,4 @@
-"""del lets go of a name in the middle of a frame."""
+"""del releases a name in the middle of a frame."""
 
 import torch
 from torch import nn

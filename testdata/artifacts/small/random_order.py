@@ -1,4 +1,4 @@
-"""Rows in a random order: what sorting the numbers takes on a device is told by no rule."""
+"""Rows in a random order: what sorting the numbers takes on a device is known by no rule."""
 
 import torch
 from torch import nn

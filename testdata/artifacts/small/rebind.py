@@ -1,4 +1,4 @@
-"""A name bound anew lets go of its old value after the new one is computed."""
+"""A name bound anew releases its old value after the new one is computed."""
 
 import torch
 from torch import nn

@@ -69,7 +69,7 @@ func (b *builder) block(to *program.Block, indent string) {
 		}
 		n := &program.Node{Operation: &program.Operation{Where: program.Where{Stmt: b.count}}}
 		b.count++
-		line, at, told := strings.Cut(line, " @ ")
+		line, at, placed := strings.Cut(line, " @ ")
 		if l, ok := strings.CutSuffix(line, " !"); ok {
 			line, n.Flags = l, program.InReturn
 		}
@@ -78,7 +78,7 @@ func (b *builder) block(to *program.Block, indent string) {
 			_, err := fmt.Sscan(stmt, &n.Where.Stmt)
 			require.NoError(b.t, err)
 		}
-		if told {
+		if placed {
 			n.Where.SourceRange = b.place(at)
 		}
 		left, right, assigned := strings.Cut(line, " = ")

@@ -34,13 +34,13 @@ func TestCastsByDType(t *testing.T) {
 func TestAutocastLists(t *testing.T) {
 	data, err := os.ReadFile("../../../../testdata/aten/2.15/autocast_script.txt")
 	require.NoError(t, err)
-	told := map[string][]string{}
+	cases := map[string][]string{}
 	for _, line := range strings.Split(strings.TrimSpace(string(data)), "\n") {
 		op, cast, ok := strings.Cut(line, " ")
 		require.True(t, ok, line)
-		told[cast] = append(told[cast], op)
+		cases[cast] = append(cases[cast], op)
 	}
-	require.Equal(t, told["reduced"], slices.Sorted(maps.Keys(lowered)))
-	require.Equal(t, told["full"], slices.Sorted(maps.Keys(raised)))
-	require.Equal(t, []string{"aten::binary_cross_entropy"}, told["refused"])
+	require.Equal(t, cases["reduced"], slices.Sorted(maps.Keys(lowered)))
+	require.Equal(t, cases["full"], slices.Sorted(maps.Keys(raised)))
+	require.Equal(t, []string{"aten::binary_cross_entropy"}, cases["refused"])
 }

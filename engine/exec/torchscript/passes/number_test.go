@@ -34,7 +34,7 @@ func TestNumber(t *testing.T) {
 		{"a bool of two values", tensor.Bool, nil, &tensor.Data{Ints: []int64{1, 2}}, nil},
 		{"a float of two values", tensor.Float64, nil, &tensor.Data{Floats: []float64{1, 2}}, nil},
 		{"one with a dimension", tensor.Int64, []int64{1}, ints, nil},
-		{"one whose value is not told", tensor.Int64, nil, nil, nil},
+		{"one whose value is not known", tensor.Int64, nil, nil, nil},
 	} {
 		got, ok := number(&program.State{Meta: tensor.Meta{DType: tt.dtype, Sizes: tt.sizes}, Data: tt.data})
 		assert.Equal(t, tt.want, got, tt.why)

@@ -70,7 +70,7 @@ func TestOfTensors(t *testing.T) {
 		}
 		assert.Equal(t, want, ofTensors(typ), text)
 	}
-	assert.True(t, ofTensors(&program.Type{Kind: program.ListType}), "of members that are not told")
+	assert.True(t, ofTensors(&program.Type{Kind: program.ListType}), "of members that are not stated")
 }
 
 // TestTakenApartFirst: of several reads the first is reported, whichever list it is of.

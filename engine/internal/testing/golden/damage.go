@@ -15,7 +15,7 @@ import (
 type Reader func(text string) (string, error)
 
 // ErrNothingToReport is a Reader's error where there is nothing to report.
-var ErrNothingToReport = errors.New("nothing to tell")
+var ErrNothingToReport = errors.New("nothing to report")
 
 // word is what a text is damaged by: a name, a number, a string, a sign, or the white space that
 // opens a line.

@@ -190,7 +190,7 @@ def held_to(item: pytest.Item, budget: marks.Budget, whole: bool = False) -> Gen
             raise
         except BaseException as e:  # reported as what it is, with what was taken so far
             peaks = region.stop()
-            _tell(note, peaks, budget)
+            _write_figures(note, peaks, budget)
             if said := _out_of_memory(e):
                 if budget.limits:
                     _fail_oom(item, peaks, region, note, said)
@@ -201,7 +201,7 @@ def held_to(item: pytest.Item, budget: marks.Budget, whole: bool = False) -> Gen
             peaks = peaks._replace(
                 leaked=region.leaked([*getattr(item, "funcargs", {}).values(), getattr(item, "instance", None)])
             )
-        _tell(note, peaks, budget)
+        _write_figures(note, peaks, budget)
         if surveyed:
             item.stash[SURVEY] = _survey(region, peaks)
         if budget.limits and not budget.nothing() and hasattr(region, "took_nothing") and region.took_nothing():
@@ -222,7 +222,7 @@ def _notes(item: pytest.Item) -> Note:
     return lambda name, value: item.user_properties.append((prefix + name, value))
 
 
-def _tell(note: Note, peaks: marks.Peaks, budget: marks.Budget) -> None:
+def _write_figures(note: Note, peaks: marks.Peaks, budget: marks.Budget) -> None:
     for m in marks.METRICS:
         if m != "leaked" or budget.wants("leaked"):
             note(f"{'pretended' if pretended() else 'measured'}.{m}", getattr(peaks, m))

@@ -173,7 +173,7 @@ class Apart:
             item.stash[NO_PRETEND] = f"no pretend GPU: {e}"
             return None
         except (ValueError, binary.BinaryError) as e:
-            self._tell(
+            self._report(
                 item,
                 nextitem,
                 [pytest.TestReport(item.nodeid, item.location, {}, "failed", f"memory_budget: {e}", "call")],
@@ -181,10 +181,10 @@ class Apart:
             return True
         if not device:
             return None
-        self._tell(item, nextitem, run(item, environ))
+        self._report(item, nextitem, run(item, environ))
         return True
 
-    def _tell(self, item: pytest.Item, nextitem: pytest.Item | None, reports: list[pytest.TestReport]) -> None:
+    def _report(self, item: pytest.Item, nextitem: pytest.Item | None, reports: list[pytest.TestReport]) -> None:
         item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
         for report in reports:
             item.ihook.pytest_runtest_logreport(report=report)

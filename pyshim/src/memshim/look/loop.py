@@ -101,11 +101,11 @@ def doing(kind: str) -> Doing:
     if kind not in _doing:
         import torch
 
-        _doing[kind] = Doing(_tell_watcher if kind == "cpu" else getattr(torch._C, "_cuda_setMemoryMetadata", None))
+        _doing[kind] = Doing(_name_to_watcher if kind == "cpu" else getattr(torch._C, "_cuda_setMemoryMetadata", None))
     return _doing[kind]
 
 
-def _tell_watcher(tag: str) -> None:
+def _name_to_watcher(tag: str) -> None:
     watcher.tag = tag
 
 
@@ -127,7 +127,7 @@ class Loop:
         self.input, self.gradient = f"{INPUT} {n}", f"{GRADIENT}{n} "  # labels of this loop
         self._model = model
         self.annotates = region.where == "cuda" and hasattr(torch._C, "_cuda_annotateMemory")
-        self._doing, self._telling = doing(region.where), False
+        self._doing, self._naming = doing(region.where), False
         # by key and size of a storage, in this iteration and the one before
         self.labels: dict[tuple[int, int], str] = {}
         self._older: dict[tuple[int, int], str] = {}
@@ -180,7 +180,7 @@ class Loop:
             if not self._torch.nn.parameter.is_lazy(p) and p.requires_grad and p.is_leaf
         ]
         self._doing.begin()
-        self._telling = True
+        self._naming = True
         self.outside()
 
     def wait(self) -> None:
@@ -200,8 +200,8 @@ class Loop:
         for h in self._handles:
             h.remove()
         self._handles = []
-        if self._telling:
-            self._telling = False
+        if self._naming:
+            self._naming = False
             self._doing.end()
 
     def started(self) -> bool:

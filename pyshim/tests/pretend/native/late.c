@@ -1,5 +1,5 @@
 /* Preloaded by test_pretend_ending.py: a thread of autograd's that has informed the program that a
-   backward pass is over waits, so that it is the last to let go of the pass; where it then asks for
+   backward pass is over waits, so that it is the last to release the pass; where it then asks for
    the interpreter it gets on when that is ending, or after two seconds. So it goes on a busy
    machine now and then. */
 #define _GNU_SOURCE

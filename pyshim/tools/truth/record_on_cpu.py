@@ -24,7 +24,7 @@ _PLUMBING = (
 )
 
 
-def witness(call: Callable[..., Any], inputs: tuple, ops: set[str]) -> list[tuple[int, int]]:
+def run(call: Callable[..., Any], inputs: tuple, ops: set[str]) -> list[tuple[int, int]]:
     """Runs one pass on CPU tensors and returns births (number and size) and deaths (number and 0)
     in order.
 
