@@ -28,12 +28,12 @@ func (f Factorization) CuSOLVER(p *platform.Platform) []Request {
 	if !OnDevice(x) || x.Numel() == 0 {
 		return nil
 	}
-	n := x.Sizes[1]
+	n := min(x.Sizes[0], x.Sizes[1]) // of a square one either; of a long one no product overflows
 	w := Request{Bytes: units.Bytes(f.Bytes(n, x.DType)),
 		Source: "cuSOLVER's workspace, by a rule of cuSOLVER 12.0 on an H100"}
 	at, recorded := slices.BinarySearch(solverSizes, n)
 	switch {
-	case p.Device.ComputeCapability.Major != 9 || p.Release().CUDA != "13.0" || x.Sizes[0] != n ||
+	case p.Device.ComputeCapability.Major != 9 || p.Release().CUDA != "13.0" || x.Sizes[0] != x.Sizes[1] ||
 		at == len(solverSizes):
 		w.Note, w.Source = note.WorkspaceUnknown, "cuSOLVER's workspace, beyond a rule of cuSOLVER 12.0 on an H100"
 	case !recorded || n == solverSizes[len(solverSizes)-1] && x.DType != tensor.Float32:

@@ -72,6 +72,8 @@ func TestFactorizationsThatWereNotRecorded(t *testing.T) {
 	}
 	tall := Factorization{dense(tensor.Float32, tensor.Contiguous, 64, 32), LU}.CuSOLVER(h100(t))
 	assert.Equal(t, note.WorkspaceUnknown, tall[0].Note, "not square")
+	long := Factorization{dense(tensor.Float32, tensor.Contiguous, 1, 1<<60), LU}.CuSOLVER(h100(t))
+	assert.Equal(t, LU(1, tensor.Float32), int64(long[0].Bytes), "eight times its length overflows")
 	empty := Factorization{dense(tensor.Float32, tensor.Contiguous, 0, 0), Cholesky}
 	assert.Empty(t, empty.CuSOLVER(h100(t)))
 }
