@@ -404,6 +404,7 @@ func TestVersions(t *testing.T) {
 		{func(a fstest.MapFS) { a["version"] = file("11\n") }, "version: got version 11, want 1 to 10"},
 		{func(a fstest.MapFS) { a["version"] = file("0\n") }, "version: got version 0, want 1 to 10"},
 		{func(a fstest.MapFS) { a["version"] = file("x\n") }, `version: got "x\n", want a number`},
+		{func(a fstest.MapFS) { delete(a, "version"); a["version/deeper"] = file("3\n") }, "version: "},
 		{func(a fstest.MapFS) { delete(a, "version") }, "got no record version and no .data/version, want one"},
 		{func(a fstest.MapFS) { delete(a, "version"); a[".data/version"] = file("z") },
 			`.data/version: got "z", want a number`},

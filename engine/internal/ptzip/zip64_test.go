@@ -16,15 +16,15 @@ func TestZip64(t *testing.T) {
 	u64 := func(v uint64) []byte { return binary.LittleEndian.AppendUint64(nil, v) }
 	join := func(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
 	padding := join(u16(0x4246), u16(3), []byte("ZZZ")) // "FB": how PyTorch aligns records
-	local := join(u32(localSignature), make([]byte, 22), u16(3), u16(uint16(len(padding))), []byte("n/a"), padding,
+	local := join([]byte("PK\x03\x04"), make([]byte, 22), u16(3), u16(uint16(len(padding))), []byte("n/a"), padding,
 		[]byte("payload"))
 	zip64 := join(padding, u16(zip64Extra), u16(24), u64(7), u64(7), u64(0))
-	central := join(u32(centralSignature), make([]byte, 16), u32(max32), u32(max32), u16(3), u16(uint16(len(zip64))),
+	central := join([]byte("PK\x01\x02"), make([]byte, 16), u32(max32), u32(max32), u16(3), u16(uint16(len(zip64))),
 		make([]byte, 10), u32(max32), []byte("n/a"), zip64)
-	end64 := join(u32(end64Signature), u64(44), make([]byte, 12), u64(1), u64(1), u64(uint64(len(central))),
+	end64 := join([]byte("PK\x06\x06"), u64(44), make([]byte, 12), u64(1), u64(1), u64(uint64(len(central))),
 		u64(uint64(len(local))))
-	loc := join(u32(locator64Sig), u32(0), u64(uint64(len(local)+len(central))), u32(1))
-	end := join(u32(endSignature), u16(0), u16(0), u16(max16), u16(max16), u32(max32), u32(max32), u16(0))
+	loc := join([]byte("PK\x06\x07"), u32(0), u64(uint64(len(local)+len(central))), u32(1))
+	end := join([]byte("PK\x05\x06"), u16(0), u16(0), u16(max16), u16(max16), u32(max32), u32(max32), u16(0))
 	data := join(local, central, end64, loc, end)
 
 	z, err := OpenBytes(data)
@@ -40,7 +40,7 @@ func TestZip64(t *testing.T) {
 		require.ErrorContains(t, err, "zip64 end record: got offset")
 	}
 
-	z, err = OpenBytes(join(u32(end64Signature), u64(44), make([]byte, 44), u32(locator64Sig), u32(0), u64(0), u32(1),
+	z, err = OpenBytes(join([]byte("PK\x06\x06"), u64(44), make([]byte, 44), []byte("PK\x06\x07"), u32(0), u64(0), u32(1),
 		end))
 	require.NoError(t, err, "an empty archive's end record is the first thing in it")
 	assert.Empty(t, z.Names())
