@@ -22,6 +22,8 @@ func TestGuesses(t *testing.T) {
 	for _, tt := range []struct{ model, inputs, from, err string }{
 		{"conv_block.script.pt", "x=float32[B,3,224,224]", "guessed from conv1.weight [16 3 3 3]", ""},
 		{"module_list.script.pt", "x=float32[B,32]", "guessed from layers.0.weight [64 32]", ""},
+		{"alias.script.pt", "", "", "../../testdata/artifacts/small/alias.script.pt: got no input that it runs with " +
+			"(it has no weights), want --input"},
 		{"addmm.script.pt", "", "", "got 3 inputs (b, x, w), want --input for each: only a single one can be guessed"},
 	} {
 		m, err := engine.Open(small + tt.model)

@@ -14,12 +14,11 @@ import (
 // FlashAttention is the partial results of attention split along the keys (flash_attn/flash_api.cpp
 // set_params_splitkv). Dropout keeps it whole.
 func FlashAttention(p *platform.Platform, q, k *tensor.Meta, dropout bool) []Request {
-	sms := int64(p.Device.SMs)
-	if dropout || sms == 0 {
+	if dropout {
 		return nil
 	}
 	b, h, lq, lk, d := q.Sizes[0], q.Sizes[1], q.Sizes[2], k.Sizes[2], q.Sizes[3]
-	n := flashSplits(b*h*divCeil(lq, 64), lk, d, 2*sms) // blocks of 128 threads, two at once on each
+	n := flashSplits(b*h*divCeil(lq, 64), lk, d, 2*int64(p.Device.SMs)) // blocks of 128 threads, two at once on each
 	if n <= 1 {
 		return nil
 	}
@@ -29,12 +28,14 @@ func FlashAttention(p *platform.Platform, q, k *tensor.Meta, dropout bool) []Req
 		{Bytes: units.Bytes(4 * rows * flashHead(d)), Source: source}}
 }
 
-// flashHead is the head size of the kernel that takes heads of d: 32, 64, 96, 128, 192 or 256.
+// flashHead is the head size of the kernel that takes heads of d.
 func flashHead(d int64) int64 {
-	if d <= 128 {
-		return divCeil(d, 32) * 32
+	for _, size := range []int64{32, 64, 96, 128, 192, 256} {
+		if d <= size {
+			return size
+		}
 	}
-	return divCeil(d, 64) * 64
+	return d // no kernel takes it
 }
 
 // flashSplits is num_splits_heuristic: the fewest splits that fill 85 % as many multiprocessors as
@@ -57,17 +58,16 @@ func flashSplits(work, keys, dim, sms int64) int64 {
 		return waves / math.Ceil(waves)
 	}
 	best := 0.0
-	for s := int64(1); s <= most; s++ {
-		if eligible(s) {
+	for i := range most {
+		if s := i + 1; eligible(s) {
 			best = max(best, fill(s))
 		}
 	}
-	for s := int64(1); s <= most; s++ {
-		if eligible(s) && fill(s) >= 0.85*best {
-			return s
-		}
+	s := int64(1)
+	for !eligible(s) || fill(s) < 0.85*best {
+		s++
 	}
-	return 1
+	return s
 }
 
 // FlashAttentionBackward is the softmax's sums and the query gradient's accumulator

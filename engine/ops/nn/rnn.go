@@ -124,7 +124,7 @@ func layer(c *ops.Call, mode RNNMode, x *tensor.Tensor, states []hidden, ps []ce
 		letGo(c, outs, last)
 		return out, []hidden{last}
 	}
-	slices.Reverse(xs)
+	// from the last step on, whose size is that of the first
 	backs, backLast := run(c, mode, xs, states[1], &ps[1])
 	slices.Reverse(backs)
 	back := c.Do("aten::stack", ops.TensorList(backs...))

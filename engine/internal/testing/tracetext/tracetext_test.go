@@ -35,6 +35,7 @@ free b
 func TestParseErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"a = alloc 1\n\nwhat b":      `line 3: got "what"`,
+		"alloc 512":                  `line 1: got "alloc", want a storage with =`,
 		"heap 0x200 512 quick":       `line 1: got "quick", want small or expandable`,
 		"a = alloc 1 x.pt m n m.py":  "line 1: got \"x.pt\", want a category",
 		"heap 0x200 1\nblock 1 lost": `line 2: got "lost", want a block's state`,
