@@ -20,4 +20,5 @@ func TestSiteNumbers(t *testing.T) {
 		number, first := x.of(c.id)
 		assert.Equal(t, []any{c.number, c.first}, []any{number, first}, "site %d", c.id)
 	}
+	assert.Equal(t, []int32{2, 1, 2}, x.byID, "what was asked for is remembered")
 }

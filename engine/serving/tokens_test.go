@@ -19,6 +19,7 @@ func TestTokens(t *testing.T) {
 		{"as many as fit", 3, 30, 8, 2},
 		{"more than a float counts", 3, 30, 3 << 54 / 3 * 3, (3 << 54) / 3},
 		{"one more than a float counts", 3, 30, 3 * (1<<53 + 1), 1<<53 + 1},
+		{"a byte for each", 1, 10, 1<<53 + 1, 1<<53 + 1},
 		{"layers that keep a window", 3, 20, 40, 20},
 		{"nothing for each token", 0, 20, 10, 5},
 	} {
