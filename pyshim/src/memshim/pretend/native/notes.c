@@ -26,7 +26,7 @@ struct note {
 /* a CUDA runtime that is linked into something asks for each of the driver's 600 functions by its
    name */
 static struct note *notes;
-static int note_count, note_room;
+static int note_count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static __thread const char *last_refused;
 
@@ -40,15 +40,10 @@ static bool keep(enum kind kind, const char *name) { /* whether it is the first 
 	int i = 0;
 	while (i < note_count && (notes[i].kind != kind || strcmp(notes[i].name, name))) i++;
 	bool first = i == note_count;
-	if (first && note_count == note_room) {
-		struct note *more = realloc(notes, (size_t)(note_room + 256) * sizeof *more);
-		if (more) {
-			notes = more;
-			note_room += 256;
-		}
-	}
-	if (first && note_count < note_room) {
-		char *own = strdup(name);
+	if (first) {
+		struct note *more = realloc(notes, ((size_t)note_count + 1) * sizeof *more);
+		char *own = more ? strdup(name) : NULL;
+		if (more) notes = more;
 		if (own) notes[note_count++] = (struct note){ kind, own, 0 };
 	}
 	if (i < note_count) notes[i].count++;
