@@ -80,6 +80,7 @@ def made(out, sanitizers):
             "collected",
             "kernels",
             "shareable",
+            "rules",
         )
     ]
     units = [f for f in build.sources() if f.suffix == ".c"] + tests
@@ -134,6 +135,8 @@ def compiled(*command):
         "image_forms",
         "registered_kernels",
         "shareable",
+        "transforms",
+        "solvers",
     ],
 )
 def test_unit(unit, forking, name):

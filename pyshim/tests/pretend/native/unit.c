@@ -513,7 +513,7 @@ int main(int argc, char **argv) {
 		{ "attributes", attributes }, { "places", places },
 		{ "nodes", nodes }, { "races", races }, { "collected", collected },
 		{ "architectures", architectures }, { "image_forms", image_forms }, { "registered_kernels", registered_kernels },
-		{ "shareable", shareable } };
+		{ "shareable", shareable }, { "transforms", transforms }, { "solvers", solvers } };
 	for (size_t i = 0; argc == 2 && i < sizeof all / sizeof *all; i++)
 		if (!strcmp(argv[1], all[i].name)) return alarm(60), all[i].run(), puts("ok"), 0; /* without end is an error */
 	fprintf(stderr, "unit: got %s, want the name of a test\n", argc == 2 ? argv[1] : "nothing");

@@ -121,3 +121,4 @@ void ranks(void), kept_groups(void), absent_counts(void), formulas(void), attrib
 void nodes(void), races(void),
 	collected(void);
 void architectures(void), image_forms(void), registered_kernels(void), shareable(void);
+void transforms(void), solvers(void); /* rules.c */
