@@ -16,7 +16,8 @@ func TestSiteNumbers(t *testing.T) {
 		id     trace.SiteID
 		number int
 		first  bool
-	}{{1, 0, true}, {0, 1, true}, {2, 1, false}, {1, 0, false}, {0, 1, false}, {3, 2, true}, {4, 2, false}, {3, 2, false}} {
+	}{{1, 0, true}, {0, 1, true}, {2, 1, false}, {1, 0, false}, {0, 1, false}, {3, 2, true}, {4, 2, false},
+		{3, 2, false}} {
 		number, first := x.of(c.id)
 		assert.Equal(t, []any{c.number, c.first}, []any{number, first}, "site %d", c.id)
 	}

@@ -50,8 +50,10 @@ func TestFlashAttentionParts(t *testing.T) {
 		return out
 	}
 	long := meta(1, 1, 340*256, 64)
-	assert.Equal(t, []units.Bytes{4 * 17 * 64, 4 * 17 * 64 * 64}, bytes(FlashAttention(p, meta(1, 1, 64, 64), long, false)))
-	assert.Equal(t, []units.Bytes{4 * 9 * 65, 4 * 9 * 65 * 64}, bytes(FlashAttention(p, meta(1, 1, 65, 64), long, false)))
+	assert.Equal(t, []units.Bytes{4 * 17 * 64, 4 * 17 * 64 * 64},
+		bytes(FlashAttention(p, meta(1, 1, 64, 64), long, false)))
+	assert.Equal(t, []units.Bytes{4 * 9 * 65, 4 * 9 * 65 * 64},
+		bytes(FlashAttention(p, meta(1, 1, 65, 64), long, false)))
 	assert.Equal(t, []units.Bytes{4 * 9 * 2 * 64, 4 * 9 * 2 * 64 * 64},
 		bytes(FlashAttention(p, meta(1, 2, 64, 64), long, false)))
 	assert.Empty(t, FlashAttention(p, meta(1, 1, 64, 64), long, true), "dropout")
