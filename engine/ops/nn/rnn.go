@@ -97,8 +97,8 @@ func run(c *ops.Call, mode RNNMode, xs []*tensor.Tensor, s hidden, p *cellParams
 	return outs, s
 }
 
-// letGo frees outputs, the first one first, less the one the last state holds.
-func letGo(c *ops.Call, outs []*tensor.Tensor, last hidden) {
+// freeOutputs frees outputs, the first one first, less the one the last state holds.
+func freeOutputs(c *ops.Call, outs []*tensor.Tensor, last hidden) {
 	for _, t := range outs {
 		if t != last.h {
 			c.Free(t)
@@ -121,7 +121,7 @@ func layer(c *ops.Call, mode RNNMode, x *tensor.Tensor, states []hidden, ps []ce
 	outs, last := run(c, mode, xs, states[0], &ps[0])
 	out := c.Do("aten::stack", ops.TensorList(outs...))
 	if len(ps) == 1 {
-		letGo(c, outs, last)
+		freeOutputs(c, outs, last)
 		return out, []hidden{last}
 	}
 	// from the last step on, whose size is that of the first
@@ -130,9 +130,9 @@ func layer(c *ops.Call, mode RNNMode, x *tensor.Tensor, states []hidden, ps []ce
 	back := c.Do("aten::stack", ops.TensorList(backs...))
 	both := c.Do("aten::cat", ops.TensorList(out, back), int64(len(x.Sizes)-1))
 	c.Free(back)
-	letGo(c, backs, backLast)
+	freeOutputs(c, backs, backLast)
 	c.Free(out)
-	letGo(c, outs, last)
+	freeOutputs(c, outs, last)
 	return both, []hidden{last, backLast}
 }
 
