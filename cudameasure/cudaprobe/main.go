@@ -105,7 +105,7 @@ func describe(i int) (device, error) {
 	return out, nil
 }
 
-// tellMemory goes on until it cannot write: whoever reads has gone.
+// printMemory goes on until it cannot write: whoever reads has gone.
 func printMemory() error {
 	runtime.LockOSThread() // contexts are a thread's
 	n, err := cu.NumDevices()

@@ -85,7 +85,7 @@ func (silent) Describe(*State) {}
 
 // Values of different kinds, and in another order, are different states; a thing that is shared is
 // the same again.
-func TestValuesAreToldApart(t *testing.T) {
+func TestValuesAreKeptApart(t *testing.T) {
 	list := &ops.List{Items: []any{int64(1)}}
 	one := func() any { return &ops.List{Items: []any{int64(1)}} }
 	held := func(m tensor.Meta) *tensor.Tensor {

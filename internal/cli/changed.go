@@ -104,7 +104,7 @@ func (c *Commit) changed(ctx context.Context) (map[string]bool, error) {
 	return out, nil
 }
 
-// CasesOf are the cases of a memspec.yaml as they were, each as text; nil where the file has not
+// casesOf are the cases of a memspec.yaml as they were, each as text; nil where the file has not
 // changed. One that was not there, or could not be read, had none.
 func (c *Commit) casesOf(ctx context.Context, file string, changed map[string]bool) (map[string]string, error) {
 	below, err := c.below(file)

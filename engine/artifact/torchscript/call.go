@@ -124,7 +124,7 @@ func (l *lowerer) operator(
 	return l.nodeArgs(op, x.Start, flags, l.arguments(x)), nil, v
 }
 
-// builtinOps are Python's functions and the operators behind them (the environment of
+// builtinOp is the operator behind one of Python's functions (the environment of
 // ir_emitter.cpp). PyTorch's printer uses the first six only.
 func builtinOp(name string) string {
 	switch name {

@@ -391,7 +391,7 @@ type sourceKey struct {
 	line       int
 }
 
-// findTells knows traced archives by the stacks in their records, and frozen ones by their weights.
+// findRecords knows traced archives by the stacks in their records, and frozen ones by their weights.
 // A root that only calls its child has no record that reports: then the other files are asked, in
 // order.
 func (d *decoder) findRecords() error {

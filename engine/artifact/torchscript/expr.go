@@ -210,7 +210,7 @@ func (l *lowerer) unary(x *python.Unary, name string, flags program.NodeFlags) p
 	return l.to(l.node(op, x.Start, flags, v), name, nil)
 }
 
-// infixOps are the operators behind Python's (the table of ir_emitter.cpp, getNodeKind).
+// infixOp is the operator behind one of Python's (the table of ir_emitter.cpp, getNodeKind).
 func infixOp(op string) string {
 	switch op {
 	case "+":

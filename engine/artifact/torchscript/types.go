@@ -60,7 +60,7 @@ func isDotted(text string) bool {
 	return !first
 }
 
-// plainTypes are the types without parts, as PyTorch's printer and older ones write them.
+// plainType is a type without parts, as PyTorch's printer and older ones write them.
 func plainType(name string) (program.TypeKind, bool) {
 	switch name {
 	case "Tensor":
@@ -97,7 +97,7 @@ func plainType(name string) (program.TypeKind, bool) {
 	return 0, false
 }
 
-// typeHeads are the types with parts and how many they take; 0 is any number.
+// typeHead is a type with parts and how many it takes; 0 is any number.
 func typeHead(name string) (kind program.TypeKind, parts int, ok bool) {
 	switch name {
 	case "List":
