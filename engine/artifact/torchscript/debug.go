@@ -391,9 +391,9 @@ type sourceKey struct {
 	line       int
 }
 
-// findRecords knows traced archives by the stacks in their records, and frozen ones by their weights.
-// A root that only calls its child has no record that reports: then the other files are asked, in
-// order.
+// findRecords knows traced archives by the stacks in their records, and frozen ones by their
+// weights. A root that only calls its child has no record that reports: then the other files are
+// asked, in order.
 func (d *decoder) findRecords() error {
 	p := d.prog
 	p.Records = program.RecordsSource
