@@ -85,4 +85,10 @@ void solvers(void) {
 	CHECK(of_getrf(64, 64).known == AS_RECORDED && of_getrf(128, 64).known == BEYOND);
 	CHECK(of_geqrf(&FLOAT, 64, 4).known == AS_RECORDED && of_geqrf(&FLOAT, 64, 5).known == BEYOND);
 	CHECK(of_geqrf(&FLOAT, 2, 4).known == BEYOND);
+	CHECK(of_gesvdj(&FLOAT, 33, 33).known == AS_RECORDED && of_gesvdj(&FLOAT, 34, 34).known == BETWEEN);
+	CHECK(of_gesvdj(&FLOAT, 32, 32).known == BEYOND && of_gesvdj(&FLOAT, 33, 32).known == BEYOND);
+	CHECK(of_gesvdj(&FLOAT, 20, 16).known == BEYOND && of_gesvdj(&FLOAT, 16, 20).known == BEYOND);
+	CHECK(of_gesvdj(&FLOAT, 64, 4).known == AS_RECORDED && of_gesvdj(&FLOAT, 4, 64).known == AS_RECORDED);
+	CHECK(of_gesvdj(&FLOAT, 65, 4).known == BETWEEN && of_gesvdj(&FLOAT, 64, 5).known == BEYOND);
+	CHECK(of_gesvdj(&FLOAT, 65, 64).bytes > of_gesvdj(&FLOAT, 64, 64).bytes);
 }
