@@ -129,7 +129,7 @@ func measuredMessages() []messageCase {
 			gpuIs(t, "0, NVIDIA L4, GPU-stand-in, 8.9, 23034, 556")
 			return memory.Case(n, oneCase(t, "../"+small, smallInput, "budget: {allocated: 64MiB}"), memory.Required)
 		}, verdict.Inconclusive},
-		{"pretend-under-estimated", "PyTorch's allocator says more on a GPU that is not there: reported, and not called measured",
+		{"pretend-under-estimated", "PyTorch's allocator says more on a pretend GPU: reported, and not called measured",
 			func(t *testing.T, n *named) verdict.Verdict {
 				c := oneCase(t, "../"+small, smallInput, "budget: {allocated: 64MiB}")
 				withGPU(t, c, func(m *cudameasure.Measurement) {

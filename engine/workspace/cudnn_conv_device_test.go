@@ -1,8 +1,6 @@
 package workspace
 
 import (
-	"encoding/csv"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,17 +16,13 @@ import (
 // device. Answers of that class are estimates because the two differ. None is above the upper
 // figure.
 func TestAnH100TakesOtherEngines(t *testing.T) {
-	f, err := os.Open("../../testdata/measured/h100-convolutions.csv")
-	require.NoError(t, err)
-	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
-	require.NoError(t, err)
+	rows := recorded(t, "convolutions")
 	p := on(t, "h100-sxm-80gb", "2.11")
 	require.False(t, p.ChoosesAlike())
 	dtypes := map[string]tensor.DType{"float32": tensor.Float32, "float16": tensor.Float16,
 		"bfloat16": tensor.BFloat16}
 	differ := 0
-	for _, r := range rows[1:] {
+	for _, r := range rows {
 		x, k, s, pad := numbers(t, r[1]), numbers(t, r[3]), numbers(t, r[4]), numbers(t, r[5])
 		c := numbers(t, r[2])[0]
 		v := &Convolution{Input: dense(dtypes[r[0]], tensor.Contiguous, x...),
@@ -41,7 +35,7 @@ func TestAnH100TakesOtherEngines(t *testing.T) {
 		}
 		assert.LessOrEqual(t, measured, v.CuDNN(p, out, false)[0].Upper, "%v", r)
 	}
-	assert.Equal(t, 342, len(rows)-1)
+	assert.Equal(t, 342, len(rows))
 	assert.Equal(t, 201, differ)
 }
 

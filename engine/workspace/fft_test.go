@@ -1,8 +1,6 @@
 package workspace
 
 import (
-	"encoding/csv"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,17 +22,12 @@ type fftRow struct {
 }
 
 func fftRows(t *testing.T) (out []fftRow) {
-	f, err := os.Open("../../testdata/measured/h100-fft.csv")
-	require.NoError(t, err)
-	defer f.Close()
-	lines, err := csv.NewReader(f).ReadAll()
-	require.NoError(t, err)
 	number := func(s string) int64 {
 		v, err := strconv.ParseInt(s, 10, 64)
 		require.NoError(t, err, s)
 		return v
 	}
-	for _, line := range lines[1:] {
+	for _, line := range recorded(t, "fft") {
 		dtype, err := tensor.ParseDType(line[1])
 		require.NoError(t, err)
 		sizes := []int64{number(line[2])}

@@ -1,9 +1,7 @@
 package workspace
 
 import (
-	"encoding/csv"
 	"fmt"
-	"os"
 	"strconv"
 	"testing"
 
@@ -32,13 +30,8 @@ type recurrentRow struct {
 
 // recurrentRows are what an H100 asked for.
 func recurrentRows(t *testing.T) (out []recurrentRow) {
-	f, err := os.Open("../../testdata/measured/h100-recurrent.csv")
-	require.NoError(t, err)
-	defer f.Close()
-	lines, err := csv.NewReader(f).ReadAll()
-	require.NoError(t, err)
 	modes := map[string]int64{"RNN": 1, "LSTM": modeLSTM, "GRU": modeGRU}
-	for _, line := range lines[1:] {
+	for _, line := range recorded(t, "recurrent") {
 		n := func(i int) int64 {
 			v, err := strconv.ParseInt(line[i], 10, 64)
 			require.NoError(t, err)

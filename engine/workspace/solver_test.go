@@ -1,8 +1,6 @@
 package workspace
 
 import (
-	"encoding/csv"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,13 +21,8 @@ var factorizations = map[string]struct {
 }{"cholesky": {2, Cholesky}, "lu_factor": {3, LU}, "ldl": {3, LDL}}
 
 func TestFactorizationsOfAnH100(t *testing.T) {
-	f, err := os.Open("../../testdata/measured/h100-solver.csv")
-	require.NoError(t, err)
-	defer f.Close()
-	lines, err := csv.NewReader(f).ReadAll()
-	require.NoError(t, err)
 	rows := 0
-	for _, line := range lines[1:] {
+	for _, line := range recorded(t, "solver") {
 		of, ok := factorizations[line[0]]
 		if !ok {
 			continue
