@@ -46,3 +46,13 @@ func TestKnownValues(t *testing.T) {
 	again := run("aten::select", v, int64(0), int64(0)).(*tensor.Tensor)
 	require.Nil(t, again.Data, "its aliases are not known any more: they hold what was written")
 }
+
+// TestKnownUpTo: elements of 64 at most are carried.
+func TestKnownUpTo(t *testing.T) {
+	b := aten.NewBench(builtin.Table(), none(t))
+	for n, known := range map[int64]bool{64: true, 65: false} {
+		v, _, err := b.Run("aten::zeros", []any{ops.IntList(n)}, ops.Kw{"device": "cpu"})
+		require.NoError(t, err)
+		require.Equal(t, known, v.(*tensor.Tensor).Data != nil, "%d elements", n)
+	}
+}

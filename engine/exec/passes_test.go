@@ -33,6 +33,14 @@ func TestPassesRun(t *testing.T) {
 	inner := list()
 	state := &program.State{Meta: tensor.Meta{DType: tensor.Int64, Device: "cpu", Sizes: []int64{1}, Strides: []int64{1}},
 		Class: tensor.Constant, Data: &tensor.Data{Ints: []int64{3}}}
+	weight := &program.State{Meta: meta(4), Class: tensor.Parameter}
+	into := func(m *exec.Machine, out *tensor.Tensor) {
+		b, ok := m.Table().Lookup("aten::relu")
+		require.True(t, ok)
+		v, err := m.ApplyInto(b, []any{m.State(state)}, out)
+		require.NoError(t, err)
+		m.Drop(v)
+	}
 	for _, c := range []struct {
 		why     string
 		kept    []any
@@ -77,6 +85,15 @@ func TestPassesRun(t *testing.T) {
 		{"a tensor is written whose value is known", nil, exec.Options{}, func(m *exec.Machine, _ []any) {
 			m.Drop(apply(m, "aten::relu_", m.State(state)))
 		}, 2},
+		{"a tensor of the model is written, of which nothing is known", nil, exec.Options{}, func(m *exec.Machine, _ []any) {
+			m.Drop(apply(m, "aten::relu_", m.State(weight)))
+		}, 1},
+		{"a tensor whose value is known is the out of a kernel", nil, exec.Options{}, func(m *exec.Machine, _ []any) {
+			into(m, m.State(state))
+		}, 2},
+		{"one whose alias is known", nil, exec.Options{}, func(m *exec.Machine, _ []any) {
+			into(m, m.TensorOn(m.State(state).Storage, state.Meta))
+		}, 2},
 		{"what the pass made gets other sizes", nil, exec.Options{}, func(m *exec.Machine, _ []any) {
 			m.Drop(apply(m, "aten::resize_", made(m), ops.IntList(1)))
 		}, 1},
@@ -111,7 +128,7 @@ func TestPassesRun(t *testing.T) {
 		c.o.Platform, c.o.Inputs = none(t), []exec.Input{{Value: meta(4)}, {Value: []exec.Input{{Value: int64(1)}}}}
 		_, err := exec.Run(context.Background(), scripted{params: []program.Param{{Name: "x"}, {Name: "l"}}, passes: &passes,
 			kept: c.kept,
-			load: func(m *exec.Machine) { m.Load(nil, []*program.State{state}) },
+			load: func(m *exec.Machine) { m.Load(nil, []*program.State{state, weight}) },
 			forward: func(m *exec.Machine, args []any) (any, error) {
 				c.forward(m, args)
 				return nil, nil

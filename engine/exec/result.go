@@ -133,9 +133,6 @@ func (d *Dispatch) write(c *ops.Call, t *tensor.Tensor, meta *tensor.Meta) error
 		}
 	}
 	data := d.value(c, t) // from the values before the write
-	if data != nil || t.Data != nil {
-		d.changes.write(t.Storage)
-	}
 	d.forget(t)
 	t.Data = data
 	d.values.add(t)
@@ -186,11 +183,7 @@ func (d *Dispatch) ApplyInto(b *ops.Bound, args []any, out *tensor.Tensor) (any,
 			return nil, c.Errorf("%v", err)
 		}
 	}
-	if out.Data != nil {
-		d.changes.write(out.Storage)
-	}
 	d.forget(out)
-	out.Data = nil
 	d.Hold(out)
 	return out, nil
 }
