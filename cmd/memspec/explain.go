@@ -179,7 +179,9 @@ func (r *explained) asCase(plot bool) *format.Case {
 	c.Account = r.write
 	c.Text = func(w io.Writer) error {
 		if !r.first {
-			fmt.Fprintln(w)
+			if _, err := fmt.Fprintln(w); err != nil {
+				return err
+			}
 		}
 		if err := r.write(w); err != nil || !plot {
 			return err

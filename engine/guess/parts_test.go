@@ -2,6 +2,8 @@ package guess
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -45,7 +47,7 @@ func TestRunsWith(t *testing.T) {
 	require.NoError(t, err)
 	for text, want := range map[string]bool{
 		"float32[B,32]": true, "float32[B,31]": false, "float32[1,32]": true, "float32[B*32//B,32]": true,
-		"float32[4,32*B]": false, "float32[4,64//B]": false, "float32[4,32+B]": false, "float32[C,32]": false,
+		"float32[4,32+(B-1)*(B-3)]": false, "float32[4,32*B]": false, "float32[4,64//B]": false, "float32[4,32+B]": false, "float32[C,32]": false,
 	} {
 		in, err := spec.ParseInput(text)
 		require.NoError(t, err, text)
@@ -137,10 +139,49 @@ func TestCompiledInputsOfAll(t *testing.T) {
 	g, err := compiledInputs(p)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"x=float16[B,3]", "y=float16[B]"}, spec.InputTexts(g.Inputs))
+	p.Symbols = p.Symbols[:1]
+	g, err = compiledInputs(p)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"x=float16[B,3]", "y=float16[B]"}, spec.InputTexts(g.Inputs), "its only open size")
 	p.Symbols = nil
 	p.Entry.Params[2].Meta.Sizes[0] = open("4")
 	p.Entry.Params[4].Meta.Sizes[0] = open("5")
 	g, err = compiledInputs(p)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"x=float16[4,3]", "y=float16[5]"}, spec.InputTexts(g.Inputs))
+}
+
+// TestCompiledInputsRefuses: a parameter whose name is no word is an error.
+func TestCompiledInputsRefuses(t *testing.T) {
+	p := &program.Program{Entry: &program.Func{Params: []program.Param{
+		{Name: "a b", Meta: &program.TensorMeta{DType: tensor.Float16}},
+	}}}
+	_, err := compiledInputs(p)
+	assert.ErrorContains(t, err, `got "a", want a value`)
+}
+
+// TestInputsBeside: inputs that were written beside an artifact come before its weights, and what
+// cannot be read there is an error, as is an artifact that holds no program.
+func TestInputsBeside(t *testing.T) {
+	artifact := filepath.Join(t.TempDir(), "m.pt")
+	data, err := os.ReadFile("../../testdata/artifacts/small/module_list.script.pt")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(artifact, data, 0o644))
+	m, err := engine.Open(artifact)
+	require.NoError(t, err)
+	beside := func(text string) (*Guess, error) {
+		require.NoError(t, os.WriteFile(artifact+".inputs.json", []byte(text), 0o644))
+		return Inputs(context.Background(), m)
+	}
+	g, err := beside(`{"inputs": ["x=float32[7,32]"]}`)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"x=float32[7,32]"}, spec.InputTexts(g.Inputs))
+	assert.Equal(t, "the inputs that were written beside it", g.From)
+	_, err = beside("[")
+	assert.Error(t, err)
+
+	m, err = engine.Open("../../testdata/snapshots/good.pickle")
+	require.NoError(t, err)
+	_, err = Inputs(context.Background(), m)
+	assert.Error(t, err, "a recorded run")
 }
