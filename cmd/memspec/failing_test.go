@@ -27,7 +27,7 @@ func (f *failing) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// mostFailed is of how many writes of a command each fails in turn: some print a line for each event.
+// mostFailed is how many writes of a command fail in turn: some commands print a line an event.
 const mostFailed = 16
 
 // TestFailedWrites lets the writes of each command fail, one by one: the command ends with the

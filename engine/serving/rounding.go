@@ -39,10 +39,7 @@ func rounding(m *modelfolder.Model, dtype string, maxSplit units.Bytes) *units.B
 	if err != nil {
 		return nil
 	}
-	malloc := func(size units.Bytes) allocator.Addr {
-		at, _ := cuda.Malloc(size, 0) // the device has no limit
-		return at
-	}
+	malloc := func(size units.Bytes) { _, _ = cuda.Malloc(size, 0) } // the device has no limit
 	item, _ := modelfolder.ItemSize(dtype)
 	for _, t := range w.Engine {
 		size := item

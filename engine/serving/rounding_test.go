@@ -24,10 +24,14 @@ func TestRounding(t *testing.T) {
 	}{
 		{"1 MiB is left of 76", []modelfolder.EngineTensor{{Elements: 75 * mib / 2}}, 0, 0, units.MiB, units.MiB},
 		{"1.5 MiB is left of 26", []modelfolder.EngineTensor{{Elements: 49 * mib / 4}}, 0, 0, 0, 3 * units.MiB / 2},
+		{"no more than 20 MiB is split later", []modelfolder.EngineTensor{{Elements: 41 * mib / 4}}, 0, 0, 0,
+			3 * units.MiB / 2},
 		{"to 512 bytes", []modelfolder.EngineTensor{{Elements: 3}}, 0, 0, 506, 506},
 		{"in another dtype than the engine's", []modelfolder.EngineTensor{{Elements: 3, DType: "float32"}}, 0, 0, 500, 500},
 		{"a table as well", []modelfolder.EngineTensor{{Elements: 256}}, 3, 0, 506, 506},
 		{"four scales of each layer", []modelfolder.EngineTensor{{Elements: 256}}, 0, 2, 2 * 4 * 512, 2 * 4 * 512},
+		{"of as many layers as a model may have", []modelfolder.EngineTensor{{Elements: 256}}, 0, 4098, 4096 * 4 * 512,
+			4096 * 4 * 512},
 	} {
 		elements := map[string]int64{}
 		for _, tensor := range c.tensors {

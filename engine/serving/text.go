@@ -130,12 +130,12 @@ func numbers(r *Range[int64]) string {
 	return grouped(r.AtLeast) + " to " + grouped(r.AtMost)
 }
 
-// grouped writes a number with a comma at each thousand.
+// grouped writes a count with a comma at each thousand.
 func grouped(n int64) string {
 	text := fmt.Sprint(n)
 	var b strings.Builder
 	for i, c := range text {
-		if i > 0 && (len(text)-i)%3 == 0 && c != '-' {
+		if i > 0 && (len(text)-i)%3 == 0 {
 			b.WriteByte(',')
 		}
 		b.WriteRune(c)
