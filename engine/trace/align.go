@@ -44,8 +44,8 @@ func Align(want, got *Trace, select_ Kind) *Divergence {
 	b.init()
 	pair := make(map[tensor.StorageID]tensor.StorageID)
 	for n := 0; ; n++ {
-		i, j := a.next(select_), b.next(select_)
-		if i < 0 && j < 0 {
+		one, other := a.next(select_), b.next(select_)
+		if !one && !other {
 			return nil
 		}
 		if why := differ(&a, &b, pair); why != "" {
@@ -66,9 +66,9 @@ func (s *side) init() {
 	s.born = make([]bool, s.t.Storages())
 }
 
-// next moves to the next selected event, and returns -1 at the end.
-func (s *side) next(selected Kind) int {
-	if s.at >= 0 && s.at < len(s.t.Events) {
+// next moves to the next selected event, and says whether there is one.
+func (s *side) next(selected Kind) bool {
+	if s.at >= 0 {
 		s.last = append(s.last, s.at)
 		if len(s.last) > contextEvents {
 			s.last = slices.Delete(s.last, 0, 1)
@@ -76,10 +76,10 @@ func (s *side) next(selected Kind) int {
 	}
 	for s.at++; s.at < len(s.t.Events); s.at++ {
 		if selected(s.t, &s.t.Events[s.at]) {
-			return s.at
+			return true
 		}
 	}
-	return -1
+	return false
 }
 
 func differ(a, b *side, pair map[tensor.StorageID]tensor.StorageID) string {

@@ -9,9 +9,8 @@ import (
 
 // For tests of package trace_test.
 const (
-	Actions       = Action(len(actionNames))
-	Reasons       = Reason(len(reasonNames))
-	ContextEvents = contextEvents
+	Actions = Action(len(actionNames))
+	Reasons = Reason(len(reasonNames))
 )
 
 // FromSnapshot reads the trace of one device, rewound under the default settings.
@@ -33,8 +32,9 @@ func FromSnapshot(r io.Reader, device int) (*Trace, error) {
 	return nil, fmt.Errorf("got no segments or events of device %d", device)
 }
 
-// DefaultGeometry is the allocator's without settings.
+// DefaultGeometry is the allocator's without settings: kMinBlockSize, kSmallSize and kLargeBuffer
+// of CUDACachingAllocator.cpp.
 func DefaultGeometry() Geometry {
-	return Geometry{Round: func(n units.Bytes) units.Bytes { return max(n, 1).RoundUp(minBlock) }, Unsplit: smallSize,
-		Page: largeBuffer}
+	return Geometry{Round: func(n units.Bytes) units.Bytes { return max(n, 1).RoundUp(512) }, Unsplit: 1 << 20,
+		Page: 20 << 20}
 }

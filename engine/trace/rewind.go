@@ -25,13 +25,8 @@ type Geometry struct {
 	Page     units.Bytes                   // of the large pool's expandable segments
 }
 
-// The sizes Rewind goes by, of CUDACachingAllocator.cpp.
-const (
-	minBlock    units.Bytes = 512      // kMinBlockSize
-	smallSize   units.Bytes = 1 << 20  // kSmallSize
-	smallBuffer units.Bytes = 2 << 20  // kSmallBuffer
-	largeBuffer units.Bytes = 20 << 20 // kLargeBuffer
-)
+// smallBuffer is the size of a segment of the small pool: kSmallBuffer of CUDACachingAllocator.cpp.
+const smallBuffer units.Bytes = 2 << 20
 
 // Rewind fills Trace.Heap and returns the number of events that contradict the segments: recorded
 // before or after others were lost.

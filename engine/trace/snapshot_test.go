@@ -56,7 +56,9 @@ func TestReadSnapshot(t *testing.T) {
 			segmentDict("device", 2, "address", uint64(1<<63), "is_expandable", true, "segment_type", "large", "stream",
 				94000000000000, "segment_pool_id", pickle.Tuple{0, 0},
 				"blocks", list(dict("address", uint64(1<<63), "size", 1024, "state", "active_pending_free", "requested_size",
-					1000)))),
+					1000))),
+			segmentDict("address", 1<<20, "segment_pool_id", pickle.Tuple{7}, "blocks", list(
+				dict("size", 1024, "state", "inactive", "requested_size", 5)))),
 		"device_traces", list(
 			list(
 				event("free_requested", 4096, 400),
@@ -69,6 +71,7 @@ func TestReadSnapshot(t *testing.T) {
 				event("snapshot", 0, 0),
 				event("mark", 0, 0), event("empty_cache", 0, 0),
 				event("segment_alloc", 8192, 2097152),
+				event("free_requested", 12288, 10),
 			),
 			list(), list()),
 		"allocator_settings", dict("PYTORCH_CUDA_ALLOC_CONF", "x:1", "max_split_size", 99, "expandable_segments", true,
@@ -80,6 +83,8 @@ func TestReadSnapshot(t *testing.T) {
 	assert.Equal(t, 3, r.Skipped, "annotate is no event, nor is what PyTorch never writes")
 	assert.Equal(t, Conf{Text: "x:1", MaxSplitSize: 99, Expandable: true, Roundup: []int64{0, 4}}, r.Settings)
 	assert.Equal(t, "0.7", r.Final[0].Private)
+	assert.Empty(t, r.Final[1].Private, "a pool's id is two numbers")
+	assert.Zero(t, r.Final[1].Blocks[0].Requested, "a free block is asked for by nobody")
 	assert.Equal(t, uint64(4096+512), r.Final[0].Blocks[1].Addr, "old dumps have no block address")
 	assert.Equal(t, `origin "snapshot, device 0"
 passes recorded
@@ -93,12 +98,47 @@ oom bytes=1GiB
 free b
 snapshot
 segment_alloc bytes=2MiB addr=0x2000
+free d bytes=10 addr=0x3000
 `, r.Trace.String())
 	far := recs[1]
 	assert.Equal(t, 2, far.Device)
 	assert.Equal(t, Segment{Addr: 1 << 63, Size: 1024, Stream: 94000000000000, Expandable: true,
 		Blocks: []Block{{Addr: 1 << 63, Size: 1024, Requested: 1000, State: ActiveAwaitingFree, Storage: NoStorage}}},
 		far.Final[0])
+}
+
+// make1023 are the events of 1023 devices on which nothing happened.
+func make1023() []any {
+	out := make([]any, 1023)
+	for i := range out {
+		out[i] = list()
+	}
+	return out
+}
+
+// TestSnapshotSharesFrames: a pickle has a frame once that several stacks end in. Of a line that
+// was met as the innermost and is met beneath PyTorch's, the operator is PyTorch's function.
+func TestSnapshotSharesFrames(t *testing.T) {
+	text := func(s string) string { return "X" + string([]byte{byte(len(s)), 0, 0, 0}) + s }
+	frame := func(memo, file string, line byte, name string) string {
+		return "}q" + memo + "(" + text("filename") + text(file) + text("line") + "K" + string(line) + text("name") +
+			text(name) + "u"
+	}
+	alloc := func(frames string) string {
+		return "}(" + text("action") + text("alloc") + text("addr") + "K\x05" + text("size") + "K\x07" + text("stream") +
+			"K\x00" + text("frames") + "](" + frames + "eu"
+	}
+	recs, err := ReadSnapshot([]byte("\x80\x02}(" + text("segments") + "]" + text("device_traces") + "](](" +
+		alloc(frame("\x01", "m.py", 3, "step")) +
+		alloc(frame("\x02", "torch/nn/linear.py", 9, "forward")+"h\x01") +
+		alloc("h\x01") + "eeu."))
+	require.NoError(t, err)
+	var got []Site
+	for _, e := range recs[0].Trace.Events {
+		got = append(got, recs[0].Trace.Site(e.Site))
+	}
+	step := Site{Op: "step", File: "m.py", Line: 3, Phase: Forward}
+	assert.Equal(t, []Site{step, {Op: "forward", File: "m.py", Line: 3, Phase: Forward}, step}, got)
 }
 
 func TestReadSnapshotErrors(t *testing.T) {
@@ -111,6 +151,12 @@ func TestReadSnapshotErrors(t *testing.T) {
 		{dict("device_traces", good), "memory snapshot: got no segments"},
 		{dict("segments", list(5)), "memory snapshot: segment 0: got no dict"},
 		{dict("segments", list(dict())), "memory snapshot: segment 0: got no integer device"},
+		{dict("segments", list(dict("address", uint64(1<<64-1)))), "segment 0: got no integer device"},
+		{dict("segments", list(dict("device", 5000, "total_size", 5))), "segment 0: got no integer address"},
+		{dict("segments", list(segmentDict("device", 1024))), "segment 0: got device 1024, want 0 to 1023"},
+		{dict("segments", list(segmentDict("total_size", 1<<60+1))), "segment 0: total_size: got 1152921504606846977 bytes"},
+		{dict("segments", good, "device_traces", list(append(make1023(), list(), list(event("alloc", 5, 5)))...)),
+			"memory snapshot: got device 1024, want at most 1023"},
 		{dict("segments", list(segmentDict("device", 5000))), "segment 0: got device 5000, want 0 to 1023"},
 		{dict("segments", list(segmentDict("total_size", -5))), "segment 0: total_size: got -5 bytes"},
 		{dict("segments", list(segmentDict("address", uint64(1<<64-1)))), "segment 0: address: got 0xffffffffffffffff, " +
@@ -132,7 +178,18 @@ func TestReadSnapshotErrors(t *testing.T) {
 		_, err := read(t, tt.v)
 		require.ErrorContains(t, err, tt.want)
 	}
-	_, err := ReadSnapshot([]byte("cos\nsystem\n(S'ls'\ntR."))
+	recs, err := read(t, dict("segments", list(segmentDict("device", 1023))))
+	require.NoError(t, err)
+	assert.Equal(t, 1023, recs[0].Device)
+	for n, want := range map[int]units.Bytes{-1: 0, 0: 0, 1: 1} {
+		recs, err = read(t, dict("segments", list(segmentDict()), "allocator_settings", dict("max_split_size", n)))
+		require.NoError(t, err)
+		assert.Equal(t, want, recs[0].Settings.MaxSplitSize)
+	}
+	recs, err = read(t, dict("segments", good, "device_traces", list(append(make1023(), list(event("alloc", 5, 5)))...)))
+	require.NoError(t, err)
+	assert.Equal(t, 1023, recs[0].Device)
+	_, err = ReadSnapshot([]byte("cos\nsystem\n(S'ls'\ntR."))
 	require.ErrorContains(t, err, `memory snapshot: offset 0: opcode GLOBAL: got the global "os system"`)
 
 	data, err := pickle.Encode(dict("segments", list(segmentDict()), "device_traces", list()))
@@ -189,6 +246,41 @@ func TestRewind(t *testing.T) {
 			geometry: func(g *Geometry) { g.MaxSplit = 20 << 20 },
 			events:   "free a bytes=24MiB addr=0x1000000\nfree_completed a bytes=24MiB addr=0x1000000",
 			start:    "heap 0x1000000 40MiB\nblock 40MiB active_allocated a requested=24MiB\n"},
+		{name: "a smaller block is split", end: "heap 0x1000000 40MiB\nblock 40MiB inactive\n",
+			geometry: func(g *Geometry) { g.MaxSplit = 20 << 20 },
+			events:   "free a bytes=18MiB addr=0x1000000\nfree_completed a bytes=18MiB addr=0x1000000",
+			start: "heap 0x1000000 40MiB\nblock 18MiB active_allocated a requested=18MiB\nblock 22MiB " +
+				"inactive\n"},
+		{name: "one of just that size is not", end: "heap 0x1000000 40MiB\nblock 40MiB inactive\n",
+			geometry: func(g *Geometry) { g.MaxSplit = 20 << 20 },
+			events:   "free a bytes=20MiB addr=0x1000000\nfree_completed a bytes=20MiB addr=0x1000000",
+			start:    "heap 0x1000000 40MiB\nblock 40MiB active_allocated a requested=20MiB\n"},
+		{name: "a block whose size is known has no part in the gap behind it", end: "heap 0x1000000 20MiB\n" +
+			"block 19MiB active_allocated requested=19MiB\nblock 1MiB inactive\n",
+			start: "heap 0x1000000 20MiB\nblock 19MiB active_allocated requested=19MiB\nblock 1MiB inactive\n"},
+		{name: "a byte behind the begin", end: "heap 0x200 2KiB small\nblock 2KiB inactive\n",
+			events: "free_completed a bytes=700 addr=0x201",
+			start: "heap 0x200 2KiB small\nblock 1 inactive\nblock 1KiB active_awaiting_free a requested=700\n" +
+				"block 1023 inactive\n"},
+		{name: "freed on pages that were unmapped one by one", end: "heap 0x1000000 20MiB expandable\nblock 20MiB " +
+			"inactive\n",
+			events: "free_completed a bytes=50MiB addr=0x1000000\nsegment_unmap bytes=20MiB addr=0x3800000\n" +
+				"segment_unmap bytes=20MiB addr=0x2400000",
+			start: "heap 0x1000000 60MiB expandable\nblock 50MiB active_awaiting_free a requested=50MiB\nblock 10MiB " +
+				"inactive\n"},
+		{name: "freed on more pages than were unmapped", end: "heap 0x1000000 20MiB expandable\nblock 20MiB inactive\n",
+			conflicts: 1,
+			events:    "free_completed a bytes=41MiB addr=0x1000000\nsegment_unmap bytes=20MiB addr=0x2400000",
+			start:     "heap 0x1000000 40MiB expandable\nblock 40MiB inactive\n"},
+		{name: "pages mapped within what is free", end: "heap 0x1000000 60MiB expandable\nblock 60MiB inactive\n",
+			events: "segment_map bytes=20MiB addr=0x2400000",
+			start: "heap 0x1000000 20MiB expandable\nblock 20MiB inactive\nheap 0x3800000 20MiB expandable\n" +
+				"block 20MiB inactive\n"},
+		{name: "a segment that is free, of another size or place", end: "heap 0x1000000 20MiB\nblock 20MiB inactive\n",
+			conflicts: 3,
+			events: "segment_alloc bytes=10MiB addr=0x1000000\nsegment_alloc bytes=10MiB addr=0x1a00000\n" +
+				"segment_alloc bytes=22MiB addr=0x1000000",
+			start: "heap 0x1000000 20MiB\nblock 20MiB inactive\n"},
 		{name: "pages mapped", end: "heap 0x1000000 60MiB expandable\nblock 60MiB active_allocated requested=60MiB\n",
 			events: "segment_map bytes=40MiB addr=0x2400000\na = alloc 60MiB addr=0x1000000",
 			start:  "heap 0x1000000 20MiB expandable\nblock 20MiB inactive\n"},

@@ -49,7 +49,6 @@ func (t *Trace) WriteTo(w io.Writer) (int64, error) {
 	for i := range t.Heap {
 		p.segment(&t.Heap[i])
 	}
-	p.pass, p.phase = 0, Load
 	for i := range t.Events {
 		p.event(&t.Events[i])
 	}
@@ -134,8 +133,7 @@ func (p *printer) word(s string) {
 	case s == "":
 		p.raw("-")
 	case s == "-" || strings.ContainsFunc(s, func(r rune) bool {
-		return r <= ' ' || r == '"' || r == '#' || r == '=' || r == 0x7f || r == '\ufffd' || r > 0x7f &&
-			!strconv.IsPrint(r)
+		return r == ' ' || r == '"' || r == '#' || r == '=' || r == '\ufffd' || !strconv.IsPrint(r)
 	}):
 		p.buf = strconv.AppendQuote(p.buf, s)
 	default:

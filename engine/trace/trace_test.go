@@ -21,10 +21,11 @@ import (
 )
 
 func TestPassName(t *testing.T) {
-	tr := &Trace{Passes: []Pass{{"first"}, {}}}
-	for pass, want := range map[int]string{-1: "", 0: "", 1: "first", 2: "pass 2", 3: "pass 3"} {
+	tr := &Trace{Passes: []Pass{{"first"}, {}, {"last"}}}
+	for pass, want := range map[int]string{-1: "", 0: "", 1: "first", 2: "pass 2", 3: "last", 4: "pass 4"} {
 		assert.Equal(t, want, tr.PassName(pass), pass)
 	}
+	assert.Equal(t, []Pass{{"first"}, {"steady"}}, FirstAndSteady())
 }
 
 func TestText(t *testing.T) {
@@ -55,10 +56,12 @@ snapshot storage=a
 mark "=" temporary "="
 pass 2 backward
 zz = alloc 1 gradient aten::mul
+free a
 note shape-bound "nonzero counts \"every\" element" activation aten::nonzero phase=forward
 note branch-both both
 coverage 12 4 4 3
 unsupported no-rule my::op 2 activation my::op layer1 model.py:9 phase=backward
+unsupported open-loop prim::Loop 1 activation
 `
 	tr, err := tracetext.Parse(strings.NewReader(text))
 	require.NoError(t, err)
@@ -166,6 +169,8 @@ func TestValidate(t *testing.T) {
 			"heap: block 0x400: got storage a in two blocks"},
 		{"storage in a free block", "heap 0x200 512\nblock 512 inactive a", "heap: block 0x200: got storage a in an " +
 			"inactive block"},
+		{"storage behind a free block", "heap 0x200 1KiB\nblock 512 inactive\nblock 512 inactive a",
+			"heap: block 0x400: got storage a in an inactive block"},
 		{"pass", "pass -1\na = alloc 5", "event 0: got pass -1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -179,20 +184,37 @@ func TestValidate(t *testing.T) {
 		})
 	}
 	bad := &Trace{Events: []Event{{Storage: 0, Bytes: -1, Site: 7}, {Action: 99, Storage: -5, Site: NoSite},
-		{Action: FreeRequested, Storage: -2, Site: NoSite}},
-		Notes: []Note{{Site: 3}}, Heap: []Segment{{Addr: 1, Size: 512, Blocks: []Block{{Addr: 1, Size: 512, Storage: -7}}}}}
+		{Action: FreeRequested, Storage: -2, Site: NoSite}, {Action: Actions, Storage: NoStorage, Site: -2},
+		{Action: Mark, Storage: NoStorage}},
+		Notes: []Note{{Site: 3}, {Site: -2}}, Heap: []Segment{{Addr: 1, Size: 512, Blocks: []Block{
+			{Addr: 1, Size: 511, Storage: -7}, {Addr: 512, Size: 1, Storage: NoStorage},
+			{Addr: 513, Storage: NoStorage}, {Addr: 514, Size: -1, Storage: NoStorage},
+			{Addr: 600, Size: 1, Storage: NoStorage}}}}}
 	require.EqualError(t, bad.Validate(), `heap: block 0x1: got storage -7
+heap: block 0x201: got 0 bytes, want one at 0x201
+heap: block 0x202: got -1 bytes, want one at 0x201
+heap: block 0x258: got 1 bytes, want one at 0x201
+heap: segment 0x1: got blocks up to 0x259, want 0x201
 event 0: got -1 bytes
 event 0: got site 7 of 0
 event 1: got action 99
 event 2: free_requested: got storage -2
+event 3: got site -2 of 0
+event 3: got action 11
+event 4: got site 0 of 0
 note 0: got site 3 of 0
-note 0: got no id`)
+note 0: got no id
+note 1: got site -2 of 0
+note 1: got no id`)
+	assert.Zero(t, (&Trace{}).Storages())
 	many := &Trace{}
 	for range 30 {
 		many.Events = append(many.Events, Event{Bytes: -1, Storage: NoStorage, Action: Mark, Site: NoSite})
 	}
+	require.Equal(t, 20, strings.Count(many.Validate().Error(), "got -1 bytes"))
 	require.ErrorContains(t, many.Validate(), "and 10 more")
+	many.Events = many.Events[:20]
+	require.NotContains(t, many.Validate().Error(), "more")
 }
 
 func TestAlign(t *testing.T) {
@@ -225,9 +247,16 @@ func TestAlign(t *testing.T) {
 			require.NotNil(t, d)
 			assert.EqualError(t, d, tt.want)
 			assert.Equal(t, tt.name == "longer", d.Unexpected)
-			assert.Len(t, d.ABefore, min(d.Compared, ContextEvents))
+			assert.Len(t, d.ABefore, min(d.Compared, 3))
 		})
 	}
+	one, _ := tracetext.Parse(strings.NewReader("a = alloc 5"))
+	require.ErrorContains(t, Align(one, &Trace{}, Memory), "after 0 events: an event is missing")
+	require.ErrorContains(t, Align(&Trace{}, one, Memory), "after 0 events: one event too many")
+	long, _ := tracetext.Parse(strings.NewReader("a = alloc 1\nb = alloc 2\nc = alloc 3\n" +
+		"d = alloc 4\ne = alloc 5\nf = alloc 6"))
+	longer, _ := tracetext.Parse(strings.NewReader(long.String() + "g = alloc 7"))
+	require.Equal(t, []string{"d = alloc 4", "e = alloc 5", "f = alloc 6"}, Align(longer, long, Memory).ABefore)
 	same := "a = alloc 5\nb = alloc 5\nfree a\nfree b"
 	a, _ := tracetext.Parse(strings.NewReader(same))
 	b,
@@ -237,6 +266,7 @@ func TestAlign(t *testing.T) {
 	c, _ := tracetext.Parse(strings.NewReader("a = alloc 5\nb = alloc 5\nfree b\nfree a"))
 	require.ErrorContains(t, Align(a, c, Memory), "after 2 events: the storages differ",
 		"equal sizes do not hide a swapped lifetime")
+	require.ErrorContains(t, Align(c, a, Memory), "after 2 events: the storages differ")
 }
 
 func BenchmarkText(b *testing.B) {
@@ -275,4 +305,6 @@ func TestCoverageIsWritten(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, c, again.Coverage)
 	}
+	tr := &Trace{Coverage: Coverage{Unsupported: []Unsupported{{Op: "t::f", Count: 1}}}}
+	assert.Equal(t, "coverage 0 0 0 0\nunsupported no-rule t::f 1 activation\n", tr.String())
 }

@@ -37,6 +37,34 @@ func TestWords(t *testing.T) {
 	}
 }
 
+// TestWordsApart: words are apart from each other, and not from a line's begin.
+func TestWordsApart(t *testing.T) {
+	p := &printer{}
+	p.words("a", "b")
+	p.end()
+	p.words("c", "")
+	assert.Equal(t, "a b\nc -", string(p.buf))
+}
+
+// TestUnknownWords: a value without a name, and a name of no value.
+func TestUnknownWords(t *testing.T) {
+	for _, got := range []string{Action(len(actionNames)).String(), Phase(len(phaseNames)).String(),
+		BlockState(len(blockStateNames)).String(), Reason(len(reasonNames)).String()} {
+		assert.Equal(t, "unknown", got)
+	}
+	_, ok := ParsePhase("unknown")
+	assert.False(t, ok)
+	_, ok = ParseReason("unknown")
+	assert.False(t, ok)
+	text, err := OpenLoop.MarshalText()
+	assert.NoError(t, err)
+	assert.Equal(t, "open-loop", string(text))
+	var r Reason
+	assert.NoError(t, r.UnmarshalText(text))
+	assert.Equal(t, OpenLoop, r)
+	assert.ErrorContains(t, r.UnmarshalText([]byte("unknown")), `got the reason "unknown", want one of no-rule, `)
+}
+
 // TestStorageNames: the letters of a storage.
 func TestStorageNames(t *testing.T) {
 	for id, want := range map[tensor.StorageID]string{0: "a", 25: "z", 26: "aa", 701: "zz", 702: "aaa", NoStorage: "-"} {
