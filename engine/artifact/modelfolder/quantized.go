@@ -33,9 +33,12 @@ func quantization(json object) (*method, error) {
 	if q == nil {
 		return nil, nil
 	}
-	m := &method{name: "bitsandbytes"}
+	m := &method{name: "unnamed"}
+	eight, _ := q["load_in_8bit"].(bool)
 	if name, ok := q["quant_method"].(string); ok {
 		m.name = name
+	} else if four, _ := q["load_in_4bit"].(bool); four || eight {
+		m.name = "bitsandbytes" // as its older configs have it
 	}
 	whole := func(name string, otherwise int64) int64 {
 		if n, ok := q[name].(int64); ok && n > 0 && n <= 1<<20 {
@@ -68,7 +71,6 @@ func quantization(json object) (*method, error) {
 			m.group = 0 // one group for all inputs
 		}
 	case "bitsandbytes":
-		eight, _ := q["load_in_8bit"].(bool)
 		m.double, _ = q["bnb_4bit_use_double_quant"].(bool)
 		m.known, m.bits = true, 4
 		if eight {
