@@ -1,10 +1,16 @@
 package ptzip
 
 import (
+	"archive/zip"
 	"bytes"
+	"encoding/binary"
+	"errors"
 	"io"
+	"io/fs"
+	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -16,4 +22,97 @@ func TestReadsTooShort(t *testing.T) {
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 	var e *FormatError
 	require.ErrorAs(t, err, &e)
+}
+
+// TestRunsEnd: neighbours are read in one go up to 1 MiB in all, and no gap between two records is
+// read.
+func TestRunsEnd(t *testing.T) {
+	const half = longestRun / 2
+	calls := func(data []byte, names ...string) []int {
+		r := &watched{data: data}
+		z, err := Open(r, int64(len(data)))
+		require.NoError(t, err)
+		var out []int
+		for _, name := range names {
+			before := len(r.read)
+			_, err := z.ReadFile(name)
+			require.NoError(t, err)
+			out = append(out, len(r.read)-before)
+		}
+		return out
+	}
+	record := func(name string, payload int) (entry, int) { // with the sizes that zip.Writer puts behind it
+		return entry{name, strings.Repeat("x", payload), stored}, localHeader + len(name) + payload + 16
+	}
+	for _, tt := range []struct {
+		why   string
+		third int
+		want  []int
+	}{
+		{"a run of 1 MiB", 0, []int{longestRun, 0, 0}},
+		{"a byte more", 1, []int{longestRun - 100, 0, 101}},
+	} {
+		a, first := record("n/a", half)
+		b, second := record("n/b", longestRun-100-first-(localHeader+3+16))
+		c, _ := record("n/c", 100-(localHeader+3+16)+tt.third)
+		require.Equal(t, longestRun-100, first+second)
+		assert.Equal(t, tt.want, calls(archive(t, a, b, c), "a", "b", "c"), tt.why)
+	}
+
+	// without the entry of the record in the middle
+	data := archive(t, entry{"n/a", "a", stored}, entry{"n/g", strings.Repeat("g", 200_000), stored},
+		entry{"n/b", "b", stored})
+	end := len(data) - endRecord
+	dir, one := int(le.Uint32(data[end+16:])), centralHeader+len("n/a")
+	data = append(data[:dir+one:dir+one], data[dir+2*one:]...)
+	end -= one
+	for _, at := range []int{8, 10} {
+		binary.LittleEndian.PutUint16(data[end+at:], 2)
+	}
+	binary.LittleEndian.PutUint32(data[end+12:], uint32(2*one))
+	reads := calls(data, "a", "b")
+	assert.Less(t, reads[0], 1+localHeader+2*max16+1)
+	assert.Positive(t, reads[1], "b is no neighbour of a")
+}
+
+// TestFailedReads: an error of a read is returned, whichever call makes it.
+func TestFailedReads(t *testing.T) {
+	big := strings.Repeat("b", MaxSmall+1)
+	data := archive(t, entry{"n/a", "aaaa", stored}, entry{"n/b", big, stored}, entry{"n/c", big, deflated})
+	for what, call := range map[string]func(*Reader) error{
+		"reading":          func(z *Reader) error { _, err := z.ReadFile("a"); return err },
+		"opening a record": func(z *Reader) error { _, err := z.Open("a"); return err },
+		"opening a large":  func(z *Reader) error { _, err := z.Open("b"); return err },
+		"copying":          func(z *Reader) error { return z.CopyRaw(zip.NewWriter(io.Discard), "", "c") },
+	} {
+		r := &broken{ReaderAt: bytes.NewReader(data)}
+		z, err := Open(r, int64(len(data)))
+		require.NoError(t, err)
+		r.err = errors.New("gone")
+		assert.ErrorIs(t, call(z), r.err, what)
+		assert.Equal(t, "b", z.Twin("b"), "reading it reports")
+	}
+	r := &broken{ReaderAt: bytes.NewReader(data), err: fs.ErrClosed}
+	_, err := Open(r, int64(len(data)))
+	assert.ErrorIs(t, err, fs.ErrClosed)
+	r = &broken{ReaderAt: bytes.NewReader(data), err: fs.ErrClosed, after: 1}
+	_, err = Open(r, int64(len(data)))
+	assert.ErrorIs(t, err, fs.ErrClosed, "of the directory")
+}
+
+// broken is a file whose reads fail from one of them on, where there is an error.
+type broken struct {
+	io.ReaderAt
+	err   error
+	after int
+}
+
+func (b *broken) ReadAt(p []byte, off int64) (int, error) {
+	if b.err != nil {
+		if b.after == 0 {
+			return 0, b.err
+		}
+		b.after--
+	}
+	return b.ReaderAt.ReadAt(p, off)
 }
