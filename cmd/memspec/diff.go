@@ -27,8 +27,8 @@ func newDiff() *cobra.Command {
 place of the model holds at the peak. A file whose name does not end in .json is an artifact,
 such as a recording, and is estimated with --device and the other flags.
 
-Two results of memspec check --format json are compared case by case, matched by name: what
-changed, was added or was removed. The exit code is 0 whether they differ or not; memspec check
+Two results of memspec check --format json are compared case by case, matched by name (and by
+file, where several files have a case of that name): what changed, was added or was removed. The exit code is 0 whether they differ or not; memspec check
 judges budgets.
 
 Two runs on different devices, or with different inputs, runtime, mode, torch or allocator
@@ -41,7 +41,7 @@ settings, are compared only with --unlike.`,
 	f := cli.NewRunFlags(cmd)
 	out := cli.NewOutputs(cmd, 0)
 	most := cmd.Flags().String("fail-on-increase", "",
-		"exit 1 where any metric grew by more than this `SHARE`, such as 1%")
+		"exit 1 where any metric is worse by more than this `SHARE`, such as 1%: sizes grow, tokens and requests drop")
 	unlike := cmd.Flags().Bool("unlike", false, "compare runs of other inputs, devices, runtimes or settings, too")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "every holder, not only the largest")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

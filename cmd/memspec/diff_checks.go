@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -90,12 +91,32 @@ func (cs *checkedCases) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// byName are cases by their names, the first of each.
-func byName(cases []checkedCase) map[string]*checkedCase {
+// keysOf returns by what cases of two checks are matched: their names, and their files too where
+// one of the checks has several cases of a name.
+func keysOf(before, after []checkedCase) func(*checkedCase) string {
+	repeated := map[string]bool{}
+	for _, cases := range [][]checkedCase{before, after} {
+		seen := map[string]bool{}
+		for i := range cases {
+			repeated[cases[i].Name] = repeated[cases[i].Name] || seen[cases[i].Name]
+			seen[cases[i].Name] = true
+		}
+	}
+	return func(c *checkedCase) string {
+		if !repeated[c.Name] {
+			return c.Name
+		}
+		file := c.Spec[:max(strings.LastIndexByte(c.Spec, ':'), 0)] // without the line
+		return c.Name + "\x00" + file
+	}
+}
+
+// byKey are cases by their keys, the first of each.
+func byKey(cases []checkedCase, key func(*checkedCase) string) map[string]*checkedCase {
 	out := make(map[string]*checkedCase, len(cases))
 	for i := range cases {
-		if out[cases[i].Name] == nil {
-			out[cases[i].Name] = &cases[i]
+		if k := key(&cases[i]); out[k] == nil {
+			out[k] = &cases[i]
 		}
 	}
 	return out
@@ -116,12 +137,13 @@ type caseDiffJSON struct {
 	Diff   *report.Difference `json:"diff,omitempty"`
 }
 
-// compareChecks matches the cases of two checks by name.
+// compareChecks matches the cases of two checks by name, those of several files by file as well.
 func compareChecks(before, after []checkedCase) *checksDiff {
 	d := &checksDiff{Schema: 1, Cases: []caseDiffJSON{}}
-	were, are := byName(before), byName(after)
+	key := keysOf(before, after)
+	were, are := byKey(before, key), byKey(after, key)
 	for _, c := range after {
-		was := were[c.Name]
+		was := were[key(&c)]
 		if was == nil {
 			d.Cases = append(d.Cases, caseDiffJSON{Name: c.Name, Kind: "added"})
 			continue
@@ -133,11 +155,11 @@ func compareChecks(before, after []checkedCase) *checksDiff {
 		}
 	}
 	for _, b := range before {
-		if are[b.Name] == nil {
+		if are[key(&b)] == nil {
 			d.Cases = append(d.Cases, caseDiffJSON{Name: b.Name, Kind: "removed"})
 		}
 	}
-	slices.SortFunc(d.Cases, func(a, b caseDiffJSON) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(d.Cases, func(a, b caseDiffJSON) int { return cmp.Compare(a.Name, b.Name) })
 	return d
 }
 
@@ -174,20 +196,37 @@ func bothFigures(before, after *report.Report) string {
 	return strings.Join(parts, ", ")
 }
 
-// increase is the largest share by which a metric of any case grew. Runs of other inputs or on
+// increase is the largest share by which a metric of any case got worse. Runs of other inputs or on
 // other devices do not count.
 func (d *checksDiff) increase() (most float64) {
 	for _, c := range d.Cases {
 		if c.Diff == nil || c.Kind == "unlike" {
 			continue
 		}
-		for _, m := range c.Diff.Metrics {
-			if m.Old != nil && m.New != nil && *m.Old > 0 && *m.New > *m.Old {
-				most = max(most, float64(*m.New-*m.Old)/float64(*m.Old))
-			}
+		for i := range c.Diff.Metrics {
+			most = max(most, worse(&c.Diff.Metrics[i]))
 		}
 	}
 	return most
+}
+
+// worse is the share by which a size grew, or a number dropped, of which more is better. It is
+// infinite of a size that was 0.
+func worse(m *report.MetricChange) float64 {
+	if m.Old == nil || m.New == nil {
+		return 0
+	}
+	by := *m.New - *m.Old
+	if m.Metric.Counts() {
+		by = -by
+	}
+	switch {
+	case by <= 0:
+		return 0
+	case *m.Old == 0:
+		return math.Inf(1)
+	}
+	return float64(by) / float64(*m.Old)
 }
 
 // write adds each case that changed to every output.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,6 +9,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/units"
 )
 
 func TestReadCheckIsBounded(t *testing.T) {
@@ -30,4 +34,52 @@ func TestReadCheckIsBounded(t *testing.T) {
 	got, err = read("")
 	require.NoError(t, err)
 	assert.NotNil(t, got, "a check of no case is one")
+}
+
+// TestWorse: a size is worse where it grew, tokens and requests where they dropped; from nothing
+// any size is.
+func TestWorse(t *testing.T) {
+	at := func(b units.Bytes) *units.Bytes { return &b }
+	for _, tt := range []struct {
+		metric   report.Metric
+		old, new *units.Bytes
+		want     float64
+	}{
+		{report.Allocated, at(100), at(150), 0.5}, {report.Allocated, at(100), at(100), 0},
+		{report.Allocated, at(100), at(50), 0}, {report.Allocated, nil, at(50), 0}, {report.Allocated, at(50), nil, 0},
+		{report.HostPinned, at(0), at(1), math.Inf(1)}, {report.HostPinned, at(0), at(0), 0},
+		{report.KVTokens, at(100), at(150), 0}, {report.KVTokens, at(100), at(75), 0.25},
+		{report.Concurrency, at(2), at(0), 1}, {report.Concurrency, at(0), at(2), 0},
+	} {
+		got := worse(&report.MetricChange{Metric: tt.metric, Old: tt.old, New: tt.new})
+		assert.Equal(t, tt.want, got, "%s from %v to %v", tt.metric, tt.old, tt.new)
+	}
+	change := func(kind string, metrics ...report.MetricChange) caseDiffJSON {
+		return caseDiffJSON{Kind: kind, Diff: &report.Difference{Metrics: metrics}}
+	}
+	half := report.MetricChange{Metric: report.Allocated, Old: at(100), New: at(150)}
+	tenth := report.MetricChange{Metric: report.Reserved, Old: at(100), New: at(110)}
+	assert.Equal(t, 0.5, (&checksDiff{Cases: []caseDiffJSON{change("changed", tenth, half, tenth), {Kind: "added"}}}).increase())
+	assert.Equal(t, 0.1, (&checksDiff{Cases: []caseDiffJSON{change("unlike", half), change("changed", tenth)}}).increase())
+}
+
+// TestChecksOfSeveralFiles: cases of one name are compared with those of their own file, a case
+// whose name is the only one whatever its file is.
+func TestChecksOfSeveralFiles(t *testing.T) {
+	of := func(spec, name string, allocated units.Bytes) checkedCase {
+		return checkedCase{Name: name, Spec: spec, Report: &report.Report{Peak: report.Peak{Allocated: allocated}}}
+	}
+	before := []checkedCase{of("a/memspec.yaml:5", "m", 100), of("b/memspec.yaml:5", "m", 200),
+		of("c/memspec.yaml:5", "m", 300), of("c/memspec.yaml:9", "n", 400)}
+	after := []checkedCase{of("b/memspec.yaml:6", "m", 300), of("a/memspec.yaml:7", "m", 100),
+		of("d/memspec.yaml:5", "m", 300), of("d/memspec.yaml:5", "n", 440)}
+	d := compareChecks(before, after)
+	var got []string
+	for _, c := range d.Cases {
+		got = append(got, c.Name+" "+c.Kind+" "+c.Change)
+	}
+	assert.Equal(t, []string{"m changed allocated +100 B (+50.0%)", "m added ", "m removed ",
+		"n changed allocated +40 B (+10.0%)"}, got)
+	assert.Equal(t, 1, d.Same)
+	assert.Equal(t, 0.5, d.increase())
 }
