@@ -61,6 +61,10 @@ func ChangedSince(ctx context.Context, cases []spec.Case, ref string) ([]spec.Ca
 	if err != nil {
 		return nil, err
 	}
+	followed, err := c.followed(ctx)
+	if err != nil {
+		return nil, err
+	}
 	before := map[string]map[string]string{} // by file, the cases as they were
 	var out []spec.Case
 	for i := range cases {
@@ -72,7 +76,7 @@ func ChangedSince(ctx context.Context, cases []spec.Case, ref string) ([]spec.Ca
 			}
 		}
 		was := before[file]
-		if was != nil && was[k.Name] != caseText(k) || c.touched(k, changed) {
+		if was != nil && was[k.Name] != caseText(k) || c.touched(k, changed, followed) {
 			out = append(out, *k)
 		}
 	}
@@ -100,6 +104,20 @@ func (c *Commit) changed(ctx context.Context) (map[string]bool, error) {
 		if name != "" {
 			out[name] = true
 		}
+	}
+	return out, nil
+}
+
+// followed are the files of the repository of which git would notice a change: those that it has,
+// but for the files of submodules.
+func (c *Commit) followed(ctx context.Context) (map[string]bool, error) {
+	names, err := c.git(ctx, "ls-files", "-z")
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]bool{}
+	for name := range strings.SplitSeq(string(names), "\x00") {
+		out[name] = true
 	}
 	return out, nil
 }
@@ -139,19 +157,20 @@ func fileOf(k *spec.Case) string {
 	return file
 }
 
-// touched says whether a file that a case depends on has changed.
-func (c *Commit) touched(k *spec.Case, changed map[string]bool) bool {
+// touched says whether a file that a case depends on has changed, or may have: of files outside the
+// repository, and of those that git ignores, nobody knows. A recording has its sources.
+func (c *Commit) touched(k *spec.Case, changed, followed map[string]bool) bool {
 	source, _ := k.SourceFile()
-	files := []string{k.Artifact, fileOf(k), k.Artifact + ".inputs.json", k.Workspace, k.Baseline, source}
-	files = append(files, origin.Files(k)...)
-	if slices.ContainsFunc(append(files, madeOf(k)...), func(file string) bool {
+	own := []string{k.Artifact, fileOf(k), k.Artifact + ".inputs.json", k.Workspace, k.Baseline, source}
+	recorded := append(origin.Files(k), madeOf(k)...)
+	for i, file := range append(own, recorded...) {
 		if file == "" || file == ".inputs.json" {
-			return false
+			continue
 		}
 		below, err := c.below(file)
-		return err != nil || changed[below] // outside the repository nobody knows
-	}) {
-		return true
+		if err != nil || changed[below] || i < len(own) && !followed[below] && isFile(file) {
+			return true
+		}
 	}
 	if k.Source == "" && k.Program == nil {
 		return false
