@@ -106,9 +106,9 @@ func TestServedInWords(t *testing.T) {
 		WriteServed(layout.To(&text), s)
 		return text.String()
 	}
-	s := &Serving{KV: &KVCache{Tokens: 2, Utilization: 0.5, Budget: 1, Total: 2, Memory: 3, Blocks: 1000, BlockSize: 16,
+	s := &Serving{KV: &KVCache{Tokens: 2, Utilization: 0.925, Budget: 1, Total: 2, Memory: 3, Blocks: 1000, BlockSize: 16,
 		DType: "d"}}
-	const plain = "  may use    1 B: 0.5 of 2 B\n  KV cache   3 B: 1,000 blocks of 16 tokens, d\n"
+	const plain = "  may use    1 B: 0.925 of 2 B\n  KV cache   3 B: 1,000 blocks of 16 tokens, d\n"
 	assert.Equal(t, plain, written(s))
 	s.LeastTokens, s.LeastWhole = &two, &one
 	assert.Equal(t, plain, written(s), "the least is what there is")
@@ -213,7 +213,10 @@ d = alloc 2MiB activation aten::late m
 	assert.Nil(t, r.Upper.OOM)
 	require.NotNil(t, r.ReservedAt)
 	assert.Equal(t, "aten::mm", r.ReservedAt.Op)
-	assert.Zero(t, Build(Source{Platform: &platform.Platform{}, Timeline: replayed(t, "origin exec\n", 0)}).Cached)
+	for text, want := range map[string]units.Bytes{"": 0, "a = alloc 2MiB parameter w m\n": 18 * units.MiB} {
+		r = Build(Source{Platform: &platform.Platform{}, Timeline: replayed(t, "origin exec\n"+text, 0)})
+		assert.Equal(t, want, r.Cached, "of a segment of 20 MiB")
+	}
 }
 
 // TestHoldersSource: a row has the source of the first of its storages that has one.
@@ -234,6 +237,26 @@ c = alloc 2MiB parameter w m
 	tl.Trace.Sites[0].Saver = trace.Saver{Op: "o", Module: "m", File: "f", Line: 3}
 	assert.Equal(t, &Site{Op: "o", Module: "m", File: "f", Line: 3}, holders(tl, 2)[0].SavedBy)
 	assert.Nil(t, hs[0].SavedBy)
+}
+
+// TestHoldersOfBefore: what was handed out before the trace and is freed in it has no place.
+func TestHoldersOfBefore(t *testing.T) {
+	tl := replayed(t, `origin exec
+passes first
+heap 0x2000000 20MiB
+block 4MiB active_allocated a requested=4MiB
+block 16MiB inactive
+pass 1 forward
+b = alloc 2MiB activation aten::relu
+pass 1 backward
+c = alloc 1MiB gradient aten::mul
+free a
+`, 0)
+	hs := holders(tl, 1)
+	require.Len(t, hs, 3)
+	assert.Equal(t, Holder{Category: Untraced, Flat: 4 * units.MiB, Cum: hs[0].Cum, Count: 1}, hs[0])
+	assert.Len(t, holders(tl, 2), 2)
+	assert.Equal(t, []Share{{"activation", 2 * units.MiB}, {Untraced, 4 * units.MiB}}, phases(tl, 1)[0].Held)
 }
 
 // TestHeldByPhase: what storages of each category take while a phase's peak lasts, those without a
@@ -326,8 +349,13 @@ func TestCompilingByKind(t *testing.T) {
 			[]KindChange{{Kind: "inputs", New: 5, Most: "b"}}},
 		{"the first of two", Report{}, Report{Holders: []Holder{held("input", "b", 3), held("input", "a", 3)}},
 			[]KindChange{{Kind: "inputs", New: 6, Most: "a"}}},
+		{"the first of many", Report{}, Report{Holders: []Holder{held("input", "h", 1), held("input", "c", 1),
+			held("input", "b", 1), held("input", "g", 1), held("input", "e", 1), held("input", "d", 1), held("input", "f", 1)}},
+			[]KindChange{{Kind: "inputs", New: 7, Most: "b"}}},
 	} {
-		assert.Equal(t, tt.want, kinds(tt.before, tt.after), tt.why)
+		for range 20 { // operators are gone through in any order
+			assert.Equal(t, tt.want, kinds(tt.before, tt.after), tt.why)
+		}
 	}
 	d := &Difference{Kinds: []KindChange{{Kind: "inputs", Old: 1, New: 1}}}
 	assert.Equal(t, "compiling takes no more of anything at the peak", d.compilingSentence())
