@@ -19,14 +19,18 @@ func TestInterrupted(t *testing.T) {
 	require.NoError(t, err)
 	file := filepath.Join(dir, "memspec.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(strings.ReplaceAll(verifySpec, "ARTIFACT", artifact)), 0o644))
-	for _, command := range []string{"check", "verify"} {
+	for _, command := range []string{"check", "verify", "update"} {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		var out strings.Builder
 		root := newRoot()
 		root.SetOut(&out)
 		root.SetErr(&out)
-		root.SetArgs([]string{command, file, "-o", filepath.Join(dir, "junit.xml")})
+		args := []string{command, file, "-o", filepath.Join(dir, "junit.xml")}
+		if command == "update" {
+			args = []string{command, "-n", file}
+		}
+		root.SetArgs(args)
 		err := root.ExecuteContext(ctx)
 		require.EqualError(t, err, "interrupted: 0 of 2 cases done")
 		var end *cli.Exit

@@ -62,19 +62,41 @@ else 0.`,
 			return err
 		}
 		u := &update{tighten: tighten, headroom: share}
+		if u.of, err = sharers(file); err != nil {
+			return err
+		}
 		models := suite.New(os.Environ())
-		models.JudgeAll(cmd.Context(), cases, nil, u.add)
-		if err := cmd.Context().Err(); err != nil {
-			return cli.Interrupted(len(u.left), len(cases))
+		done := 0
+		models.JudgeAll(cmd.Context(), cases, nil, func(r *suite.Result) {
+			if cmd.Context().Err() == nil {
+				done++
+				u.add(r)
+			}
+		})
+		if cmd.Context().Err() != nil {
+			return cli.Interrupted(done, len(cases))
 		}
 		return u.end(cmd, file, dry)
 	}
 	return cmd
 }
 
+// sharers returns how many cases of a file each budget is for.
+func sharers(file string) (map[verdict.Pos]int, error) {
+	cases, err := cli.LoadCases([]string{file}, nil)
+	of := map[verdict.Pos]int{}
+	for i := range cases {
+		for _, b := range cases[i].Budgets {
+			of[b.Pos]++
+		}
+	}
+	return of, err
+}
+
 // update gathers what budgets become.
 type update struct {
 	tighten  bool
+	of       map[verdict.Pos]int // cases that a budget is for
 	headroom float64
 	budgets  []*updated        // by place
 	left     []string          // what is not rewritten, and why
@@ -87,6 +109,7 @@ type updated struct {
 	needs units.Bytes // with headroom
 	most  units.Bytes // without
 	fixed bool        // a plain size
+	cases int         // whose figures are in needs and most
 }
 
 func (u *update) add(r *suite.Result) {
@@ -119,6 +142,7 @@ func (u *update) add(r *suite.Result) {
 			u.budgets = append(u.budgets, &updated{Budget: f.Budget, fixed: err == nil})
 		}
 		b := u.budgets[i]
+		b.cases++
 		decides := f.Predicted // by what the budget is judged: the upper figure of an estimate
 		if up, ok := r.Report.UpperValue(f.Metric); ok && r.Case.Judge != verdict.ByLikely {
 			decides = max(up, decides)
@@ -141,11 +165,12 @@ func (u *update) leave(o verdict.Outcome, why string) {
 }
 
 // changed are the budgets to rewrite, from the end of the file to its beginning, so that places
-// stay right.
+// stay right. A budget is lowered only where all of its cases were predicted.
 func (u *update) changed() []*updated {
 	var out []*updated
 	for _, b := range u.budgets {
-		if b.fixed && b.needs != b.Limit && (b.most > b.Limit || u.tighten && b.needs < b.Limit) {
+		lower := u.tighten && b.needs < b.Limit && b.cases == u.of[b.Pos]
+		if b.fixed && b.needs != b.Limit && (b.most > b.Limit || lower) {
 			out = append(out, b)
 		}
 	}
