@@ -83,35 +83,34 @@ func (d *Dispatch) castAll(args []any, to, lower tensor.DType) (out []any, err e
 func (d *Dispatch) autocastNorm(b *ops.Bound, args []any) (*ops.Bound, []any) {
 	overload := map[string]string{"Scalar": "ScalarOpt_dtype",
 		"ScalarOpt_dim": "ScalarOpt_dim_dtype"}[b.Schema.Overload]
-	t, ok := args[0].(*tensor.Tensor)
-	if !ok || overload == "" || !eligible(t) {
-		return b, args
-	}
 	to, ok := d.table.Lookup("aten::norm." + overload)
-	if !ok {
+	if !ok || !eligible(args[0].(*tensor.Tensor)) {
 		return b, args
 	}
 	return to, append(slices.Clone(args), int64(tensor.Float32))
 }
 
 // autocastRNN copies the weights into one buffer of float16 and casts input and states to float16,
-// whatever autocast's own dtype is (aten/src/ATen/cudnn/AutocastRNN.cpp).
+// whatever autocast's own dtype is. The dtype of the buffer that they lie in already decides, where
+// it is given, else that of the first (aten/src/ATen/cudnn/AutocastRNN.cpp).
 func (d *Dispatch) autocastRNN(b *ops.Bound, args []any, lower tensor.DType) (out []any, err error) {
 	out = slices.Clone(args)
-	weights, _ := args[b.Schema.ArgIndex("weight")].(*ops.List)
+	weights := ops.Members(args[b.Schema.ArgIndex("weight")])
 	buffer := b.Schema.ArgIndex("weight_buf")
-	if weights != nil && len(weights.Items) > 0 && args[buffer] == nil {
+	flat, _ := args[buffer].(*tensor.Tensor)
+	if flat == nil && len(weights) > 0 {
+		flat, _ = weights[0].(*tensor.Tensor)
+	}
+	if flat != nil && eligible(flat) && flat.DType != tensor.Float16 {
 		n := int64(0)
-		for _, v := range weights.Items {
-			if t, ok := v.(*tensor.Tensor); ok && eligible(t) && t.DType != tensor.Float16 {
+		for _, v := range weights {
+			if t, ok := v.(*tensor.Tensor); ok {
 				n += t.Numel()
 			}
 		}
-		if n > 0 {
-			if out[buffer], err = d.temporary("aten::empty.memory_format", ops.NewList(schema.Int, n),
-				int64(tensor.Float16), nil, Accelerator, nil, nil); err != nil {
-				return nil, err
-			}
+		if out[buffer], err = d.temporary("aten::empty.memory_format", ops.NewList(schema.Int, n),
+			int64(tensor.Float16), nil, Accelerator, nil, nil); err != nil {
+			return nil, err
 		}
 	}
 	for _, name := range []string{"cx", "hx", "input"} {
@@ -126,11 +125,15 @@ func (d *Dispatch) autocastRNN(b *ops.Bound, args []any, lower tensor.DType) (ou
 // autocastDType sets the dtype argument where it is None and the first tensor is one that autocast
 // looks at.
 func (d *Dispatch) autocastDType(b *ops.Bound, args []any) []any {
-	i := b.Schema.ArgIndex("dtype")
-	if t, ok := args[0].(*tensor.Tensor); !ok || i < 0 || args[i] != nil || !eligible(t) {
+	t, ok := args[0].(*tensor.Tensor) // aten::sum.int adds up a list
+	if !ok || !eligible(t) {
 		return args
 	}
-	out := append([]any(nil), args...)
+	i := b.Schema.ArgIndex("dtype")
+	if args[i] != nil {
+		return args
+	}
+	out := slices.Clone(args)
 	out[i] = int64(tensor.Float32)
 	return out
 }
@@ -223,10 +226,10 @@ func (d *Dispatch) castBack(b *ops.Bound, args []any, v any, mark int) (any, err
 	}
 	slices.Reverse(d.temps[mark:])
 	d.dropTemps(mark)
-	first, ok := args[0].(*tensor.Tensor)
-	if !ok || !eligible(first) || first.DType == tensor.Float32 || b.Schema.Name == "torchvision::nms" {
+	if b.Schema.Name == "torchvision::nms" {
 		return v, nil
 	}
+	first := args[0].(*tensor.Tensor)
 	results := []any{v}
 	if tuple, ok := v.(*ops.Tuple); ok {
 		results = tuple.Items

@@ -41,6 +41,9 @@ func TestAutocastLists(t *testing.T) {
 		takesTensor := slices.ContainsFunc(s.Args, func(a schema.Arg) bool {
 			return strings.HasPrefix(a.Type.String(), "Tensor")
 		})
+		if takesTensor && castPolicyOf(s.Name, s.Overload) == castDType {
+			require.Positive(t, s.ArgIndex("dtype"), s.Key())
+		}
 		if takesTensor && !slices.Contains(kernels, s.Key()) {
 			require.Zero(t, castPolicyOf(s.Name, s.Overload), "%s has no kernel for autocast", s.Key())
 		}
@@ -80,44 +83,48 @@ func TestAutocastCasts(t *testing.T) {
 		want    string
 	}{
 		{"aten::mm", "to bfloat16, the last argument first", []tensor.DType{float, float}, [][]int64{square, square}, nil,
-			"+128 +128 +128 -1 -0"},
-		{"aten::rsqrt", "half goes to float32", []tensor.DType{half}, [][]int64{square}, nil, "+256 +256 -0"},
+			"+128 +128 +128 -1 -0 bfloat16"},
+		{"aten::rsqrt", "half goes to float32", []tensor.DType{half}, [][]int64{square}, nil, "+256 +256 -0 float32"},
 		{"aten::norm.Scalar", "by the overload with a dtype: no copy, float32", []tensor.DType{half}, [][]int64{square},
-			[]any{int64(2)}, "+4"},
-		{"aten::sum", "by its dtype: no copy, float32", []tensor.DType{half}, [][]int64{square}, []any{nil}, "+4"},
-		{"aten::rsqrt.out", "no kernel for autocast", []tensor.DType{half, half}, [][]int64{square, square}, nil, ""},
+			[]any{int64(2)}, "+4 float32"},
+		{"aten::sum", "by its dtype: no copy, float32", []tensor.DType{half}, [][]int64{square}, []any{nil}, "+4 float32"},
+		{"aten::rsqrt.out", "no kernel for autocast", []tensor.DType{half, half}, [][]int64{square, square}, nil, " float16"},
 		{"aten::mm", "of its own dtype it is left alone", []tensor.DType{tensor.BFloat16, tensor.BFloat16},
-			[][]int64{square, square}, nil, "+128"},
+			[][]int64{square, square}, nil, "+128 bfloat16"},
 		{"aten::mm", "one of the two is cast", []tensor.DType{tensor.BFloat16, float}, [][]int64{square, square}, nil,
-			"+128 +128 -0"},
+			"+128 +128 -0 bfloat16"},
 		{"aten::mm", "float64 is left alone", []tensor.DType{tensor.Float64, tensor.Float64}, [][]int64{square, square}, nil,
-			"+512"},
-		{"aten::rsqrt", "of ints there is nothing to cast", []tensor.DType{tensor.Int64}, [][]int64{square}, nil, "+256"},
-		{"aten::norm.Scalar", "float64 stays", []tensor.DType{tensor.Float64}, [][]int64{square}, []any{int64(2)}, "+8"},
+			"+512 float64"},
+		{"aten::rsqrt", "of ints there is nothing to cast", []tensor.DType{tensor.Int64}, [][]int64{square}, nil, "+256 float32"},
+		{"aten::norm.Scalar", "float64 stays", []tensor.DType{tensor.Float64}, [][]int64{square}, []any{int64(2)}, "+8 float64"},
 		{"aten::norm.ScalarOpt_dim", "along a dimension by the overload with a dtype too", []tensor.DType{half},
-			[][]int64{square}, []any{int64(2), ops.IntList(1), false}, "+32"},
+			[][]int64{square}, []any{int64(2), ops.IntList(1), false}, "+32 float32"},
 		{"aten::norm.ScalarOpt_dim", "of float64 not", []tensor.DType{tensor.Float64}, [][]int64{square},
-			[]any{int64(2), ops.IntList(1), false}, "+64"},
+			[]any{int64(2), ops.IntList(1), false}, "+64 float64"},
 		{"aten::norm.ScalarOpt_dim_dtype", "which is left alone itself", []tensor.DType{half}, [][]int64{square},
-			[]any{int64(2), ops.IntList(1), false, int64(half)}, "+16"},
-		{"aten::sum", "a dtype that is stated stays", []tensor.DType{half}, [][]int64{square}, []any{int64(half)}, "+2"},
-		{"aten::sum", "float64 is left alone", []tensor.DType{tensor.Float64}, [][]int64{square}, []any{nil}, "+8"},
+			[]any{int64(2), ops.IntList(1), false, int64(half)}, "+16 float16"},
+		{"aten::sum", "a dtype that is stated stays", []tensor.DType{half}, [][]int64{square}, []any{int64(half)}, "+2 float16"},
+		{"aten::sum", "float64 is left alone", []tensor.DType{tensor.Float64}, [][]int64{square}, []any{nil}, "+8 float64"},
 		{"aten::sum.dim_IntList", "along a dimension", []tensor.DType{half}, [][]int64{square},
-			[]any{ops.IntList(0), false, nil}, "+32"},
+			[]any{ops.IntList(0), false, nil}, "+32 float32"},
 		{"aten::addcmul", "of one type nothing is cast", []tensor.DType{tensor.BFloat16, tensor.BFloat16, tensor.BFloat16},
-			[][]int64{square, square, square}, []any{int64(1)}, "+128"},
+			[][]int64{square, square, square}, []any{int64(1)}, "+128 bfloat16"},
 		{"aten::addcmul", "float32 is the wider", []tensor.DType{tensor.BFloat16, float, tensor.BFloat16},
-			[][]int64{square, square, square}, []any{int64(1)}, "+256 +256 +256 -1 -0"},
+			[][]int64{square, square, square}, []any{int64(1)}, "+256 +256 +256 -1 -0 float32"},
 		{"aten::addcmul", "float64 and ints do not count", []tensor.DType{tensor.BFloat16, tensor.Float64, tensor.Int64},
-			[][]int64{square, square, square}, []any{int64(1)}, "+512"},
+			[][]int64{square, square, square}, []any{int64(1)}, "+512 float64"},
+		{"aten::tensordot", "the product within it is not cast", []tensor.DType{float, float}, [][]int64{square, square},
+			[]any{ops.IntList(1), ops.IntList(0)}, "+256 float32"},
 		{"torchvision::nms", "places are no values and stay", []tensor.DType{half, half}, [][]int64{{3, 4}, {3}}, []any{0.5},
-			"+48 +12 +24 -0 -1"},
+			"+48 +12 +24 -0 -1 int64"},
 		{"torchvision::roi_align", "of float32 the result stays what it is", []tensor.DType{float, half},
-			[][]int64{{1, 4, 8, 8}, {3, 5}}, []any{1.0, int64(2), int64(2), int64(2), false}, "+60 +192 -0"},
+			[][]int64{{1, 4, 8, 8}, {3, 5}}, []any{1.0, int64(2), int64(2), int64(2), false}, "+60 +192 -0 float32"},
 		{"torchvision::roi_align", "to float32, the first argument first, and the result back", []tensor.DType{half, half},
-			[][]int64{{1, 4, 8, 8}, {3, 5}}, []any{1.0, int64(2), int64(2), int64(2), false}, "+1024 +60 +192 -0 -1 +96 -2"},
+			[][]int64{{1, 4, 8, 8}, {3, 5}}, []any{1.0, int64(2), int64(2), int64(2), false},
+			"+1024 +60 +192 -0 -1 +96 -2 float16"},
 		{"torchvision::roi_pool", "two results: both are cast before either goes", []tensor.DType{half, half},
-			[][]int64{{1, 4, 8, 8}, {3, 5}}, []any{1.0, int64(2), int64(2)}, "+1024 +60 +192 +192 -0 -1 +96 +96 -2 -3"},
+			[][]int64{{1, 4, 8, 8}, {3, 5}}, []any{1.0, int64(2), int64(2)},
+			"+1024 +60 +192 +192 -0 -1 +96 +96 -2 -3 float16 float16"},
 	} {
 		t.Run(c.op, func(t *testing.T) {
 			m := autocastMachine(t, "none", "bfloat16")
@@ -128,9 +135,9 @@ func TestAutocastCasts(t *testing.T) {
 				args = append(args, m.emptyOf(t, d, c.sizes[i]...))
 			}
 			before := len(m.events)
-			_, err := m.Apply(b, append(args, c.args...))
+			v, err := m.Apply(b, append(args, c.args...))
 			require.NoError(t, err)
-			require.Equal(t, c.want, eventText(m.events[before:]), c.why)
+			require.Equal(t, c.want, eventText(m.events[before:])+" "+dtypesOf(v), c.why)
 		})
 	}
 	t.Run("a list is cast from its first tensor on", func(t *testing.T) {
@@ -142,6 +149,14 @@ func TestAutocastCasts(t *testing.T) {
 		_, err := m.Apply(b, []any{list})
 		require.NoError(t, err)
 		require.Equal(t, "+12 +30 +20 -1 -0", eventText(m.events[before:]))
+	})
+	t.Run("the sum of a list is no tensor's", func(t *testing.T) {
+		m := autocastMachine(t, "none", "bfloat16")
+		b, ok := m.table.Lookup("aten::sum.int")
+		require.True(t, ok)
+		v, err := m.Apply(b, []any{ops.IntList(2, 3)})
+		require.NoError(t, err)
+		require.Equal(t, int64(5), v)
 	})
 	t.Run("no dtype", func(t *testing.T) {
 		m := autocastMachine(t, "none", "float99")
@@ -231,6 +246,17 @@ func TestAutocastFaults(t *testing.T) {
 	}
 }
 
+// dtypesOf are those of a result's tensors.
+func dtypesOf(v any) string {
+	var out []string
+	for _, item := range append(ops.Members(v), v) {
+		if t, ok := item.(*tensor.Tensor); ok {
+			out = append(out, t.DType.String())
+		}
+	}
+	return strings.Join(out, " ")
+}
+
 // eventText writes births and deaths, numbered from the first birth on.
 func eventText(events []trace.Event) string {
 	number := map[tensor.StorageID]int{}
@@ -276,6 +302,38 @@ func TestAutocastRNN(t *testing.T) {
 	require.Equal(t, []int64{flat, state, state, 2 * steps * batch * in, 2 * steps * batch * hidden, state, state,
 		workspace}, births)
 	require.Empty(t, m.casts.order)
+
+	// where the weights lie in a buffer its dtype decides
+	for _, c := range []struct {
+		why          string
+		weights, buf tensor.DType
+		flat         bool
+	}{
+		{"weights of float32", tensor.Float32, tensor.Undefined, true},
+		{"of float16", tensor.Float16, tensor.Undefined, false},
+		{"of bfloat16", tensor.BFloat16, tensor.Undefined, true},
+		{"of float64", tensor.Float64, tensor.Undefined, false},
+		{"a buffer of float32", tensor.Float32, tensor.Float32, true},
+		{"a buffer of float16", tensor.Float16, tensor.Float16, false},
+		{"a buffer of float32 for weights of float16", tensor.Float16, tensor.Float32, true},
+	} {
+		m := autocastMachine(t, "a10g", "bfloat16")
+		args := []any{m.emptyOf(t, tensor.Float16, steps, batch, in), ops.NewList(schema.Tensor,
+			m.emptyOf(t, c.weights, 4*hidden, in), m.emptyOf(t, c.weights, 4*hidden, hidden)), int64(2), nil,
+			m.emptyOf(t, tensor.Float16, 1, batch, hidden), m.emptyOf(t, tensor.Float16, 1, batch, hidden), int64(2),
+			int64(hidden), int64(0), int64(1), false, 0.0, false, false, ops.NewList(schema.Int), nil}
+		if c.buf != tensor.Undefined {
+			args[3] = m.emptyOf(t, c.buf, 4*hidden*(in+hidden))
+		}
+		cast, err := m.autocastRNN(b, args, tensor.BFloat16)
+		require.NoError(t, err)
+		require.Equal(t, c.flat, cast[3] != args[3], c.why)
+		if c.flat {
+			got := cast[3].(*tensor.Tensor)
+			require.Equal(t, tensor.Float16, got.DType, c.why)
+			require.EqualValues(t, 4*hidden*(in+hidden), got.Numel(), c.why)
+		}
+	}
 }
 
 // TestAutocastKeeps: which casts are kept to the end of the pass: those of float32 parameters that
@@ -333,6 +391,11 @@ func TestAutocastKeeps(t *testing.T) {
 	halves, err := m.castArg(ops.NewList(schema.Tensor, half), tensor.Float32, tensor.BFloat16)
 	require.NoError(t, err)
 	require.Equal(t, tensor.Float32, halves.(*ops.List).Items[0].(*tensor.Tensor).DType)
+	x.Device = "cpu"
+	v, err = m.castArg(x, tensor.BFloat16, tensor.BFloat16)
+	require.NoError(t, err)
+	require.Same(t, x, v, "what is not on the accelerator")
+	x.Device = Accelerator
 	list, err := m.castArg(ops.NewList(schema.Tensor, x, nil, half), tensor.BFloat16, tensor.BFloat16)
 	require.NoError(t, err)
 	items := list.(*ops.List).Items
@@ -351,8 +414,8 @@ func TestAutocastKeeps(t *testing.T) {
 // casts, unless the whole pass is under autocast.
 func TestAutocastRegions(t *testing.T) {
 	for _, c := range []struct{ around, want string }{
-		{"", "+128 +128 +128 -2 +128 -3 -0 -1 +256 -4"},
-		{"bfloat16", "+128 +128 +128 -2 +128 -3 +128 -4"},
+		{"", "+128 +128 +128 -2 +128 -3 +128 -4 -0 -1 +256 -5"},
+		{"bfloat16", "+128 +128 +128 -2 +128 -3 +128 -4 +128 -5"},
 	} {
 		m := autocastMachine(t, "none", c.around)
 		b, ok := m.table.Lookup("aten::mm")
@@ -371,7 +434,8 @@ func TestAutocastRegions(t *testing.T) {
 		}
 		require.NoError(t, m.Autocast("bfloat16", func() error {
 			require.NoError(t, run())
-			return m.Autocast("bfloat16", run)
+			require.NoError(t, m.Autocast("bfloat16", run))
+			return run()
 		}))
 		require.NoError(t, run())
 		require.Equal(t, c.want, eventText(m.events[from:]), "around: %q", c.around)
@@ -379,4 +443,15 @@ func TestAutocastRegions(t *testing.T) {
 		require.ErrorIs(t, m.Autocast("", func() error { return failed }), failed)
 		require.Equal(t, c.around, m.casts.to)
 	}
+}
+
+// TestAutocastMakes: an operator that has no rule, that lacks an argument, or that makes no tensor.
+func TestAutocastMakes(t *testing.T) {
+	m := autocastMachine(t, "none", "bfloat16")
+	_, err := m.made("t::none")
+	require.Equal(t, &ops.MissingError{Op: "t::none"}, err)
+	_, err = m.made("aten::to.dtype")
+	require.ErrorContains(t, err, "aten::to")
+	_, err = m.made("aten::len.t", ops.NewList(schema.Int))
+	require.EqualError(t, err, "internal error: got int from aten::len.t")
 }

@@ -97,7 +97,7 @@ func (m *Machine) StateOn(s *program.State, device string) *tensor.Tensor {
 // and no other attribute (torch/nn/modules/module.py _apply); loading an archive moves all. What
 // the code itself has as a constant is wherever the code is.
 func (m *Machine) staysPut(s *program.State) bool {
-	return m.o.Liveness == PythonFrame && s.Meta.Device == "cpu" && s.Class == tensor.Constant && !s.Packed && !s.OfCode
+	return m.o.Liveness == PythonFrame && s.Meta.Device == "cpu" && s.Class == tensor.Constant && !s.OfCode
 }
 
 // Tie says that two states are one tensor, as a weight that two modules share: it moves once.

@@ -66,6 +66,38 @@ func TestLoadOrder(t *testing.T) {
 	assert.Equal(t, []units.Bytes{12 << 20, 4 << 20, 8 << 20}, sizes)
 }
 
+// TestLoadTree: a module's children are loaded before it, in their order, then its parameters and
+// its buffers; a module that holds itself is loaded once, and an attribute that is no module's is
+// not.
+func TestLoadTree(t *testing.T) {
+	m := newMachine(context.Background(), nil, Options{Platform: &platform.Platform{}})
+	m.driver = described{}
+	state := func(name string) *program.State {
+		return &program.State{Name: name, Meta: tensor.Meta{DType: tensor.Float32, Sizes: []int64{1}, Strides: []int64{1},
+			Device: Accelerator}}
+	}
+	module := func(params, buffers, attrs []string, values ...any) *program.Object {
+		c := &program.Class{Kind: program.ModuleClass, Parameters: params, Buffers: buffers}
+		for _, name := range attrs {
+			c.Attrs = append(c.Attrs, program.Attr{Name: name})
+		}
+		return &program.Object{Class: c, Attrs: values}
+	}
+	first := module([]string{"w"}, nil, []string{"w"}, state("first.w"))
+	second := module([]string{"w"}, nil, []string{"w"}, state("second.w"))
+	config := module([]string{"w"}, nil, []string{"w"}, state("config.w"))
+	config.Class.Kind = program.PlainClass
+	root := module([]string{"w", "v", "missing"}, []string{"b"}, []string{"b", "w", "v", "first", "itself", "config", "second"},
+		state("b"), state("w"), state("v"), first, nil, config, second)
+	root.Attrs[4] = root
+	m.Load(root, nil)
+	var names []string
+	for _, e := range m.events {
+		names = append(names, m.Sites.list[e.Site].Op)
+	}
+	assert.Equal(t, []string{"first.w", "second.w", "w", "v", "b"}, names)
+}
+
 // keeping is a driver that keeps values.
 type keeping struct {
 	Driver

@@ -113,6 +113,8 @@ func TestPassesRun(t *testing.T) {
 			m.Unsupported("t::f", trace.NoRule)
 		}, 2},
 		{"an argument dies", nil, exec.Options{}, func(m *exec.Machine, args []any) { m.Drop(args[0]); m.Drop(args[0]) }, 2},
+		{"the last of three passes is that before it", nil, exec.Options{Passes: make([]trace.Pass, 3)},
+			func(*exec.Machine, []any) {}, 2},
 		{"as many nodes as may run", nil, exec.Options{MaxSteps: 8}, func(m *exec.Machine, _ []any) {
 			for range 4 {
 				require.NoError(t, m.Step())
@@ -180,6 +182,21 @@ func TestSteps(t *testing.T) {
 		return nil, nil
 	}}.start(), builtin.Table(), exec.Options{Platform: none(t), MaxSteps: 2})
 	require.EqualError(t, err, "got more than 2 steps, want fewer")
+	for most, want := range map[int]string{3: "", 2: "got more than 2 allocations, want fewer"} {
+		o := exec.Options{Platform: none(t), Passes: make([]trace.Pass, 1)}
+		o.MakeAtMost(most)
+		_, err = exec.RunOnce(scripted{forward: func(m *exec.Machine, _ []any) (any, error) {
+			for range 3 {
+				m.Drop(fresh(t, m, 1))
+			}
+			return nil, m.Step()
+		}}.start(), builtin.Table(), o)
+		if want == "" {
+			require.NoError(t, err)
+		} else {
+			require.EqualError(t, err, want)
+		}
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	steps := 0
