@@ -94,7 +94,8 @@ func TestEveryWay(t *testing.T) {
 	require.Empty(t, lacks(r))
 
 	for _, c := range []struct{ max, steps, items, runs int }{
-		{39, 10, 0, 4}, {40, 10, 0, 4}, {41, 10, 0, 5}, {40, 4, 6, 4}, {41, 4, 6, 5}, {41, 4, 5, 5}, {80, 10, 0, 8},
+		{39, 10, 0, 4}, {40, 10, 0, 4}, {41, 10, 0, 5}, {40, 4, 6, 4}, {41, 4, 6, 5}, {41, 4, 5, 5}, {70, 10, 0, 7},
+		{80, 10, 0, 8},
 	} {
 		r, runs, err = ways(t, exec.Options{MaxSteps: c.max}, 3, func(m *exec.Machine, took []bool) error {
 			for range c.steps {
@@ -118,10 +119,10 @@ func TestWaysThatMiss(t *testing.T) {
 	r, runs, err := ways(t, exec.Options{Assume: map[string]int64{"m.py:1": 1}}, 5, func(m *exec.Machine, took []bool) error {
 		m.Lacks(exec.Lack{Op: "t::f", Reason: trace.NoRule})
 		m.Lacks(exec.Lack{Op: "t::g", Reason: trace.NoRule})
-		if took[0] {
+		if !took[0] { // another way than the heaviest
 			m.Lacks(exec.Lack{Op: "t::f", Reason: trace.ReadsData})
 		}
-		if took[1] {
+		if !took[1] {
 			m.Lacks(exec.Lack{Op: "t::h", Reason: trace.NoRule})
 			m.Lacks(exec.Lack{Op: "t::f", Reason: trace.NoRule, Detail: "twice"})
 		}
@@ -131,6 +132,15 @@ func TestWaysThatMiss(t *testing.T) {
 	require.Equal(t, 8, runs)
 	require.ElementsMatch(t, []string{"t::f no-rule ", "t::g no-rule ", "t::f reads-data ", "t::h no-rule ",
 		"t::f no-rule twice"}, lacks(r))
+
+	r, runs, err = ways(t, exec.Options{MaxSteps: 4}, 5, func(m *exec.Machine, took []bool) error {
+		require.NoError(t, m.Step())
+		m.Lacks(exec.Lack{Op: "t::f", Reason: trace.NoRule})
+		return takes(t)(m, took)
+	})
+	require.NoError(t, err)
+	require.Equal(t, 4, runs)
+	require.Equal(t, []string{"t::f no-rule "}, lacks(r), "how many ways there are is not added")
 
 	_, runs, err = ways(t, exec.Options{}, 5, func(m *exec.Machine, took []bool) error {
 		if took[4] && took[3] && took[2] && took[1] && took[0] {

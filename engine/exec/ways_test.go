@@ -30,6 +30,11 @@ func TestHeaviestAndLightestWay(t *testing.T) {
 			s.add(m, nil)
 		}
 		assert.Equal(t, c.want, s.best.peak, "%v, at the lower end: %v", c.peaks, c.lower)
+		first := s.best
+		m := newMachine(context.Background(), nil, Options{Platform: &platform.Platform{}, Lower: c.lower})
+		m.peak = first.peak
+		s.add(m, nil)
+		assert.Same(t, first, s.best, "of two that take the same the first")
 	}
 }
 
