@@ -18,7 +18,7 @@ type Depends struct {
 // IgnoresFile says whether a file or folder does not count. conf/** is of the folder conf too.
 func (d Depends) IgnoresFile(path string) bool {
 	return slices.ContainsFunc(d.Ignore, func(p string) bool {
-		return !strings.HasPrefix(p, "$") && (Matches(p, path) || Matches(p, path+"/"))
+		return !strings.HasPrefix(p, "$") && Matches(p, path+"/")
 	})
 }
 
@@ -26,7 +26,7 @@ func (d Depends) IgnoresFile(path string) bool {
 func (d Depends) steps(path string) int {
 	sum := 0
 	for _, p := range d.Ignore {
-		sum += 2 * steps(p, path)
+		sum += steps(p, path+"/")
 	}
 	return sum
 }

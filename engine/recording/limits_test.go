@@ -22,15 +22,21 @@ func TestRecordsThatEnd(t *testing.T) {
 	}
 }
 
+// zipped is a text in gzip's form.
+func zipped(t *testing.T, text string) string {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, err := z.Write([]byte(text))
+	require.NoError(t, err)
+	require.NoError(t, z.Close())
+	return b.String()
+}
+
 func TestLimits(t *testing.T) {
 	most := limits{text: 1000, header: 100, line: 50, events: 2, sites: 2, stacks: 2, frames: 2, inStacks: 5}
 	rec := func(counts, rows string) string {
-		var b bytes.Buffer
-		z := gzip.NewWriter(&b)
-		_, err := z.Write([]byte(`{"rec":1,"record":{"schema":1},"actions":["alloc"],` + counts + "}\n" + rows))
-		require.NoError(t, err)
-		require.NoError(t, z.Close())
-		return b.String()
+		return zipped(t, `{"rec":1,"record":{"schema":1},"actions":["alloc"],`+counts+"}\n"+rows)
 	}
 	const event = `{"action":"oom","key":1,"size":1}`
 	for _, c := range []struct{ name, text, want string }{

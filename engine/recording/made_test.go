@@ -103,6 +103,21 @@ func TestChanges(t *testing.T) {
 			p.Depends.Also = []string{"extra/**/*.yaml", "none/**"}
 		},
 			[]string{at("extra/deep/new.yaml") + " is new"}},
+		{"a file that one pattern of two finds", func(p *recording.Place) {
+			write("extra/new.yaml", "")
+			p.Depends.Also = []string{"extra/*", "extra/*.yaml", "extra/new.yaml"}
+		}, []string{at("extra/new.yaml") + " is new"}},
+		{"files under a pattern that count for nothing", func(p *recording.Place) {
+			for _, name := range []string{"memspec.yaml", "a.pyc", ".git/a", "node_modules/a/b", "x/__pycache__/a", "b.txt"} {
+				write("extra/"+name, "")
+			}
+			require.NoError(t, os.Symlink("b.txt", at("extra/link")))
+			p.Depends.Also, p.Depends.Ignore = []string{"extra/**"}, []string{"extra/b.txt"}
+		}, nil},
+		{"a pattern of files outside of it", func(p *recording.Place) {
+			p.Depends.Also = []string{"../elsewhere/*.json", "../other/a.json"}
+		}, []string{"../../elsewhere lies outside of the repository, and may have changed",
+			"../../other/a.json lies outside of the repository, and may have changed"}},
 		{"files that count and were known", func(p *recording.Place) {
 			p.Depends.Also = []string{"models/**", "conf/a.json"}
 		}, nil},
@@ -265,6 +280,39 @@ func TestMadeIsChecked(t *testing.T) {
 		err := (&recording.Made{Files: c.files}).Check()
 		if c.want == "" {
 			require.NoError(t, err, "%v", c.files)
+			continue
+		}
+		require.ErrorContains(t, err, c.want)
+	}
+	three, less := int64(3), int64(-1)
+	for _, c := range []struct {
+		made recording.Made
+		want string
+	}{
+		{recording.Made{Read: []recording.Data{{Path: "a", SHA256: sum}, {Path: "b", Size: &three}},
+			Folders:   []recording.Listing{{Path: "a", SHA256: sum}},
+			Variables: map[string]string{"A": "0123456789abcdef", "B": ""}, Packages: map[string]string{"a": "1.0"}}, ""},
+		{recording.Made{Read: []recording.Data{{Path: "a", SHA256: sum}, {Path: "/b", Size: &three}}},
+			`read 1: got path "/b"`},
+		{recording.Made{Read: []recording.Data{{Path: "/a", SHA256: sum}}}, `read 0: got path "/a"`},
+		{recording.Made{Read: []recording.Data{{Path: "a", SHA256: "0"}}}, `read 0: a: got sha256 "0"`},
+		{recording.Made{Read: []recording.Data{{Path: "a"}}}, "read 0: a: want either sha256 or size"},
+		{recording.Made{Read: []recording.Data{{Path: "a", SHA256: sum, Size: &three}}},
+			"read 0: a: want either sha256 or size"},
+		{recording.Made{Read: []recording.Data{{Path: "a", Size: &less}}}, "read 0: a: want either sha256 or size"},
+		{recording.Made{Folders: []recording.Listing{{Path: "a", SHA256: sum}, {Path: "b"}}}, `folder 1: b: got sha256 ""`},
+		{recording.Made{Variables: map[string]string{"A": "0123456789abcde"}}, `variable "A": got "0123456789abcde"`},
+		{recording.Made{Variables: map[string]string{"A": "0123456789abcdeg"}}, `variable "A": got`},
+		{recording.Made{Variables: map[string]string{"A": "01234567"}}, `variable "A": got "01234567"`},
+		{recording.Made{Variables: map[string]string{"A\n": ""}}, `variable "A\n": got ""`},
+		{recording.Made{Variables: map[string]string{"": ""}}, `variable "": got ""`},
+		{recording.Made{Packages: map[string]string{"a": ""}}, `package "a": got release ""`},
+		{recording.Made{Packages: map[string]string{"a\x1b": "1"}}, `package "a\x1b": got release "1", want both printable`},
+		{recording.Made{Read: make([]recording.Data, 10_001)}, "got 10001 files that were read, want at most 10000"},
+	} {
+		err := c.made.Check()
+		if c.want == "" {
+			require.NoError(t, err)
 			continue
 		}
 		require.ErrorContains(t, err, c.want)

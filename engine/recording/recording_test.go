@@ -160,6 +160,12 @@ func TestRowsThatAreRefused(t *testing.T) {
 		{func(r *recording.Recording) { r.Events[2].Site = 3 }, "event 2: got site 3 of 2"},
 		{func(r *recording.Recording) { r.Sites[1].Stack = -1 }, "site 2: got stack -1 of 2"},
 		{func(r *recording.Recording) { r.Sites[1].Category = tensor.Untraced + 1 }, "site 2: got category 10"},
+		{func(r *recording.Recording) {
+			r.Mode, r.Training = "training", &recording.Training{Accumulate: 1, Iterations: 1}
+		}, "training: got accumulate 1 and iterations 1, want at least 1 and 2"},
+		{func(r *recording.Recording) { r.Device.Asked = []string{"all"} }, `device: got asked ["all"], want memory or name`},
+		{func(r *recording.Recording) { r.NCCL = &recording.NCCL{Communicators: -1} },
+			"got nccl of 0 to 0 B of -1 communicators, want sizes in order"},
 		{func(r *recording.Recording) { r.Device.SMs = -1 }, "got fewer than 0 multiprocessors"},
 		{func(r *recording.Recording) { r.Training = &recording.Training{Accumulate: 1, Iterations: 2} },
 			`got a training step of a run of mode "inference"`},
@@ -173,6 +179,27 @@ func TestRowsThatAreRefused(t *testing.T) {
 		r := record(t, "small")
 		c.change(r)
 		require.EqualError(t, r.Check(), c.want)
+	}
+	nothing := units.Bytes(0)
+	for _, change := range []func(*recording.Recording){
+		func(r *recording.Recording) { r.NCCL = &recording.NCCL{} },
+		func(r *recording.Recording) { r.NCCL = &recording.NCCL{Low: 5, High: 5, Communicators: 1} },
+		func(r *recording.Recording) {
+			r.Mode, r.Training = "training", &recording.Training{Accumulate: 1, Iterations: 2}
+		},
+		func(r *recording.Recording) {
+			r.OOM = &recording.OutOfMemory{Pass: recording.Steady, Requested: &nothing, Free: &nothing,
+				Held: []recording.Held{{}}}
+		},
+	} {
+		r := record(t, "small")
+		change(r)
+		require.NoError(t, r.Check(), "nothing is a size, too")
+	}
+	for _, h := range []recording.Held{{Bytes: -1}, {Count: -1}, {Line: -1}} {
+		r := record(t, "small")
+		r.OOM = &recording.OutOfMemory{Pass: recording.Steady, Held: []recording.Held{{}, h}}
+		require.EqualError(t, r.Check(), "got a size below 0")
 	}
 }
 

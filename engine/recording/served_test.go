@@ -1,6 +1,8 @@
 package recording_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -77,6 +79,55 @@ func TestARecordedStartIsChecked(t *testing.T) {
 		_, err := recording.DecodeServed([]byte(strings.Replace(whole, tt.old, tt.with, 1)))
 		assert.ErrorContains(t, err, tt.want)
 	}
-	_, err := recording.DecodeServed([]byte("{"))
+	text, number := "\x1b", units.Bytes(1<<53+1)
+	for _, tt := range []struct {
+		edit func(*recording.Served)
+		want string // "" where it is taken
+	}{
+		{func(s *recording.Served) { s.Error = &recording.ServedError{} }, "got fits true beside another kv or error"},
+		{func(s *recording.Served) { s.KV = nil }, "got fits true beside another kv or error"},
+		{func(s *recording.Served) { *s.Fits, s.KV = false, nil }, "got fits false beside another kv or error"},
+		{func(s *recording.Served) {
+			*s.Fits, s.KV, s.Error, s.Workers = false, nil, &recording.ServedError{}, nil
+		}, ""},
+		{func(s *recording.Served) { s.Device.Count = 65536 }, ""},
+		{func(s *recording.Served) { s.Device.Count = 65537 }, "device: got a count of 65537, want 1 to 65536"},
+		{func(s *recording.Served) { s.Device.Memory = number - 1 }, ""},
+		{func(s *recording.Served) { s.Device.Memory = number }, "device: got a memory of"},
+		{func(s *recording.Served) { s.Driver.Least, s.Driver.Bytes, s.Driver.Most = 5, 5, 5 }, ""},
+		{func(s *recording.Served) { s.Driver.Least, s.Driver.Bytes, s.Driver.Most = 5, 6, 5 },
+			"driver: got sizes 5, 6 and 5"},
+		{func(s *recording.Served) { s.Driver.Least = -1 }, "driver: got sizes -1"},
+		{func(s *recording.Served) { s.Driver.Most = number }, "driver: got sizes"},
+		{func(s *recording.Served) { s.KV.Utilization = 0 }, ""},
+		{func(s *recording.Served) { s.KV.Utilization = 1 }, ""},
+		{func(s *recording.Served) { s.KV.Utilization = 1.5 }, "and gpu_memory_utilization 1.5, want numbers from 0"},
+		{func(s *recording.Served) { s.KV.Utilization = -0.5 }, "and gpu_memory_utilization -0.5, want numbers from 0"},
+		{func(s *recording.Served) { s.KV.Concurrency = 0 }, ""},
+		{func(s *recording.Served) { s.KV.Concurrency = -0.5 }, "kv: got concurrency -0.5"},
+		{func(s *recording.Served) { s.KV.Concurrency = 1 << 53 }, "kv: got concurrency 9.007199254740992e+15"},
+		{func(s *recording.Served) { s.KV.CacheDType = text }, `got the text "\x1b", want it printable`},
+		{func(s *recording.Served) { s.KV.DType = text }, `got the text "\x1b", want it printable`},
+		{func(s *recording.Served) { s.Command = []string{text} }, `got the text "\x1b", want it printable`},
+		{func(s *recording.Served) { s.Workers[0].KVMemory = 1 - number }, ""},
+		{func(s *recording.Served) { s.Workers[0].KVMemory = -number }, "worker 0: got a kv_memory of"},
+	} {
+		s, err := recording.DecodeServed([]byte(whole))
+		require.NoError(t, err)
+		tt.edit(s)
+		data, err := json.Marshal(s)
+		require.NoError(t, err)
+		if _, err = recording.DecodeServed(data); tt.want == "" {
+			assert.NoError(t, err)
+		} else {
+			assert.ErrorContains(t, err, tt.want)
+		}
+	}
+	spaces := bytes.Repeat([]byte(" "), 64<<20+1)
+	_, err := recording.DecodeServed(spaces)
+	assert.EqualError(t, err, "got a recording of more than 67108864 bytes")
+	_, err = recording.DecodeServed(spaces[1:])
+	assert.ErrorContains(t, err, "unexpected end of JSON input")
+	_, err = recording.DecodeServed([]byte("{"))
 	assert.EqualError(t, err, "not the start of an engine: unexpected end of JSON input")
 }

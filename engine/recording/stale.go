@@ -224,7 +224,7 @@ func (c *comparison) listing(l Listing) error {
 	if !ok {
 		return err
 	}
-	entries, err := os.ReadDir(name)
+	entries, err := os.ReadDir(name) // sorted
 	if errors.Is(err, fs.ErrNotExist) {
 		c.changed(name, "is gone")
 		return nil
@@ -240,7 +240,6 @@ func (c *comparison) listing(l Listing) error {
 			names = append(names, n)
 		}
 	}
-	slices.Sort(names)
 	if sum := sha256.Sum256([]byte(strings.Join(names, "\n"))); hex.EncodeToString(sum[:]) != l.SHA256 {
 		c.changed(name, "has other files")
 	}

@@ -1,6 +1,8 @@
 package recording_test
 
 import (
+	"bytes"
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -67,6 +69,31 @@ func TestRunsWithOtherValuesAreChecked(t *testing.T) {
 		{File: "a.py", Line: -1}}}
 	assert.ErrorContains(t, whole.Check(), "line 1: got line -1")
 }
+
+// What is written of runs with other values is read again: the events of each begin from its last
+// shared one.
+func TestRunsWithOtherValuesAreKept(t *testing.T) {
+	r := record(t, "small")
+	r.Where = recording.OnPretend
+	of := func(values string, shared int) recording.ValueRun {
+		return recording.ValueRun{Values: values, Shared: shared, Count: len(r.Events) - shared, Events: r.Events[shared:],
+			Passes: r.Passes}
+	}
+	r.Values = &recording.Values{Lines: []recording.ValueLine{}, Runs: []recording.ValueRun{of("most", 6), of("least", 0),
+		{Values: "skewed", As: "least"}}}
+	require.NoError(t, r.Check())
+	again, err := recording.Decode(bytes.NewReader(encoded(t, r)))
+	require.NoError(t, err)
+	assert.Equal(t, r.Values, again.Values)
+	assert.Equal(t, r.Events, again.Events)
+	assert.Equal(t, r.Events, again.With(0).Events)
+	require.Error(t, r.Encode(failing{}))
+}
+
+// failing takes nothing.
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, errors.New("full") }
 
 // A run with other events differs; what failed is the first that did.
 func TestRunsWithOtherValues(t *testing.T) {
