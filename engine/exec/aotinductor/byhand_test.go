@@ -3,6 +3,7 @@ package aotinductor_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -20,6 +21,7 @@ import (
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/tensor"
+	"github.com/memspec/memspec/engine/trace"
 )
 
 // TestByHand: a graph that no wrapper is read as, made by hand, is refused with a reason, not run
@@ -101,6 +103,82 @@ func TestByHand(t *testing.T) {
 		_, err := exec.Run(context.Background(), aotinductor.New(&program.Program{Entry: tt.entry}), builtin.Table(),
 			exec.Options{Platform: &on})
 		assert.ErrorContains(t, err, tt.want, tt.why)
+	}
+}
+
+// TestArguments: an operator's arguments by place and by name, lists, what is left out, and what is
+// refused.
+func TestArguments(t *testing.T) {
+	number := func(n int64) program.Arg { return program.Arg{Const: n} }
+	named := func(name string, a program.Arg) program.Arg {
+		a.Name = name
+		return a
+	}
+	for _, tt := range []struct {
+		why, op string
+		args    func(x program.Arg) []program.Arg
+		outs    int
+		want    string // what is allocated, and released with the call; or an error
+	}{
+		{"defaults", "aten::topk", func(x program.Arg) []program.Arg { return []program.Arg{x, number(2)} }, 2, "+32 +64"},
+		{"by name", "aten::topk", func(x program.Arg) []program.Arg {
+			return []program.Arg{named("k", number(2)), named("dim", number(0)), x}
+		}, 2, "+64 +128"},
+		{"results without a name are released", "aten::topk", func(x program.Arg) []program.Arg {
+			return []program.Arg{x, number(2)}
+		}, 0, "+32 +64"},
+		{"one name for all results", "aten::topk", func(x program.Arg) []program.Arg {
+			return []program.Arg{x, number(2)}
+		}, 1, "+32 +64"},
+		{"a list of tensors, which it does not release", "aten::cat", func(x program.Arg) []program.Arg {
+			return []program.Arg{{Items: []program.Arg{x, x}}, number(0)}
+		}, 1, "+256"},
+		{"no list", "aten::new_zeros", func(x program.Arg) []program.Arg { return []program.Arg{x, {}} }, 1, "+4"},
+		{"no list and its length", "aten::new_zeros", func(x program.Arg) []program.Arg {
+			return []program.Arg{x, {}, number(0)}
+		}, 1, "+4"},
+		{"more results than there are", "aten::topk", func(x program.Arg) []program.Arg {
+			return []program.Arg{x, number(2)}
+		}, 3, "aten::topk: got 2 results, want 3"},
+		{"a name that it has not", "aten::relu", func(x program.Arg) []program.Arg {
+			return []program.Arg{x, named("dim", number(0))}
+		}, 1, "got the argument dim, want one of aten::relu"},
+		{"two are left out", "aten::topk", func(program.Arg) []program.Arg { return nil }, 1,
+			"got no argument self of aten::topk: the package is of another PyTorch"},
+		{"a list for a tensor", "aten::relu", func(x program.Arg) []program.Arg {
+			return []program.Arg{{Items: []program.Arg{x}}}
+		}, 1, "aten::relu: self: got a list, want Tensor"},
+		{"a list in a list of tensors", "aten::cat", func(x program.Arg) []program.Arg {
+			return []program.Arg{{Items: []program.Arg{{Items: []program.Arg{x}}}}}
+		}, 1, "aten::cat: tensors: got a list, want Tensor"},
+		{"a fraction for a whole number", "aten::topk", func(x program.Arg) []program.Arg {
+			return []program.Arg{x, {Const: 1.5}}
+		}, 2, "aten::topk: k: got a fraction, want a whole number"},
+		{"a word for a whole number", "aten::topk", func(x program.Arg) []program.Arg {
+			return []program.Arg{x, {Const: "two"}}
+		}, 2, "aten::topk: got str as k, want int"},
+	} {
+		got, tr, err := edited(t, "output_handles[0] = arg0_1.release();", func(g *program.Graph) {
+			n := &program.Node{Operation: &program.Operation{Op: tt.op, Meta: &program.NodeMeta{Key: tt.op}},
+				Args: tt.args(program.Arg{Value: g.Params[0]})}
+			for i := range tt.outs {
+				n.Outs = append(n.Outs, &program.Value{ID: g.NumValues, Name: fmt.Sprint("buf", i)})
+				g.NumValues++
+			}
+			g.Body.Nodes = append([]*program.Node{n}, g.Body.Nodes...)
+		})
+		if err != nil {
+			got = strings.TrimPrefix(strings.ReplaceAll(err.Error(), "data/aotinductor/model/", ""), "a.wrapper.cpp:0: ")
+		} else {
+			born, died, _ := strings.Cut(got, " -")
+			assert.Len(t, strings.Fields(died), len(strings.Fields(born)), tt.why)
+			got = born
+			assert.Empty(t, tr.Coverage.Unsupported, tt.why)
+			for _, e := range tr.Events {
+				assert.False(t, e.Storage == 0 && e.Action == trace.FreeRequested, "%s: the caller's tensor dies", tt.why)
+			}
+		}
+		assert.Equal(t, tt.want, got, tt.why)
 	}
 }
 
