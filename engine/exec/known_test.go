@@ -55,4 +55,13 @@ func TestKnownUpTo(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, known, v.(*tensor.Tensor).Data != nil, "%d elements", n)
 	}
+	row, _, err := b.Run("aten::zeros", []any{ops.IntList(33)}, ops.Kw{"device": "cpu"})
+	require.NoError(t, err)
+	for rows, known := range map[int64]bool{1: true, 2: false} {
+		column, _, err := b.Run("aten::zeros", []any{ops.IntList(rows, 1)}, ops.Kw{"device": "cpu"})
+		require.NoError(t, err)
+		v, _, err := b.Run("aten::add", []any{row, column}, nil)
+		require.NoError(t, err)
+		require.Equal(t, known, v.(*tensor.Tensor).Data != nil, "%d rows of 33 elements", rows)
+	}
 }

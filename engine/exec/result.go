@@ -170,7 +170,6 @@ func (d *Dispatch) ApplyInto(b *ops.Bound, args []any, out *tensor.Tensor) (any,
 		d.Hold(out)
 		return out, nil
 	}
-	d.byData = false
 	c := &ops.Call{Bound: b, Args: args, M: d}
 	metas, err := b.Rule.Out(c)
 	if err != nil {
