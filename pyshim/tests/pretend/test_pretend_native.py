@@ -29,6 +29,16 @@ H100 = (
 )
 
 
+# Each number of a card, all of them as large as they may be.
+SMALL = "major minor kernels sms threads_per_sm blocks_per_sm registers_per_sm clock_khz memory_clock_khz bus_bits "
+SMALL = [f"{key}={2147483637 + i}" for i, key in enumerate((SMALL + "multicast").split())]
+LARGE = "shared_per_block shared_optin shared_per_sm shared_reserved context l2".split()
+LARGE = [f"{key}={2**50 - i}" for i, key in enumerate(LARGE)]
+WHOLE = ";".join(["name=a card", f"memory={2**50}", *SMALL, *LARGE])
+WRONG = ["sms=2147483648", f"memory={2**50 + 1}", "sms=4x", "sms=-1", "sms=", "unknown=1"]
+INCOMPLETE = "MEMSPEC_PRETEND: got a device without major, sms"
+
+
 def run(*command, **options):
     return subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=300, **options)
 
@@ -81,6 +91,8 @@ def made(out, sanitizers):
             "kernels",
             "shareable",
             "rules",
+            "host",
+            "calls",
         )
     ]
     units = [f for f in build.sources() if f.suffix == ".c"] + tests
@@ -137,6 +149,11 @@ def compiled(*command):
         "shareable",
         "transforms",
         "solvers",
+        "pinned",
+        "addresses",
+        "pools",
+        "calls",
+        "driver_addresses",
     ],
 )
 def test_unit(unit, forking, name):
@@ -149,6 +166,20 @@ def test_unit(unit, forking, name):
     refused = {"refusals": 2, "formulas": 2, "no_addresses": 1}
     refused |= {"architectures": 1, "image_forms": 8, "registered_kernels": 2, "shareable": 3}
     assert len(p.stderr.splitlines()) == refused.get(name, 0), p.stderr
+
+
+def test_what_the_log_says(unit):
+    p = run(unit, "logged", env={"MEMSPEC_PRETEND": f"{T4}\n{H100}", "MEMSPEC_PRETEND_LOG": "1"})
+    assert (p.returncode, p.stdout) == (0, "ok\n"), p.stderr
+    assert re.sub("0x[0-9a-f]+", "ADDRESS", p.stderr).splitlines() == [
+        "memspec: device 0: 1024 bytes at ADDRESS",
+        "memspec: device 0: ADDRESS freed",
+        "memspec: device 0: 4096 bytes of managed memory at ADDRESS",
+        "memspec: 2097152 bytes of addresses reserved at ADDRESS",
+        "memspec: cuNoSuchCall is not there",
+        "memspec: unsized: a size",
+        "memspec: estimated: a formula",
+    ]
 
 
 def test_no_two_threads_touch_the_same_without_a_lock(threaded):
@@ -242,6 +273,14 @@ def test_a_folder_without_room_for_figures(unit, tmp_path):
             "MEMSPEC_PRETEND: got a device without major, sms",
         ),
         ("\n".join([T4] * 17), None, "none", "MEMSPEC_PRETEND: got more than 16 devices"),
+        (f"{T4}\n{H100}", " 1, 0,5", "visible", "CUDA_VISIBLE_DEVICES= 1, 0,5: got 5, but"),
+        (f"{T4}\n{H100}", "1", "second", ""),
+        (f"{T4}\n{H100}", "1,2", "second", "CUDA_VISIBLE_DEVICES=1,2: got 2, but the pretend devices are 0 to 1"),
+        (f"{T4}\n{H100}", "1,GPX-", "second", "CUDA_VISIBLE_DEVICES=1,GPX-: got GPX-, but"),
+        (f"{T4}\nrubbish", None, "none", "MEMSPEC_PRETEND: got rubbish, want key=value"),
+        (WHOLE, None, "one", ""),
+        *((f"{WHOLE};{wrong}", None, "none", f"MEMSPEC_PRETEND: got {wrong}, want a known key") for wrong in WRONG),
+        *((f"{WHOLE};{key}=0", None, "none", INCOMPLETE) for key in ("major", "sms", "threads_per_sm", "memory")),
     ],
 )
 def test_descriptions(unit, description, visible, name, said):

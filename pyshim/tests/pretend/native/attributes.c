@@ -66,7 +66,7 @@ void attributes(void) {
 		{ 0, 65, 0, 10 }, { 0, 96, 0, 10 },
 		{ 0, 97, 0, 8 }, { 0, 64, 65536, 1 }, { 0, 64, 65537, 0 }, { 0, 64, 8192, 8 }, { 0, 64, 8193, 7 },
 		{ 0, 64, 4096, 16 },
-		{ 1, 64, 0, 32 }, { 1, 1024, 0, 2 }, { 1, 64, 232448, 1 }, { 1, 64, 232449, 0 }, { 1, 64, 1, 32 },
+		{ 1, 64, 0, 32 }, { 1, 1024, 0, 2 }, { 1, 1025, 0, 0 }, { 1, 64, 232448, 1 }, { 1, 64, 232449, 0 }, { 1, 64, 1, 32 },
 	};
 	for (size_t i = 0; i < sizeof occupancies / sizeof *occupancies; i++) {
 		int got = gpu_occupancy(gpu_at(occupancies[i].card), occupancies[i].threads, occupancies[i].shared);

@@ -1,6 +1,8 @@
 /* What a GPU's driver refuses: wrong addresses, handles and sizes; and what it allows over several mappings. */
 #include "unit.h"
 
+#include <sys/mman.h>
+
 static CUdeviceptr reserve(size_t n) {
 	CUdeviceptr p;
 	SUCCEEDS(cuMemAddressReserve(&p, n, 0, 0, 0));
@@ -98,6 +100,17 @@ void wrong_sizes(void) {
 	CHECK(cuMemAddressReserve(&none, 0, 0, 0, 0) == CUDA_ERROR_INVALID_VALUE && cuMemAddressReserve(&none, 2 * MIB, 3, 0,
 		0) == CUDA_ERROR_INVALID_VALUE);
 	CHECK(cuMemAddressReserve(&none, 100, 0, 0, 0) == CUDA_ERROR_INVALID_VALUE);
+	CHECK(cuMemAddressReserve(&none, 2 * MIB, 0, 512, 0) == CUDA_ERROR_INVALID_VALUE); /* no page begins there */
+	SUCCEEDS(cuMemAddressReserve(&none, 2 * MIB, 0, 4096, 0)); /* where it shall lie is a hint */
+	SUCCEEDS(cuMemAddressFree(none, 2 * MIB));
+	SUCCEEDS(cuMemAddressReserve(&none, 4096, 1, 0, 0)); /* a page of the host's is enough */
+	SUCCEEDS(cuMemAddressFree(none, 4096));
+	/* flags that no driver knows */
+	CUmemAllocationProp prop = { .location.id = 0 };
+	CUmemGenericAllocationHandle other;
+	CHECK(cuMemAddressReserve(&none, 2 * MIB, 0, 0, 1) == CUDA_ERROR_INVALID_VALUE);
+	CHECK(cuMemCreate(&other, 2 * MIB, &prop, 1) == CUDA_ERROR_INVALID_VALUE);
+	CHECK(cuMemMap(base, 2 * MIB, 0, h, 1) == CUDA_ERROR_INVALID_VALUE);
 	char *a, *b, own[1024], *variable;
 	SUCCEEDS(cudaMalloc((void **)&a, 2 * MIB));
 	SUCCEEDS(cudaMalloc((void **)&b, 2 * MIB));
@@ -120,6 +133,10 @@ void wrong_sizes(void) {
 		2, 1, NULL) == 12);
 	CHECK(cudaMemcpy2DAsync(b, ~(size_t)0 / 2, own, 8, 8, 4, 1, NULL) == cudaErrorInvalidValue);
 	SUCCEEDS(cudaMemcpy2DAsync(b, MIB, own, 8, 8, 2, 1, NULL));
+	CHECK(cudaMemcpy2DAsync(b, 8, own, 7, 8, 2, 1, NULL) == 12);
+	SUCCEEDS(cudaMemcpy2DAsync(b, 8, own, 8, 8, 2, 1, NULL)); /* rows side by side */
+	SUCCEEDS(cudaMemcpy2DAsync(NULL, 8, NULL, 8, 0, 2, 1, NULL)); /* nothing */
+	SUCCEEDS(cudaMemcpy2DAsync(NULL, 8, NULL, 8, 8, 0, 1, NULL));
 	/* four times as much is nothing */
 	CHECK(cuMemsetD32Async((uintptr_t)a, 1, (size_t)1 << 62, NULL) == CUDA_ERROR_INVALID_VALUE);
 	CHECK(cuMemsetD32Async((uintptr_t)a, 1, MIB / 2 + 1, NULL) == CUDA_ERROR_INVALID_VALUE &&
@@ -141,14 +158,24 @@ void wrong_sizes(void) {
 /* The process's addresses run out before the card's memory does, as under ulimit -v: that is no
    lack of memory on the card. */
 void no_addresses(void) {
+	CUdeviceptr p, lowest;
+	char *block;
+	CHECK(cuMemAddressReserve(&p, ~(size_t)4095, 0, 0, 0) == CUDA_ERROR_NOT_SUPPORTED); /* more than there are */
+	SUCCEEDS(cudaMalloc((void **)&block, 64 * MIB));
+	SUCCEEDS(cudaMalloc((void **)&block, 64 * MIB)); /* below the first */
+	lowest = (CUdeviceptr)(uintptr_t)block;
+	p = reserve(2 * MIB);
+	reserve(lowest - (p + 2 * MIB) - 32 * MIB);
 	size_t before = free_now();
-	CUdeviceptr p;
-	void *block;
-	for (size_t n = (size_t)1 << 44; n >= 2 * MIB; n /= 2)
-		while (cuMemAddressReserve(&p, n, 0, 0, 0) == CUDA_SUCCESS) {}
+	SUCCEEDS(cudaMalloc((void **)&block, 32 * MIB)); /* the last place that there is */
+	CHECK((uintptr_t)block == lowest - 32 * MIB);
 	CHECK(cuMemAddressReserve(&p, 2 * MIB, 0, 0, 0) == CUDA_ERROR_NOT_SUPPORTED);
-	CHECK(cudaMalloc(&block, MIB) == cudaErrorNotSupported && !block && free_now() == before);
-	CHECK(!strcmp(note_last_refused(), NO_ADDRESSES) && cudaMalloc(&block, before + MIB) == cudaErrorMemoryAllocation);
+	SUCCEEDS(cudaFree(block));
+	CHECK(cuMemAddressReserve(&p, 34 * MIB, 0, 0, 0) == CUDA_ERROR_NOT_SUPPORTED && reserve(32 * MIB) == lowest - 32 * MIB);
+	CHECK(cudaMalloc((void **)&block, MIB) == cudaErrorNotSupported && !block && free_now() == before);
+	CHECK(ncclMemAlloc((void **)&block, MIB) == 1 && free_now() == before);
+	CHECK(!strcmp(note_last_refused(), NO_ADDRESSES));
+	CHECK(cudaMalloc((void **)&block, before + MIB) == cudaErrorMemoryAllocation);
 }
 
 /* Expandable segments: a block may lie on several mappings. */
@@ -217,10 +244,19 @@ void managed(void) {
 	CHECK(p[63] == 5);
 	SUCCEEDS(cudaMemset(p, 0, 60));
 	CHECK(p[59] == 0 && p[60] == 5);
-	CHECK(cudaMallocManaged((void **)&device, 0, 1) == cudaErrorInvalidValue && cudaMallocManaged((void **)&device, MIB,
-		0) == cudaErrorInvalidValue);
+	CHECK(cudaMallocManaged((void **)&device, 0, 1) == cudaErrorInvalidValue);
+	static const int flags[] = { 0, 3, 4 }; /* for all streams or for the host first, not both */
+	for (int i = 0; i < 3; i++) {
+		CHECK(cudaMallocManaged((void **)&device, MIB, (unsigned)flags[i]) == cudaErrorInvalidValue);
+		CHECK(cuMemAllocManaged(&other, MIB, (unsigned)flags[i]) == CUDA_ERROR_INVALID_VALUE);
+	}
+	SUCCEEDS(cudaMallocManaged((void **)&device, MIB, 2));
+	SUCCEEDS(cudaFree(device));
+	CHECK(msync(device, 1, MS_ASYNC)); /* its pages are gone */
 	SUCCEEDS(cudaFree(p));
 	CHECK(cudaFree(p) == cudaErrorInvalidValue);
-	SUCCEEDS(cuMemAllocManaged(&other, MIB, 1));
-	SUCCEEDS(cuMemFree_v2(other));
+	for (unsigned i = 1; i <= 2; i++) {
+		SUCCEEDS(cuMemAllocManaged(&other, MIB, i));
+		SUCCEEDS(cuMemFree_v2(other));
+	}
 }

@@ -14,30 +14,56 @@ void places(void) {
 	SUCCEEDS(cudaSetDevice(1));
 	/* the context holds 414 MiB of a chunk of 416, and this is the rest */
 	char *local = taken(2) - 414 * MIB;
-	struct { size_t mib, below; } rows[] = { { 70, 96 }, { 64, 160 }, { 72, 256 }, { 80, 352 }, { 10, 272 }, { 2, 262 },
-		{ 20, 184 }, { 70, 448 }, { 2, 378 } };
-	char *at[9];
-	for (int i = 0; i < 9; i++) {
+	static const struct {
+		size_t mib, below;
+		int freed[6]; /* the numbers of those that are freed before */
+	} rows[] = { { 70, 96, { 0 } }, { 64, 160, { 0 } }, { 72, 256, { 0 } }, { 80, 352, { 0 } }, { 10, 272, { 0 } },
+		{ 2, 262, { 0 } }, { 20, 184, { 0 } }, { 70, 448, { 0 } }, { 2, 378, { 0 } }, { 46, 512, { 0 } }, { 2, 466, { 0 } },
+		{ 2, 464, { 0 } }, { 58, 576, { 0 } }, { 2, 518, { 0 } }, { 28, 608, { 0 } }, { 44, 672, { 0 } }, { 78, 768, { 0 } },
+		{ 30, 800, { 0 } }, { 76, 896, { 0 } }, { 52, 960, { 0 } }, { 60, 1024, { 0 } }, { 50, 1088, { 0 } },
+		/* a chunk in which something is left keeps its place, and has room again; one without anything is gone */
+		{ 66, 448, { 15, 7, 18, 13, 10, 5 } }, { 2, 1038, { 0 } }, { 2, 1036, { 0 } }, { 2, 1034, { 0 } },
+		{ 78, 1184, { 0 } }, /* a gap of 96 MiB is too small for a chunk of 96 */
+		{ 52, 864, { 0 } },  /* and has room for one of 64 */
+		{ 50, 1248, { 0 } }, { 56, 1312, { 0 } }, { 12, 1198, { 0 } }, { 80, 1408, { 0 } }, { 20, 376, { 0 } },
+		{ 78, 1504, { 0 } }, { 2, 1426, { 0 } } };
+	enum { ROWS = sizeof rows / sizeof *rows };
+	char *at[ROWS];
+	for (int i = 0; i < ROWS; i++) {
+		for (int j = 0; j < 6 && rows[i].freed[j]; j++) SUCCEEDS(cudaFree(at[rows[i].freed[j]]));
 		at[i] = taken(rows[i].mib);
 		if (at[i] != local - rows[i].below * MIB) fprintf(stderr, "%d: got %td MiB below\n", i,
 			(local - at[i]) / (ptrdiff_t)MIB);
 		CHECK(at[i] == local - rows[i].below * MIB);
 	}
-	/* what is left keeps a chunk, which has room again; a chunk without anything is gone */
-	SUCCEEDS(cudaFree(at[7]));
-	SUCCEEDS(cudaFree(at[1]));
-	CHECK(taken(66) == at[7]);
-	CHECK(taken(50) == at[7] - 64 * MIB);
 	/* the first kernel frees what the context held; the second one nothing more */
 	kernel_ran();
 	CHECK(taken(100) == local);
 	kernel_ran();
 	CHECK(taken(100) == local + 100 * MIB);
-	/* another card's are its own, and it holds nothing */
+	/* what is freed at the end of the highest chunk joins the rest of it */
+	char *third = taken(100);
+	CHECK(third == local + 200 * MIB);
+	SUCCEEDS(cudaFree(third));
+	third = taken(200);
+	CHECK(third == local + 200 * MIB);
+	SUCCEEDS(cudaFree(third));
+	/* another card's are its own, and it holds nothing: here one of capability 8.0 */
+	gpu_at(0)->major = 8, gpu_at(0)->minor = 0;
 	SUCCEEDS(cudaSetDevice(0));
 	char *other = taken(20);
 	kernel_ran();
 	CHECK(taken(10) == other + 20 * MIB);
+	CHECK(taken(40) < other);
+	/* what is free on both sides of a border between two chunks stays two places */
+	taken(24); /* the rest of that chunk */
+	char *upper = taken(16), *rest = taken(16), *lower = taken(16), *border = taken(16);
+	CHECK(rest == upper + 16 * MIB && lower == upper - 32 * MIB && border == upper - 16 * MIB);
+	SUCCEEDS(cudaFree(upper));
+	SUCCEEDS(cudaFree(border));
+	char *whole = taken(32);
+	CHECK(whole + 32 * MIB == lower && taken(16) == border && taken(16) == upper);
+	SUCCEEDS(cudaFree(taken(2)));
 	SUCCEEDS(cudaSetDevice(1));
-	CHECK(taken(100) == local + 200 * MIB);
+	CHECK(taken(214) == third);
 }

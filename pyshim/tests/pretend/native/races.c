@@ -51,6 +51,10 @@ static void mappings(void) {
 	SUCCEEDS(cuMemCreate(&h, 2 * MIB, &prop, 0));
 	SUCCEEDS(cuMemMap(base, 2 * MIB, 0, h, 0));
 	SUCCEEDS(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, base));
+	CUmemGenericAllocationHandle again;
+	SUCCEEDS(cuMemRetainAllocationHandle(&again, (void *)(uintptr_t)base));
+	SUCCEEDS(cuMemRelease(again));
+	SUCCEEDS(cuMemSetAccess(base, 2 * MIB, NULL, 0));
 	SUCCEEDS(cuMemUnmap(base, 2 * MIB));
 	SUCCEEDS(cuMemRelease(h));
 	SUCCEEDS(cuMemAddressFree(base, 8 * MIB));

@@ -59,6 +59,12 @@ static void retained(void) {
 	CHECK(again == own);
 	SUCCEEDS(cuMemGetAllocationPropertiesFromHandle(&prop, own));
 	CHECK(prop.location.id == 1 && prop.requestedHandleTypes == DESCRIPTOR);
+	void *plain;
+	SUCCEEDS(cudaMalloc(&plain, 512));
+	CHECK(cuMemRetainAllocationHandle(&again, plain) == INVALID && cuMemRetainAllocationHandle(NULL, plain) == INVALID);
+	CHECK(cuMemRetainAllocationHandle(NULL, (void *)(uintptr_t)at) == INVALID);
+	SUCCEEDS(cudaFree(plain));
+	again = own;
 	SUCCEEDS(cuMemUnmap(at, 2 * MIB));
 	SUCCEEDS(cuMemRelease(own));
 	CHECK(free_now() == before - 2 * MIB);
@@ -123,10 +129,25 @@ static void of_nccl(void) {
 	SUCCEEDS(ncclCommInitRank(&c, 2, (ncclUniqueId){ { 0 } }, 0));
 	SUCCEEDS(ncclCommWindowRegister(c, a, 4 * MIB, &window, 0));
 	CHECK(ncclCommWindowRegister(c, a, 4 * MIB + 1, &window, 0) == 4);
+	CHECK(ncclCommWindowRegister(NULL, a, MIB, &window, 0) == 4 && ncclCommWindowRegister(c, a, MIB, NULL, 0) == 4);
+	CHECK(ncclCommWindowRegister(c, a, 0, &window, 0) == 4);
 	SUCCEEDS(ncclCommWindowDeregister(c, window));
-	CHECK(ncclMemFree(a + 512) == 4);
+	CHECK(ncclCommWindowDeregister(NULL, window) == 4 && ncclCommWindowDeregister(c, NULL) == 4);
+	CHECK(noted("NCCL's own buffers: of windows"));
+	CHECK(ncclMemFree(a + 512) == 4 && ncclMemAlloc(NULL, MIB) == 4);
+	SUCCEEDS(ncclMemFree(NULL));
 	SUCCEEDS(ncclMemFree(a));
 	CHECK(free_now() == before && ncclMemFree(a) == 4);
+	CUdeviceptr larger; /* what is mapped into a part of a reservation is not NCCL's */
+	CUmemGenericAllocationHandle own = create(2 * MIB);
+	SUCCEEDS(cuMemAddressReserve(&larger, 4 * MIB, 0, 0, 0));
+	SUCCEEDS(cuMemMap(larger, 2 * MIB, 0, own, 0));
+	CHECK(ncclMemFree((void *)(uintptr_t)larger) == 1);
+	SUCCEEDS(cuMemRelease(own));
+	SUCCEEDS(cuMemAddressFree(larger, 4 * MIB));
+	CHECK(free_now() == before);
+	SUCCEEDS(ncclMemAlloc((void **)&b, 0)); /* nothing */
+	CHECK(!b);
 	setenv("NCCL_CUMEM_ENABLE", "0", 1);
 	SUCCEEDS(ncclMemAlloc((void **)&b, 513));
 	CHECK(free_now() == before - 1024);

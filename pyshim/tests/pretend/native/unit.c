@@ -66,10 +66,28 @@ static void devices(void) { /* two cards: t4 of 1 GiB with a context of 100 MiB,
 
 static void visible(void) { /* CUDA_VISIBLE_DEVICES=1,0,5,0 */
 	int n, v;
+	CHECK(gpu_physical_count() == 2); /* NVML asks first */
 	SUCCEEDS(cudaGetDeviceCount(&n));
 	CHECK(n == 2); /* what follows the first that is none does not count */
 	SUCCEEDS(cudaDeviceGetAttribute(&v, DEVICE_MULTIPROCESSOR_COUNT, 0));
-	CHECK(v == 132 && gpu_physical_count() == 2);
+	CHECK(v == 132 && gpu_ordinal(gpu_physical(0)) == 1 && gpu_ordinal(gpu_physical(1)) == 0);
+}
+
+static void second(void) { /* CUDA_VISIBLE_DEVICES=1 */
+	CHECK(gpu_count() == 1 && gpu_ordinal(gpu_physical(0)) == -1 && gpu_ordinal(gpu_physical(1)) == 0);
+	CHECK(!gpu_at(1) && !gpu_at(-1) && !gpu_physical(2) && !gpu_physical(-1));
+}
+
+static void one(void) { /* a card that is described in full, each number another */
+	const struct gpu *g = gpu_at(0);
+	CHECK(gpu_count() == 1 && !strcmp(g->name, "a card"));
+	const int small[] = { g->major, g->minor, g->kernels, g->sms, g->threads_per_sm, g->blocks_per_sm, g->registers_per_sm,
+		g->clock_khz, g->memory_clock_khz, g->bus_bits, g->multicast };
+	const size_t large[] = { g->shared_per_block, g->shared_optin, g->shared_per_sm, g->shared_reserved, g->context,
+		g->l2 };
+	for (int i = 0; i < 11; i++) CHECK(small[i] == 2147483637 + i);
+	for (size_t i = 0; i < 6; i++) CHECK(large[i] == ((size_t)1 << 50) - i);
+	CHECK(g->memory == (size_t)1 << 50); /* all of it may be the context's */
 }
 
 static void none(void) { /* no MEMSPEC_PRETEND, a wrong one, or nothing visible */
@@ -462,9 +480,9 @@ static void *allocate(void *arg) {
 	}
 	return arg;
 }
-static bool noted;
+static bool ended;
 static void *note(void *arg) { /* notes have a lock too, which this thread holds most of the time */
-	while (!__atomic_load_n(&noted, __ATOMIC_RELAXED)) note_absent("the last");
+	while (!__atomic_load_n(&ended, __ATOMIC_RELAXED)) note_absent("the last");
 	return arg;
 }
 static void threads(void) {
@@ -486,7 +504,7 @@ static void threads(void) {
 		int status;
 		CHECK(waitpid(child, &status, 0) == child && status == 0);
 	}
-	__atomic_store_n(&noted, true, __ATOMIC_RELAXED);
+	__atomic_store_n(&ended, true, __ATOMIC_RELAXED);
 	SUCCEEDS(pthread_join(notes, NULL));
 	for (int i = 0; i < 4; i++) SUCCEEDS(pthread_create(&t[i], NULL, allocate, NULL));
 	for (int i = 0; i < 20; i++) { /* a child can go on, whatever the others hold */
@@ -503,7 +521,7 @@ static void threads(void) {
 }
 
 int main(int argc, char **argv) {
-	struct { const char *name; void (*run)(void); } all[] = { { "devices", devices }, { "visible", visible },
+	struct { const char *name; void (*run)(void); } all[] = { { "devices", devices }, { "visible", visible }, { "second", second }, { "one", one },
 		{ "none", none }, { "memory", memory }, { "lot", lot },
 		{ "expandable", expandable }, { "values", values }, { "spans", spans }, { "captures", captures },
 		{ "refusals", refusals }, { "collectives", collectives }, { "threads", threads },
@@ -513,7 +531,9 @@ int main(int argc, char **argv) {
 		{ "attributes", attributes }, { "places", places },
 		{ "nodes", nodes }, { "races", races }, { "collected", collected },
 		{ "architectures", architectures }, { "image_forms", image_forms }, { "registered_kernels", registered_kernels },
-		{ "shareable", shareable }, { "transforms", transforms }, { "solvers", solvers } };
+		{ "shareable", shareable }, { "transforms", transforms }, { "solvers", solvers },
+		{ "pinned", pinned }, { "addresses", addresses }, { "pools", pools },
+		{ "calls", calls }, { "driver_addresses", driver_addresses }, { "logged", logged } };
 	for (size_t i = 0; argc == 2 && i < sizeof all / sizeof *all; i++)
 		if (!strcmp(argv[1], all[i].name)) return alarm(60), all[i].run(), puts("ok"), 0; /* without end is an error */
 	fprintf(stderr, "unit: got %s, want the name of a test\n", argc == 2 ? argv[1] : "nothing");

@@ -107,6 +107,16 @@ static const size_t MIB UNUSED = 1 << 20;
 
 UNUSED static bool is_known(const void *p, size_t n) { return memspec_pretend_known(p, n) == 1; }
 
+/* Whether a note has this text. */
+UNUSED static bool noted(const char *text) {
+	int kind;
+	const char *name;
+	unsigned long long count;
+	for (int i = 0; memspec_pretend_note(i, &kind, &name, &count); i++)
+		if (!strcmp(name, text)) return true;
+	return false;
+}
+
 UNUSED static size_t free_now(void) {
 	size_t f, t;
 	SUCCEEDS(cudaMemGetInfo(&f, &t));
@@ -122,3 +132,5 @@ void nodes(void), races(void),
 	collected(void);
 void architectures(void), image_forms(void), registered_kernels(void), shareable(void);
 void transforms(void), solvers(void); /* rules.c */
+void pinned(void), addresses(void), pools(void); /* host.c */
+void calls(void), driver_addresses(void), logged(void); /* calls.c */

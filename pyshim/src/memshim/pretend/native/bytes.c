@@ -8,7 +8,6 @@
 #include "pretend.h"
 
 #include <link.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -40,13 +39,7 @@ static size_t first_to_after(const struct span_set *s, const char *p) { /* the f
 }
 
 static bool make_room(struct span_set *s) {
-	if (s->count + 2 <= s->room) return true;
-	size_t room = s->room ? 2 * s->room : 1024;
-	struct span *more = realloc(s->spans, room * sizeof *more);
-	if (!more) return false;
-	s->spans = more;
-	s->room = room;
-	return true;
+	return table_grow(&s->spans, s->count, &s->room, sizeof *s->spans); /* a call adds one at most */
 }
 
 static void replace(struct span_set *s, size_t from, size_t to, const struct span *with, size_t n) {
@@ -100,7 +93,7 @@ static bool touches(const struct span_set *s, const char *from, const char *to) 
 static __thread struct reads reads;
 static __thread struct {
 	uint64_t *bits;
-	int count, next, room;
+	size_t count, next, room;
 } answers;
 /* 1: inside of an operator whose writes are reported; -1: of one whose are not; 0: of none, or of
    one that passes by */
@@ -108,7 +101,7 @@ static __thread int operators;
 
 /* Each answer is of one number; a pair of them is read as one. */
 static bool answer(void *dst, size_t n) {
-	int numbers = n == 16 ? 2 : 1;
+	size_t numbers = n == 16 ? 2 : 1;
 	if (answers.count - answers.next < numbers || (n != 1 && n != 2 && n != 4 && n != 8 && n != 16)) return false;
 	memcpy(dst, &answers.bits[answers.next], n); /* little-endian: the low bytes */
 	answers.next += numbers;
@@ -118,19 +111,13 @@ static bool answer(void *dst, size_t n) {
 API struct reads *memspec_pretend_reads(void) { return &reads; }
 API int *memspec_pretend_operators(void) { return &operators; }
 API void memspec_pretend_answer(uint64_t bits) {
-	if (answers.count == answers.room) {
-		int room = answers.room ? 2 * answers.room : 16;
-		uint64_t *more = realloc(answers.bits, (size_t)room * sizeof *more);
-		if (!more) return;
-		answers.bits = more;
-		answers.room = room;
-	}
+	if (!table_grow(&answers.bits, answers.count, &answers.room, sizeof *answers.bits)) return;
 	answers.bits[answers.count++] = bits;
 }
 API int memspec_pretend_answers_end(void) { /* how many were used */
-	int used = answers.next;
+	size_t used = answers.next;
 	answers.count = answers.next = 0;
-	return used;
+	return (int)used;
 }
 
 /* Whether a function lies in PyTorch's own library of kernels. Operators launch these; of those
@@ -270,7 +257,7 @@ static void clear(char *from, char *to) {
 		char *a = written.spans[i].from > from ? written.spans[i].from : from, *b = written.spans[i].to < to
 			? written.spans[i].to : to;
 		if (b - a >= 16 * PAGE) {
-			char *first = (char *)(((uintptr_t)a + PAGE - 1) / PAGE * PAGE), *last = (char *)((uintptr_t)b / PAGE * PAGE);
+			char *first = (char *)round_up((uintptr_t)a, PAGE), *last = (char *)((uintptr_t)b / PAGE * PAGE);
 			memset(a, 0, (size_t)(first - a));
 			madvise(first, (size_t)(last - first), MADV_DONTNEED);
 			memset(last, 0, (size_t)(b - last));

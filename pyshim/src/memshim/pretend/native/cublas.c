@@ -17,7 +17,7 @@ typedef struct cublasContext *cublasHandle_t;
 
 API cublasStatus_t cublasCreate_v2(cublasHandle_t *h) {
 	*h = calloc(1, sizeof **h);
-	return *h ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
+	return *h ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_ALLOC_FAILED;
 }
 API cublasStatus_t cublasDestroy_v2(cublasHandle_t h) {
 	free(h);
@@ -53,8 +53,7 @@ API cublasStatus_t cublasGetPointerMode_v2(cublasHandle_t h, cublasPointerMode_t
 /* ---- cuBLASLt: descriptors that nobody reads; one algorithm that wants no workspace ---- */
 
 static cublasStatus_t token(void **out) {
-	*out = calloc(1, 64);
-	return *out ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
+	return handle_make(out) ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_ALLOC_FAILED;
 }
 #define DESCRIPTOR(name) \
 	API cublasStatus_t cublasLt##name##Create(void **out) { return token(out); } \

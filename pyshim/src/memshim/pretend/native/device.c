@@ -210,9 +210,7 @@ int gpu_attribute(const struct gpu *g, int attribute) {
    Registers are not known: kernels are not read. */
 int gpu_occupancy(const struct gpu *g, int threads, size_t shared) {
 	if (threads <= 0 || threads > 1024) return 0;
-	int warps = (threads + 31) / 32, most = g->threads_per_sm / (32 * warps);
-	if (most > g->blocks_per_sm) most = g->blocks_per_sm;
-	size_t need = shared ? shared + g->shared_reserved : 0;
-	if (need && (size_t)most > g->shared_per_sm / need) most = (int)(g->shared_per_sm / need);
-	return most;
+	size_t of_threads = (size_t)g->threads_per_sm / round_up((size_t)threads, 32);
+	size_t need = shared + g->shared_reserved, most = smaller(of_threads, (size_t)g->blocks_per_sm);
+	return (int)(need ? smaller(most, g->shared_per_sm / need) : most);
 }

@@ -50,7 +50,8 @@ API CUresult cuDeviceGet(CUdevice *d, int ordinal) {
 }
 API CUresult cuDeviceGetName(char *out, int size, CUdevice d) {
 	const struct gpu *g = gpu_at(d);
-	if (!g || size <= 0) return CUDA_ERROR_INVALID_DEVICE;
+	if (!g) return CUDA_ERROR_INVALID_DEVICE;
+	if (size <= 0) return CUDA_ERROR_INVALID_VALUE;
 	snprintf(out, (size_t)size, "%s", g->name);
 	return CUDA_SUCCESS;
 }

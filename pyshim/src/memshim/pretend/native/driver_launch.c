@@ -5,12 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static CUresult token(void *place) {
-	void *t = calloc(1, 16);
-	if (!t) return CUDA_ERROR_OUT_OF_MEMORY;
-	memcpy(place, &t, sizeof t);
-	return CUDA_SUCCESS;
-}
+static CUresult token(void *place) { return handle_make(place) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY; }
 
 /* A function is its module, and so is a kernel its library: there is nothing to distinguish them by. */
 API CUresult cuModuleLoadData(CUmodule *m, const void *image) {

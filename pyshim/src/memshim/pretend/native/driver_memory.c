@@ -11,14 +11,13 @@ static struct physical *memories;
 static size_t memory_count, memory_room;
 
 /* The lock is held in these two. */
+static int by_handle(const void *a, const void *b) {
+	unsigned long long x = ((const struct physical *)a)->handle, y = ((const struct physical *)b)->handle;
+	return (x > y) - (x < y);
+}
 static struct physical *of_handle(unsigned long long h) {
-	size_t low = 0, high = memory_count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (memories[middle].handle < h) low = middle + 1;
-		else high = middle;
-	}
-	return low < memory_count && memories[low].handle == h ? &memories[low] : NULL;
+	struct physical wanted = { .handle = h };
+	return memory_count ? bsearch(&wanted, memories, memory_count, sizeof *memories, by_handle) : NULL;
 }
 static void give_unused(struct physical *m) {
 	if (m->holders || m->mappings) return;
@@ -44,13 +43,7 @@ API CUresult cuMemGetAllocationGranularity(size_t *size, const CUmemAllocationPr
 unsigned long long physical_add(struct physical m) {
 	static unsigned long long last;
 	lock_memory();
-	if (memory_count == memory_room) {
-		size_t room = memory_room ? 2 * memory_room : 256;
-		struct physical *more = realloc(memories, room * sizeof *more);
-		if (!more) return unlock_memory(), 0;
-		memories = more;
-		memory_room = room;
-	}
+	if (!table_grow(&memories, memory_count, &memory_room, sizeof *memories)) return unlock_memory(), 0;
 	m.handle = ++last;
 	m.holders = 1;
 	memories[memory_count++] = m;
@@ -68,10 +61,10 @@ bool physical_find(unsigned long long handle, struct physical *out) {
 }
 
 API CUresult cuMemCreate(CUmemGenericAllocationHandle *h, size_t size, const CUmemAllocationProp *p,
-	unsigned long long flags UNUSED) {
+	unsigned long long flags) {
 	struct gpu *g = gpu_at(p->location.id);
-	if (!g || !size || !whole_pages(size)) return CUDA_ERROR_INVALID_VALUE;
-	if (size > g->memory || !memory_take(g, size)) return CUDA_ERROR_OUT_OF_MEMORY;
+	if (!g || flags || !size || !whole_pages(size)) return CUDA_ERROR_INVALID_VALUE;
+	if (!memory_take(g, size)) return CUDA_ERROR_OUT_OF_MEMORY;
 	*h = physical_add((struct physical){ .size = size, .ordinal = p->location.id });
 	if (!*h) memory_give(g, size);
 	return *h ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
@@ -91,7 +84,7 @@ API CUresult cuMemRelease(CUmemGenericAllocationHandle h) {
 
 API CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *h, void *p) {
 	struct range r;
-	if (!h || !range_find(p, &r) || r.kind != MAPPED) return CUDA_ERROR_INVALID_VALUE;
+	if (!h || !range_find(p, &r)) return CUDA_ERROR_INVALID_VALUE;
 	lock_memory();
 	struct physical *m = of_handle(r.handle);
 	if (m) m->holders++;
@@ -111,27 +104,17 @@ static size_t reservation_count, reservation_room;
 static struct reservation *reservation_of(const char *p, size_t n) { /* the lock is held */
 	for (size_t i = 0; i < reservation_count; i++) {
 		struct reservation *r = &reservations[i];
-		if (p >= r->at && (size_t)(p - r->at) < r->size && n <= r->size - (size_t)(p - r->at)) return r;
+		if (p >= r->at && n <= r->size && (size_t)(p - r->at) <= r->size - n) return r;
 	}
 	return NULL;
 }
 
-API CUresult cuMemAddressReserve(CUdeviceptr *p, size_t size, size_t alignment, CUdeviceptr wanted UNUSED,
-	unsigned long long flags UNUSED) {
-	if (!size || size % 4096 || (alignment & (alignment - 1))) return CUDA_ERROR_INVALID_VALUE;
+API CUresult cuMemAddressReserve(CUdeviceptr *p, size_t size, size_t alignment, CUdeviceptr wanted,
+	unsigned long long flags) {
+	if (!size || (size | wanted) % 4096 || flags || (alignment & (alignment - 1))) return CUDA_ERROR_INVALID_VALUE;
 	char *at = address_reserve(size);
 	lock_memory();
-	if (at && reservation_count == reservation_room) {
-		size_t room = reservation_room ? 2 * reservation_room : 16;
-		struct reservation *more = realloc(reservations, room * sizeof *more);
-		if (!more) {
-			unlock_memory();
-			address_free(at, size);
-			return CUDA_ERROR_OUT_OF_MEMORY;
-		}
-		reservations = more;
-		reservation_room = room;
-	}
+	if (at) table_need(&reservations, reservation_count, &reservation_room, sizeof *reservations);
 	if (at) reservations[reservation_count++] = (struct reservation){ at, size };
 	unlock_memory();
 	*p = (uintptr_t)at;
@@ -151,16 +134,16 @@ API CUresult cuMemAddressFree(CUdeviceptr p, size_t size) {
 }
 
 API CUresult cuMemMap(CUdeviceptr p, size_t size, size_t offset, CUmemGenericAllocationHandle h,
-	unsigned long long flags UNUSED) {
+	unsigned long long flags) {
 	char *at = (char *)(uintptr_t)p;
 	CUresult e = CUDA_ERROR_INVALID_VALUE;
 	lock_memory();
 	struct physical *m = of_handle(h);
-	if (m && m->holders && size && size <= m->size && !offset && whole_pages(size) && whole_pages(p) &&
+	if (m && m->holders && !flags && size && size <= m->size && !offset && whole_pages(size) && whole_pages(p) &&
 		reservation_of(at, size) && !ranges_overlap(at, size)) {
 		e = CUDA_ERROR_NOT_SUPPORTED;
 		if (address_back(at, size)) {
-			ranges_add((struct range){ at, size, MAPPED, m->ordinal, h });
+			ranges_add((struct range){ .at = at, .size = size, .kind = MAPPED, .owner = m->ordinal, .handle = h });
 			m->mappings++;
 			e = CUDA_SUCCESS;
 		}
@@ -248,7 +231,7 @@ API CUresult cuPointerGetAttribute(void *out, CUpointer_attribute a, CUdeviceptr
 	struct range r;
 	if (!range_find((void *)(uintptr_t)p, &r)) return CUDA_ERROR_INVALID_VALUE;
 	bool host = range_on_host(&r);
-	int ordinal = host ? 0 : r.owner, managed = r.kind == MANAGED;
+	int ordinal = r.owner, managed = r.kind == MANAGED;
 	CUdeviceptr address = p, start = (uintptr_t)r.at;
 	unsigned int type = host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
 	void *context = (void *)(uintptr_t)(ordinal + 1);

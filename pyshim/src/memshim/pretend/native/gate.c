@@ -188,13 +188,7 @@ struct seen {
 };
 
 static bool keep_written(struct seen *s, const struct tensor *t) {
-	if (s->written_count == s->room) {
-		size_t room = s->room ? 2 * s->room : 16;
-		struct tensor *more = realloc(s->written, room * sizeof *more);
-		if (!more) return false;
-		s->written = more;
-		s->room = room;
-	}
+	if (!table_grow(&s->written, s->written_count, &s->room, sizeof *s->written)) return false;
 	s->written[s->written_count++] = *t;
 	return true;
 }

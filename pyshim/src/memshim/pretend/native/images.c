@@ -175,15 +175,7 @@ void image_add_kernel(void **handle, const void *host) {
 	struct image *i = (struct image *)(void *)handle;
 	if (!i || code_is_pytorchs(host)) return; /* a card that PyTorch has no kernels for is refused before: support.py */
 	lock_memory();
-	if (count == room) {
-		size_t more = room ? 2 * room : 1024;
-		struct kernel *moved = realloc(kernels, more * sizeof *moved);
-		if (moved) {
-			kernels = moved;
-			room = more;
-		}
-	}
-	if (count < room) {
+	if (table_grow(&kernels, count, &room, sizeof *kernels)) {
 		kernels[count++] = (struct kernel){ host, i };
 		i->kernels++;
 		sorted = false;

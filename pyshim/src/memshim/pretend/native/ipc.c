@@ -53,7 +53,7 @@ static struct opened *open_once(const struct exported *e, int ordinal) {
 		free(o);
 		return NULL;
 	}
-	range_add((struct range){ o->at, e->size, OPENED, ordinal, 0 });
+	range_add((struct range){ .at = o->at, .size = e->size, .kind = OPENED, .owner = ordinal });
 	bytes_unknown(o->at, e->size);
 	o->next = opened;
 	opened = o;

@@ -97,7 +97,7 @@ static bool make_arena(void) {
 		/* Huge pages would cost 2 MiB a touch. A core dump needs none of it. */
 		madvise(p, size + GRAIN, MADV_NOHUGEPAGE);
 		madvise(p, size + GRAIN, MADV_DONTDUMP);
-		arena = arena_top = (char *)(((uintptr_t)p + GRAIN - 1) / GRAIN * GRAIN);
+		arena = arena_top = (char *)round_up((uintptr_t)p, GRAIN);
 		arena_end = arena + size;
 		segments_below(arena_end);
 		return true;
@@ -108,7 +108,7 @@ static bool make_arena(void) {
 	return false;
 }
 
-static size_t whole(size_t n) { return (n + GRAIN - 1) / GRAIN * GRAIN; }
+static size_t whole(size_t n) { return round_up(n, GRAIN); }
 
 static void *take_hole(size_t n) {
 	for (struct hole **h = &holes; *h; h = &(*h)->next) {
@@ -127,7 +127,7 @@ static void *take_hole(size_t n) {
 }
 
 void *address_reserve(size_t n) {
-	if (n > (size_t)1 << 46) return NULL;
+	if (whole(n) < n) return NULL;
 	n = whole(n);
 	lock_memory();
 	void *p = NULL;
@@ -210,7 +210,7 @@ cudaError_t device_malloc(void **p, size_t n, int ordinal) {
 	if (!g) return cudaErrorNoDevice;
 	if (!n) return cudaSuccess;
 	if (n > g->memory) return cudaErrorMemoryAllocation;
-	n = (n + ALLOCATION - 1) / ALLOCATION * ALLOCATION;
+	n = round_up(n, ALLOCATION);
 	if (!memory_take(g, n)) return cudaErrorMemoryAllocation;
 	void *at = segment_reserve(n, gpu_index(g));
 	if (!at || !address_back(at, n)) {
@@ -219,7 +219,7 @@ cudaError_t device_malloc(void **p, size_t n, int ordinal) {
 		note_refused(CUDA_RUNTIME, NO_ADDRESSES);
 		return cudaErrorNotSupported; /* the card has the memory: it is not the one that ran out */
 	}
-	range_add((struct range){ at, n, ALLOCATED, ordinal, 0 });
+	range_add((struct range){ .at = at, .size = n, .kind = ALLOCATED, .owner = ordinal });
 	log_line("device %d: %zu bytes at %p", ordinal, n, at);
 	*p = at;
 	return cudaSuccess;
@@ -246,15 +246,20 @@ cudaError_t device_free(void *p) {
 /* ---- cudaMallocManaged: its pages move between host and card as they are used, so that it is
    taken of neither. Here it is the host's ---- */
 
+void *host_map(size_t n) {
+	void *at = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return at == MAP_FAILED ? NULL : at;
+}
+
 cudaError_t managed_malloc(void **p, size_t n, int ordinal) {
 	struct gpu *g = gpu_at(ordinal);
 	*p = NULL;
 	if (!g) return cudaErrorNoDevice;
 	if (!n) return cudaErrorInvalidValue;
 	gpu_activate(g);
-	void *at = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (at == MAP_FAILED) return cudaErrorMemoryAllocation;
-	range_add((struct range){ at, n, MANAGED, ordinal, 0 });
+	void *at = host_map(n);
+	if (!at) return cudaErrorMemoryAllocation;
+	range_add((struct range){ .at = at, .size = n, .kind = MANAGED, .owner = ordinal });
 	lock_memory();
 	figures_managed(ordinal, n, 0);
 	unlock_memory();

@@ -343,7 +343,8 @@ struct awaited {
 	cudaStream_t stream;
 };
 static __thread struct {
-	int depth, received, awaited, room; /* room: of awaits */
+	int depth, received;
+	size_t awaited, room; /* of awaits */
 	const void *sent, *own;             /* own: to this rank itself */
 	size_t size, own_size;
 	int sends;                          /* to ranks, of as many numbers each; -1 where they are others */
@@ -359,7 +360,8 @@ static __thread struct {
 API ncclResult_t ncclGroupStart(void) {
 	if (!group.depth++) {
 		group.sent = group.own = NULL;
-		group.received = group.awaited = group.sends = 0;
+		group.received = group.sends = 0;
+		group.awaited = 0;
 		group.counts.total = 0;
 	}
 	return ncclSuccess;
@@ -376,11 +378,11 @@ static void count_send(const void *from, size_t size, ncclDataType_t type) {
 /* Where a group was such numbers from every rank to every rank, those of the others. */
 static void receive_counts(void) {
 	ncclComm_t c = group.awaited ? group.awaits[0].c : NULL;
-	if (!c || !group.own || group.sends != c->ranks || group.awaited != c->ranks) return;
+	if (!c || !group.own || group.sends != c->ranks || group.awaited != (size_t)c->ranks) return;
 	if (c->exchange.id && !c->exchange.alone) return;
-	for (int i = 0; i < group.awaited; i++)
+	for (size_t i = 0; i < group.awaited; i++)
 		if (group.awaits[i].size != group.sends_size) return;
-	for (int i = 0; i < group.awaited; i++) {
+	for (size_t i = 0; i < group.awaited; i++) {
 		const struct awaited *m = &group.awaits[i];
 		if (m->from != c->rank) counts_of_other(&group.counts, group.own, m->to, m->size, group.wide);
 	}
@@ -399,20 +401,14 @@ static ncclResult_t await(const struct awaited *m) {
 }
 /* The same, in a group after all that this rank sends in it, for which the other may wait. */
 static ncclResult_t await_later(const struct awaited *m) {
-	if (group.awaited == group.room) {
-		int room = group.room ? 2 * group.room : 16;
-		struct awaited *larger = realloc(group.awaits, (size_t)room * sizeof *larger);
-		if (!larger) return ncclSystemError;
-		group.awaits = larger;
-		group.room = room;
-	}
+	if (!table_grow(&group.awaits, group.awaited, &group.room, sizeof *group.awaits)) return ncclSystemError;
 	group.awaits[group.awaited++] = *m;
 	return ncclSuccess;
 }
 API ncclResult_t ncclGroupEnd(void) {
 	if (--group.depth) return ncclSuccess;
 	ncclResult_t result = ncclSuccess;
-	for (int i = 0; i < group.awaited && !result; i++) result = await(&group.awaits[i]);
+	for (size_t i = 0; i < group.awaited && !result; i++) result = await(&group.awaits[i]);
 	receive_counts();
 	free(group.awaits);
 	group.awaits = NULL;

@@ -22,13 +22,13 @@ API ncclResult_t ncclMemAlloc(void **p, size_t size) {
 	if (!virtual() || !size) return device_malloc(p, size, current_device()) ? ncclUnhandledCudaError : ncclSuccess;
 	CUmemAllocationProp prop = { .location.id = current_device() };
 	CUmemGenericAllocationHandle h;
-	CUdeviceptr at = 0;
-	size_t n = (size + PAGE - 1) / PAGE * PAGE;
+	CUdeviceptr at;
+	size_t n = round_up(size, PAGE);
 	if (cuMemCreate(&h, n, &prop, 0)) return ncclUnhandledCudaError;
-	bool mapped = !cuMemAddressReserve(&at, n, PAGE, 0, 0) && !cuMemMap(at, n, 0, h, 0);
+	bool reserved = !cuMemAddressReserve(&at, n, PAGE, 0, 0), mapped = reserved && !cuMemMap(at, n, 0, h, 0);
 	cuMemRelease(h); /* the mapping keeps it */
-	if (!mapped && at) cuMemAddressFree(at, n);
 	if (mapped) *p = (void *)(uintptr_t)at;
+	else if (reserved) cuMemAddressFree(at, n);
 	return mapped ? ncclSuccess : ncclUnhandledCudaError;
 }
 

@@ -5,6 +5,9 @@
 #define API __attribute__((visibility("default")))
 #define UNUSED __attribute__((unused))
 
+UNUSED static size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
+UNUSED static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
+
 /* ---- device.c: the cards, as MEMSPEC_PRETEND describes them ---- */
 
 enum { MOST_GPUS = 16 };
@@ -67,12 +70,13 @@ char *segments_lowest(void);
 char *segment_place(size_t size, int owner, const char *floor); /* null: nothing is left above the floor */
 void segment_give_back(char *at, size_t size);
 void segments_of_context(const struct gpu *g, const char *floor);
-void segments_kernel_ran(int i);
+void segments_kernel_ran(int i); /* once a card */
 void kernel_ran(void); /* of every launch: what the first one changes of the current card's addresses */
 
 cudaError_t device_malloc(void **p, size_t n, int ordinal);
 cudaError_t device_free(void *p);
 cudaError_t managed_malloc(void **p, size_t n, int ordinal);
+void *host_map(size_t n); /* pages of the host's; null where there are none */
 
 /* ---- driver_memory.c: physical memory ---- */
 
@@ -108,7 +112,7 @@ struct range {
 	char *at;
 	size_t size;
 	enum range_kind kind;
-	int owner;                 /* a device's ordinal; of host memory it means nothing */
+	int owner;                 /* a device's ordinal: of host memory, the one that was current */
 	unsigned long long handle; /* of a mapping: its physical memory */
 };
 bool range_on_host(const struct range *r);
@@ -166,6 +170,13 @@ void **image_register(const void *data); /* of nvcc's host code; the handle */
 void image_add_kernel(void **handle, const void *host);
 void image_unregister(void **handle);
 bool kernel_is_for(const void *host, const struct gpu *g); /* true where it is not known */
+
+/* ---- tables.c ---- */
+
+/* Makes room for one more item of a table, whose pointer lies at `table`. False without memory of the host. */
+bool table_grow(void *table, size_t count, size_t *room, size_t item);
+void table_need(void *table, size_t count, size_t *room, size_t item); /* ends the process without it */
+bool handle_make(void *place); /* writes a handle that is no other's there; free ends it */
 
 /* ---- notes.c: what was asked for and is not replaced ---- */
 

@@ -1,7 +1,6 @@
 /* Who owns an address: an array of ranges in the order of addresses. */
 #include "pretend.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static struct range *ranges;
@@ -20,16 +19,7 @@ static size_t first_ending_after(const void *p) {
 }
 
 void ranges_add(struct range r) {
-	if (range_count == range_room) {
-		size_t room = range_room ? 2 * range_room : 256;
-		struct range *more = realloc(ranges, room * sizeof *more);
-		if (!more) {
-			complain("no host memory for the table of allocations");
-			abort();
-		}
-		ranges = more;
-		range_room = room;
-	}
+	table_need(&ranges, range_count, &range_room, sizeof *ranges);
 	size_t i = first_ending_after(r.at);
 	memmove(ranges + i + 1, ranges + i, (range_count - i) * sizeof *ranges);
 	ranges[i] = r;
@@ -104,6 +94,6 @@ void *kernel_variable(size_t *size) {
 	static char place[65536];
 	struct range r;
 	if (size) *size = sizeof place;
-	if (!range_find(place, &r)) range_add((struct range){ place, sizeof place, VARIABLE, 0, 0 });
+	if (!range_find(place, &r)) range_add((struct range){ .at = place, .size = sizeof place, .kind = VARIABLE });
 	return place;
 }

@@ -72,7 +72,8 @@ API cudaError_t cudaDeviceGetAttribute(int *value, runtime_attribute a, int ordi
 }
 API cudaError_t cudaDeviceGetPCIBusId(char *out, int size, int ordinal) {
 	const struct gpu *g = gpu_at(ordinal);
-	if (!g || size <= 0) return fail(cudaErrorInvalidDevice);
+	if (!g) return fail(cudaErrorInvalidDevice);
+	if (size <= 0) return fail(cudaErrorInvalidValue);
 	snprintf(out, (size_t)size, "0000:%02X:00.0", (unsigned)gpu_attribute(g, DEVICE_PCI_BUS_ID));
 	return cudaSuccess;
 }

@@ -125,12 +125,7 @@ API cudaError_t cudaGetSymbolAddress(void **p, const void *symbol UNUSED) {
 
 /* ---- libraries of kernels that are loaded at run time ---- */
 
-static cudaError_t token(void *place) {
-	void *t = calloc(1, 16);
-	if (!t) return fail(cudaErrorMemoryAllocation);
-	memcpy(place, &t, sizeof t);
-	return cudaSuccess;
-}
+static cudaError_t token(void *place) { return handle_make(place) ? cudaSuccess : fail(cudaErrorMemoryAllocation); }
 API cudaError_t cudaLibraryLoadData(cudaLibrary_t *out, const void *code, jit_option *jit UNUSED,
 	void **jit_values UNUSED, unsigned int jit_count UNUSED,
 	library_option *options UNUSED, void **values UNUSED, unsigned int count UNUSED) {

@@ -40,8 +40,10 @@ API cudaError_t cudaMallocFromPoolAsync(void **p, size_t n, cudaMemPool_t pool, 
 	cudaError_t e = device_malloc(p, n, (int)(uintptr_t)pool - 1);
 	if (e) return fail(e);
 	note_unsized("cudaMallocAsync: what its pool reserves beyond what is used");
+	struct range r = { .size = 0 };
+	range_find(*p, &r); /* as large as the card gives it out; none of no bytes */
 	lock_memory();
-	g->pool_used += n;
+	g->pool_used += r.size;
 	if (g->pool_used > g->pool_high) g->pool_high = g->pool_used;
 	unlock_memory();
 	capture_node(s);
@@ -57,7 +59,7 @@ API cudaError_t cudaFreeAsync(void *p, cudaStream_t s) {
 	if (e) return fail(e);
 	struct gpu *g = gpu_at(r.owner);
 	lock_memory();
-	g->pool_used -= r.size < g->pool_used ? r.size : g->pool_used;
+	g->pool_used -= smaller(r.size, g->pool_used); /* less: it was of no pool */
 	unlock_memory();
 	capture_node(s);
 	return cudaSuccess;
@@ -104,9 +106,9 @@ API cudaError_t cudaHostAlloc(void **p, size_t n, unsigned int flags UNUSED) {
 	if (!gpu_count()) return fail(cudaErrorNoDevice);
 	*p = NULL;
 	if (!n) return cudaSuccess;
-	void *at = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (at == MAP_FAILED) return fail(cudaErrorMemoryAllocation);
-	range_add((struct range){ at, n, PINNED, 0, 0 });
+	void *at = host_map(n);
+	if (!at) return fail(cudaErrorMemoryAllocation);
+	range_add((struct range){ .at = at, .size = n, .kind = PINNED, .owner = current_device() });
 	note_pinned(n, 0);
 	*p = at;
 	return cudaSuccess;
@@ -125,7 +127,7 @@ API cudaError_t cudaHostRegister(void *p, size_t n, unsigned int flags UNUSED) {
 	struct range r;
 	if (!p || !n) return fail(cudaErrorInvalidValue);
 	if (range_find(p, &r)) return fail(ALREADY_REGISTERED);
-	range_add((struct range){ p, n, REGISTERED, 0, 0 });
+	range_add((struct range){ .at = p, .size = n, .kind = REGISTERED, .owner = current_device() });
 	note_pinned(n, 0);
 	return cudaSuccess;
 }
@@ -149,7 +151,7 @@ API cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *out, cons
 	bool found = range_find(p, &r), host = found && range_on_host(&r), managed = found && r.kind == MANAGED;
 	out->type = !found ? cudaMemoryTypeUnregistered : host ? cudaMemoryTypeHost : managed ? cudaMemoryTypeManaged
 		: cudaMemoryTypeDevice;
-	out->device = !found ? -2 : host ? 0 : r.owner; /* -2: cudaInvalidDeviceId */
+	out->device = found ? r.owner : -2; /* cudaInvalidDeviceId */
 	if (found) out->devicePointer = (void *)(uintptr_t)p;
 	if (!found || host || managed) out->hostPointer = (void *)(uintptr_t)p;
 	return cudaSuccess;
@@ -161,7 +163,8 @@ API cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *out, cons
 static bool reaches(const void *p, size_t n) {
 	struct range r;
 	if (!n) return true;
-	if ((uintptr_t)p + n < (uintptr_t)p) return false;
+	uintptr_t end;
+	if (__builtin_add_overflow((uintptr_t)p, n, &end)) return false;
 	return address_is_device(p) || (range_find(p, &r) && !range_on_host(&r)) ? range_holds(p, n) : p != NULL;
 }
 
@@ -177,11 +180,12 @@ cudaError_t device_copy(void *dst, const void *src, size_t n, cudaStream_t s) {
 	return cudaSuccess;
 }
 cudaError_t device_set(void *p, const void *pattern, size_t width, size_t count, cudaStream_t s) {
-	if (count > SIZE_MAX / width || (uintptr_t)p % width || (count && !range_holds(p, width * count)))
+	size_t n;
+	if (__builtin_mul_overflow(width, count, &n) || (uintptr_t)p % width || (n && !range_holds(p, n)))
 		return cudaErrorInvalidValue;
 	if (stream_capturing(s)) {
 		capture_node(s);
-		bytes_unknown(p, width * count);
+		bytes_unknown(p, n);
 	} else bytes_set(p, pattern, width, count);
 	return cudaSuccess;
 }

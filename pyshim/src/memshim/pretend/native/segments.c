@@ -10,7 +10,6 @@
    the same. All is called with the memory locked. */
 #include "pretend.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define CHUNK ((size_t)32 << 20)
@@ -23,7 +22,7 @@ struct stretch {
 
 struct list {
 	struct stretch *items; /* by rising address */
-	size_t count;
+	size_t count, room;
 };
 
 static struct list chunks, holes; /* holes: parts of chunks that nothing takes */
@@ -32,13 +31,8 @@ static char *local_at[MOST_GPUS];
 static size_t local_size[MOST_GPUS];
 
 static size_t list_add(struct list *l, struct stretch x) {
+	table_need(&l->items, l->count, &l->room, sizeof *l->items);
 	size_t i = l->count++;
-	struct stretch *more = realloc(l->items, l->count * sizeof *more);
-	if (!more) {
-		complain("no host memory for the table of device addresses");
-		abort();
-	}
-	l->items = more;
 	for (; i && l->items[i - 1].at > x.at; i--) l->items[i] = l->items[i - 1];
 	l->items[i] = x;
 	return i;
@@ -63,7 +57,7 @@ static char *place_of_chunk(size_t size, const char *floor) {
 	return size <= (size_t)(top - floor) ? top - size : NULL;
 }
 
-char *segment_place(size_t size, int owner, const char *floor) {
+static char *take_hole(size_t size, int owner) {
 	for (size_t i = 0; i < holes.count; i++) {
 		struct stretch *h = &holes.items[i];
 		if (h->owner != owner || h->size < size) continue;
@@ -73,18 +67,23 @@ char *segment_place(size_t size, int owner, const char *floor) {
 		if (!h->size) list_remove(&holes, i);
 		return at;
 	}
-	size_t whole = (size + CHUNK - 1) / CHUNK * CHUNK;
-	char *at = place_of_chunk(whole, floor);
-	if (!at) return NULL;
-	list_add(&chunks, (struct stretch){ at, whole, owner });
-	if (whole > size) list_add(&holes, (struct stretch){ at + size, whole - size, owner });
-	return at;
+	return NULL;
+}
+
+char *segment_place(size_t size, int owner, const char *floor) {
+	char *at = take_hole(size, owner);
+	if (at) return at;
+	struct stretch chunk = { NULL, round_up(size, CHUNK), owner };
+	chunk.at = place_of_chunk(chunk.size, floor);
+	if (!chunk.at) return NULL;
+	list_add(&chunks, chunk);
+	list_add(&holes, chunk);
+	return take_hole(size, owner);
 }
 
 void segment_give_back(char *at, size_t size) {
 	size_t c = 0;
-	while (c < chunks.count && chunks.items[c].at + chunks.items[c].size <= at) c++;
-	if (c == chunks.count || chunks.items[c].at > at) return;
+	while (chunks.items[c].at + chunks.items[c].size <= at) c++;
 	const struct stretch chunk = chunks.items[c];
 	size_t i = list_add(&holes, (struct stretch){ at, size, chunk.owner });
 	struct stretch *h = holes.items;
@@ -119,5 +118,4 @@ void segments_of_context(const struct gpu *g, const char *floor) {
 
 void segments_kernel_ran(int i) {
 	if (local_size[i]) segment_give_back(local_at[i], local_size[i]);
-	local_size[i] = 0;
 }
