@@ -92,6 +92,8 @@ def made(out, sanitizers):
             "shareable",
             "rules",
             "host",
+            "devices",
+            "values",
             "calls",
         )
     ]
@@ -154,6 +156,7 @@ def compiled(*command):
         "pools",
         "calls",
         "driver_addresses",
+        "reservations",
     ],
 )
 def test_unit(unit, forking, name):
@@ -164,7 +167,7 @@ def test_unit(unit, forking, name):
     )
     # calls that nothing stands in for, and images for other cards, a line each
     refused = {"refusals": 2, "formulas": 2, "no_addresses": 1}
-    refused |= {"architectures": 1, "image_forms": 8, "registered_kernels": 2, "shareable": 3}
+    refused |= {"reservations": 1, "architectures": 1, "image_forms": 8, "registered_kernels": 2, "shareable": 3}
     assert len(p.stderr.splitlines()) == refused.get(name, 0), p.stderr
 
 
@@ -278,7 +281,7 @@ def test_a_folder_without_room_for_figures(unit, tmp_path):
         (f"{T4}\n{H100}", "1,2", "second", "CUDA_VISIBLE_DEVICES=1,2: got 2, but the pretend devices are 0 to 1"),
         (f"{T4}\n{H100}", "1,GPX-", "second", "CUDA_VISIBLE_DEVICES=1,GPX-: got GPX-, but"),
         (f"{T4}\nrubbish", None, "none", "MEMSPEC_PRETEND: got rubbish, want key=value"),
-        (WHOLE, None, "one", ""),
+        (WHOLE, None, "described", ""),
         *((f"{WHOLE};{wrong}", None, "none", f"MEMSPEC_PRETEND: got {wrong}, want a known key") for wrong in WRONG),
         *((f"{WHOLE};{key}=0", None, "none", INCOMPLETE) for key in ("major", "sms", "threads_per_sm", "memory")),
     ],

@@ -5,6 +5,8 @@
 #include <sys/mman.h>
 
 uint64_t memspec_pretend_pinned(void);
+bool memspec_pretend_take(int, size_t);
+void memspec_pretend_give(int, size_t);
 cudaError_t cudaMallocHost(void **, size_t), cudaDeviceGetMemPool(cudaMemPool_t *, int),
 	cudaMallocFromPoolAsync(void **, size_t, cudaMemPool_t, cudaStream_t);
 cudaError_t cudaDeviceGetGraphMemAttribute(int, int, void *), cudaHostGetDevicePointer(void **, void *, unsigned);
@@ -84,7 +86,19 @@ static uint64_t pool_has(cudaMemPool_t pool, int attribute) {
 	return n;
 }
 
+/* What the Python side takes of a card beside allocations. */
+static void beside(void) {
+	size_t before = free_now();
+	CHECK(memspec_pretend_take(0, 3 * MIB) && free_now() == before - 3 * MIB);
+	CHECK(!memspec_pretend_take(0, before - 3 * MIB + 1) && free_now() == before - 3 * MIB);
+	CHECK(memspec_pretend_take(0, before - 3 * MIB) && free_now() == 0);
+	memspec_pretend_give(0, before);
+	memspec_pretend_give(2, MIB);
+	CHECK(free_now() == before && !memspec_pretend_take(2, 0) && !memspec_pretend_take(-1, 0));
+}
+
 void pools(void) {
+	beside();
 	enum { REUSE_DEPENDENCIES = 3, THRESHOLD = 4, NO_POOL = 99 };
 	cudaMemPool_t pool, same;
 	void *a, *b, *managed, *plain;

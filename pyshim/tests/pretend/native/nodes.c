@@ -2,6 +2,11 @@
    call would have written is not known. */
 #include "unit.h"
 
+CUresult cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
+	void **, void **), cuLaunchKernelEx(const CUlaunchConfig *, CUfunction, void **, void **);
+CUresult cuLaunchCooperativeKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+	CUstream, void **);
+
 enum { INT8, SUM = 0 };
 static cudaStream_t stream;
 static char *at;
@@ -94,6 +99,22 @@ void nodes(void) {
 	}
 	CHECK(cudaLaunchKernel(nodes, one, one, NULL, 65536, stream) == cudaSuccess); /* T4's shared memory */
 	CHECK(cudaLaunchKernel(nodes, one, one, NULL, 65537, stream) == cudaErrorInvalidValue);
+	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) { /* the driver's say so in another way */
+		dim3 g = shapes[i].grid, b = shapes[i].block;
+		int wanted = shapes[i].fits ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+		CUlaunchConfig c = { g.x, g.y, g.z, b.x, b.y, b.z, 0, (CUstream)stream, NULL, 0 };
+		CHECK(cuLaunchKernel(NULL, g.x, g.y, g.z, b.x, b.y, b.z, 0, (CUstream)stream, NULL, NULL) == wanted);
+		CHECK(cuLaunchCooperativeKernel(NULL, g.x, g.y, g.z, b.x, b.y, b.z, 0, (CUstream)stream, NULL) == wanted);
+		CHECK(cuLaunchKernelEx(&c, NULL, NULL, NULL) == wanted);
+	}
+	SUCCEEDS(cuLaunchKernel(NULL, 1, 1, 1, 1, 1, 1, 65536, NULL, NULL, NULL));
+	CHECK(cuLaunchKernel(NULL, 1, 1, 1, 1, 1, 1, 65537, NULL, NULL, NULL) == CUDA_ERROR_INVALID_VALUE);
+	capture();
+	SUCCEEDS(cuLaunchKernel(NULL, 1, 1, 1, 1, 1, 1, 0, (CUstream)stream, NULL, NULL));
+	CHECK(captured() == 1);
+	known();
+	SUCCEEDS(cuLaunchKernel(NULL, 1, 1, 1, 1, 1, 1, 0, (CUstream)stream, NULL, NULL));
+	CHECK(bytes_value(at, 16) == UNKNOWN); /* it may have written anywhere */
 
 	SUCCEEDS(ncclCommDestroy(two));
 	SUCCEEDS(cudaFree(at));

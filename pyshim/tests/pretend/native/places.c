@@ -67,3 +67,35 @@ void places(void) {
 	SUCCEEDS(cudaSetDevice(1));
 	CHECK(taken(214) == third);
 }
+
+static CUdeviceptr reserve(size_t mib) {
+	CUdeviceptr p;
+	SUCCEEDS(cuMemAddressReserve(&p, mib * MIB, 0, 0, 0));
+	return p;
+}
+static void release(CUdeviceptr p, size_t mib) { SUCCEEDS(cuMemAddressFree(p, mib * MIB)); }
+
+/* Addresses that are given back are given out again: parts that lie side by side as one, in
+   whatever order they came back, and no more than they are. */
+void reservations(void) {
+	CUdeviceptr a[5], p;
+	CHECK(cuMemAddressReserve(&p, ((size_t)1 << 44) + 2 * MIB, 0, 0, 0) == CUDA_ERROR_NOT_SUPPORTED);
+	for (int i = 0; i < 5; i++) a[i] = reserve(2);
+	for (int i = 1; i < 5; i++) CHECK(a[i] == a[i - 1] + 2 * MIB);
+	static const int orders[][3] = { { 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 }, { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 } };
+	for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+		for (int j = 0; j < 3; j++) release(a[1 + orders[i][j]], 2);
+		CHECK(reserve(6) == a[1]);
+		release(a[1], 6);
+		CHECK(reserve(2) == a[1] && reserve(2) == a[2] && reserve(2) == a[3]);
+	}
+	release(a[0], 2);
+	release(a[2], 2);
+	release(a[4], 2);
+	p = reserve(4); /* more than each of them */
+	CHECK(p > a[4]);
+	CHECK(reserve(2) == a[0] && reserve(2) == a[2] && reserve(2) == a[4]);
+	release(p, 4);
+	release(a[1], 2);
+	CHECK(reserve(4) == p && reserve(2) == a[1]);
+}

@@ -3,101 +3,6 @@
    runs one, with MEMSPEC_PRETEND set by whoever starts it. */
 #include "unit.h"
 
-/* ---- devices ---- */
-
-static void devices(void) { /* two cards: t4 of 1 GiB with a context of 100 MiB, h100 of 2 GiB */
-	int n, d, v;
-	SUCCEEDS(cudaGetDeviceCount(&n));
-	CHECK(n == 2);
-	SUCCEEDS(cudaGetDevice(&d));
-	CHECK(d == 0);
-	CHECK(cudaSetDevice(2) == cudaErrorInvalidDevice && cudaPeekAtLastError() == cudaErrorInvalidDevice &&
-		cudaGetLastError() == cudaErrorInvalidDevice);
-	CHECK(cudaGetLastError() == cudaSuccess);
-	int active;
-	SUCCEEDS(cuDevicePrimaryCtxGetState(1, NULL, &active));
-	CHECK(!active);
-	SUCCEEDS(cudaSetDevice(1));
-	SUCCEEDS(cuDevicePrimaryCtxGetState(1, NULL, &active));
-	CHECK(active);
-	CHECK(free_now() == 2048 * MIB);
-	SUCCEEDS(cudaDeviceGetAttribute(&v, DEVICE_MULTIPROCESSOR_COUNT, 1));
-	CHECK(v == 132);
-	SUCCEEDS(cudaDeviceGetAttribute(&v, DEVICE_CLUSTER_LAUNCH, 0));
-	CHECK(v == 0);
-	SUCCEEDS(cudaSetDevice(0));
-	CHECK(free_now() == 924 * MIB); /* less its context */
-	CUcontext a, b, c;
-	SUCCEEDS(cuCtxGetCurrent(&a));
-	SUCCEEDS(cuDevicePrimaryCtxRetain(&b, 1));
-	CHECK(a != b);
-	SUCCEEDS(cuCtxPushCurrent_v2(b));
-	SUCCEEDS(cudaGetDevice(&d));
-	CHECK(d == 1);
-	SUCCEEDS(cuCtxPopCurrent_v2(&c));
-	CHECK(c == b);
-	SUCCEEDS(cudaGetDevice(&d));
-	CHECK(d == 0 && cuCtxPopCurrent_v2(&c) == CUDA_ERROR_INVALID_CONTEXT);
-	struct gpu *g = gpu_at(0);
-	CHECK(gpu_occupancy(g, 256, 0) == 4 && gpu_occupancy(g, 32, 0) == 16 && gpu_occupancy(g, 256, 40000) == 1 &&
-		gpu_occupancy(g, 1025, 0) == 0);
-	/* 228 KiB, 1 KiB more for each block */
-	CHECK(gpu_occupancy(gpu_at(1), 512, 76 * 1024) == 2 && gpu_occupancy(gpu_at(1), 512, 75 * 1024) == 3);
-	struct cudaFuncAttributes f;
-	SUCCEEDS(cudaFuncGetAttributes(&f, devices));
-	CHECK(f.ptxVersion == 75 && f.binaryVersion == 75);
-	CHECK(cudaFuncSetAttribute(devices, cudaFuncAttributeMaxDynamicSharedMemorySize, 65536) == 0);
-	CHECK(cudaFuncSetAttribute(devices, cudaFuncAttributeMaxDynamicSharedMemorySize, 65537) == cudaErrorInvalidValue);
-	nvmlDevice_t first, same;
-	char uuid[64], other[64];
-	SUCCEEDS(nvmlDeviceGetHandleByIndex_v2(0, &first));
-	SUCCEEDS(nvmlDeviceGetUUID(first, uuid, sizeof uuid));
-	CHECK(strlen(uuid) == 40 && !strncmp(uuid, "GPU-", 4));
-	SUCCEEDS(nvmlDeviceGetHandleByUUID(uuid, &same));
-	CHECK(same == first && nvmlDeviceGetHandleByUUID("GPU-0", &same) != 0 && nvmlDeviceGetHandleByIndex_v2(2, &same) != 0);
-	SUCCEEDS(nvmlDeviceGetUUID(first, other, 8)); /* is cut */
-	CHECK(strlen(other) == 7);
-	nvmlProcessInfo_v2_t p;
-	unsigned count = 0;
-	CHECK(nvmlDeviceGetComputeRunningProcesses_v2(first, &count, &p) != 0 && count == 1);
-	SUCCEEDS(nvmlDeviceGetComputeRunningProcesses_v2(first, &count, &p));
-	CHECK(p.pid == (unsigned)getpid() && p.usedGpuMemory == 100 * MIB);
-}
-
-static void visible(void) { /* CUDA_VISIBLE_DEVICES=1,0,5,0 */
-	int n, v;
-	CHECK(gpu_physical_count() == 2); /* NVML asks first */
-	SUCCEEDS(cudaGetDeviceCount(&n));
-	CHECK(n == 2); /* what follows the first that is none does not count */
-	SUCCEEDS(cudaDeviceGetAttribute(&v, DEVICE_MULTIPROCESSOR_COUNT, 0));
-	CHECK(v == 132 && gpu_ordinal(gpu_physical(0)) == 1 && gpu_ordinal(gpu_physical(1)) == 0);
-}
-
-static void second(void) { /* CUDA_VISIBLE_DEVICES=1 */
-	CHECK(gpu_count() == 1 && gpu_ordinal(gpu_physical(0)) == -1 && gpu_ordinal(gpu_physical(1)) == 0);
-	CHECK(!gpu_at(1) && !gpu_at(-1) && !gpu_physical(2) && !gpu_physical(-1));
-}
-
-static void one(void) { /* a card that is described in full, each number another */
-	const struct gpu *g = gpu_at(0);
-	CHECK(gpu_count() == 1 && !strcmp(g->name, "a card"));
-	const int small[] = { g->major, g->minor, g->kernels, g->sms, g->threads_per_sm, g->blocks_per_sm, g->registers_per_sm,
-		g->clock_khz, g->memory_clock_khz, g->bus_bits, g->multicast };
-	const size_t large[] = { g->shared_per_block, g->shared_optin, g->shared_per_sm, g->shared_reserved, g->context,
-		g->l2 };
-	for (int i = 0; i < 11; i++) CHECK(small[i] == 2147483637 + i);
-	for (size_t i = 0; i < 6; i++) CHECK(large[i] == ((size_t)1 << 50) - i);
-	CHECK(g->memory == (size_t)1 << 50); /* all of it may be the context's */
-}
-
-static void none(void) { /* no MEMSPEC_PRETEND, a wrong one, or nothing visible */
-	int n = -1;
-	void *p;
-	CHECK(cudaGetDeviceCount(&n) == cudaErrorNoDevice && n == 0);
-	CHECK(cudaSetDevice(0) == cudaErrorNoDevice && cudaMalloc(&p, 1) == cudaErrorNoDevice && !p);
-	CHECK(cudaLaunchKernel(none, (dim3){ 1, 1, 1 }, (dim3){ 1, 1, 1 }, NULL, 0, NULL) == cudaErrorNoDevice);
-}
-
 /* ---- memory ---- */
 
 static void memory(void) {
@@ -116,6 +21,8 @@ static void memory(void) {
 	CHECK(cudaFree((char *)d + 512) == cudaErrorInvalidValue && cudaFree(&before) == cudaErrorInvalidValue);
 	SUCCEEDS(cudaFree(d));
 	CHECK(cudaFree(d) == cudaErrorInvalidValue);
+	int ends[2]; /* what was freed cannot be read */
+	CHECK(!pipe(ends) && write(ends[1], c, 1) == 1 && write(ends[1], d, 1) == -1);
 	SUCCEEDS(cudaMalloc(&a, 20 * MIB));
 	SUCCEEDS(cudaMalloc(&b, 2 * MIB));
 	SUCCEEDS(cudaFree(a));
@@ -224,123 +131,6 @@ static void expandable(void) {
 	CHECK(free_now() == before);
 	CHECK(cuMemCreate(&h[0], before + 2 * MIB, &prop, 0) == CUDA_ERROR_OUT_OF_MEMORY);
 	SUCCEEDS(cuMemAddressFree(base, 4096 * MIB));
-}
-
-/* ---- bytes ---- */
-
-static void values(void) {
-	int32_t host[4] = { 1, 2, 3, 4 }, back[4];
-	int32_t *device, *other;
-	SUCCEEDS(cudaMalloc((void **)&device, 4 * MIB));
-	SUCCEEDS(cudaMalloc((void **)&other, 4 * MIB));
-	unsigned long long *reads = &memspec_pretend_reads()->count;
-	SUCCEEDS(cudaMemcpy(device, host, sizeof host, 1));
-	SUCCEEDS(cudaMemcpy(back, device, sizeof back, 2));
-	CHECK(!memcmp(host, back, sizeof host) && *reads == 1); /* nobody says what kernels write: nothing is known */
-
-	memspec_pretend_track(1, 0);
-	SUCCEEDS(cudaMemcpy(device, host, sizeof host, 1));
-	SUCCEEDS(cudaMemcpy(back, device, sizeof back, 2));
-	CHECK(*reads == 1 && is_known(device, 16) && !is_known(device, 17));
-	SUCCEEDS(cudaMemcpy(other, device, 16, 3)); /* what a copy gives is as known as what it is of */
-	CHECK(is_known(other, 16) && other[3] == 4);
-	memspec_pretend_unknown(device + 1, 4);
-	CHECK(is_known(device, 4) && !is_known(device, 8) && is_known(device + 2, 8));
-	SUCCEEDS(cudaMemcpy(other, device, 16, 3));
-	CHECK(memspec_pretend_known(device, 8) == 0 && memspec_pretend_known(other, 16) == -1); /* in part, none of it */
-	CHECK(!memspec_pretend_untouched(other + 1, 4) && memspec_pretend_untouched(other + 4, 16));
-	SUCCEEDS(cudaMemcpy(back, device, 8, 2));
-	CHECK(*reads == 2 && memspec_pretend_reads()->bytes == 8);
-
-	memspec_pretend_answer(7);
-	memspec_pretend_answer(1);
-	SUCCEEDS(cudaMemcpy(back, device + 2, 4, 2)); /* known: not a question */
-	CHECK(back[0] == 3);
-	SUCCEEDS(cudaMemcpy(back, device + 1, 4, 2));
-	CHECK(back[0] == 7 && *reads == 2); /* answered: not counted */
-	CHECK(memspec_pretend_answers_end() == 1);
-	SUCCEEDS(cudaMemcpy(back, device + 1, 4, 2));
-	CHECK(back[0] == 2); /* the other answer is gone */
-	for (size_t n = 1; n <= 16; n++) { /* what is no number of a program's is not answered */
-		bool number = n == 1 || n == 2 || n == 4 || n == 8;
-		memspec_pretend_answer(0x0706050403020109);
-		SUCCEEDS(cudaMemcpy(back, device + 1, n, 2));
-		CHECK(memspec_pretend_answers_end() == number && (((char *)back)[0] == 9) == number);
-	}
-	for (int i = 0; i < 40; i++) memspec_pretend_answer(i); /* a pair of numbers is read as one */
-	for (int i = 0; i < 40; i += 2) {
-		SUCCEEDS(cudaMemcpy(back, device + 1, 16, 2));
-		CHECK(((uint64_t *)back)[0] == (uint64_t)i && ((uint64_t *)back)[1] == (uint64_t)i + 1);
-	}
-	CHECK(memspec_pretend_answers_end() == 40);
-
-	_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(device, 512, 0, 0, 0); /* the block is handed out anew */
-	CHECK(device[0] == 0 && device[3] == 0 && !is_known(device, 4));
-	char pages[20 * 4096 + 100];
-	memset(pages, 9, sizeof pages);
-	SUCCEEDS(cudaMemcpy((char *)device + 50, pages, sizeof pages, 1));
-	bytes_fresh(device, MIB); /* whole pages go back to the system; what is left of the first and of the last is cleared */
-	for (size_t i = 0; i < sizeof pages + 200; i++) CHECK(((char *)device)[i] == 0);
-	SUCCEEDS(cudaMemset(device, 0, 4 * MIB)); /* zeros are known, at no cost */
-	CHECK(is_known(device, 4 * MIB));
-	SUCCEEDS(cudaMemset(device, 1, 4 * MIB)); /* too large to be written */
-	CHECK(!is_known(device, 4) && device[0] == 0);
-	SUCCEEDS(cudaMemset(device, 1, 64));
-	CHECK(device[15] == 0x01010101 && is_known(device, 64));
-
-	/* of no operator: it may have written anywhere */
-	cudaLaunchKernel(values, (dim3){ 1, 1, 1 }, (dim3){ 1, 1, 1 }, NULL, 0, NULL);
-	CHECK(!is_known(device, 4) && device[15] == 0x01010101);
-	SUCCEEDS(cudaMemset(device, 1, 64));
-	++*memspec_pretend_operators();
-	cudaLaunchKernel(values, (dim3){ 1, 1, 1 }, (dim3){ 1, 1, 1 }, NULL, 0, NULL);
-	CHECK(is_known(device, 64));
-	*memspec_pretend_operators() = -1; /* of an operator that is made of others */
-	cudaLaunchKernel(values, (dim3){ 1, 1, 1 }, (dim3){ 1, 1, 1 }, NULL, 0, NULL);
-	CHECK(!is_known(device, 4));
-	*memspec_pretend_operators() = 0;
-
-	size_t large = 2 * MIB;
-	char *many = malloc(large);
-	memset(many, 9, large);
-	SUCCEEDS(cudaMemcpy(other, many, large, 1)); /* not made: other's bytes stay, and are not known */
-	CHECK(other[3] == 4 && !is_known(other, 4));
-	SUCCEEDS(cudaMemcpy(many, other, large, 2));
-	CHECK(many[0] == 0 && many[large - 1] == 0);
-	free(many);
-	int32_t wide[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
-	SUCCEEDS(cudaMemcpy2DAsync(device, 16, wide, 8, 8, 4, 1, NULL));
-	CHECK(device[0] == 1 && device[1] == 2 && device[4] == 3 && device[13] == 8);
-	SUCCEEDS(cudaFree(device));
-	SUCCEEDS(cudaFree(other));
-	memspec_pretend_track(0, 0);
-}
-
-/* The sets of spans by lot, against a byte a byte. */
-static void spans(void) {
-	enum { SIZE = 4096 };
-	static bool model[SIZE];
-	char *p;
-	SUCCEEDS(cudaMalloc((void **)&p, SIZE));
-	memspec_pretend_track(1, 0);
-	srand(11);
-	for (int step = 0; step < 30000; step++) {
-		int from = rand() % SIZE, to = from + 1 + rand() % 64;
-		if (to > SIZE) to = SIZE;
-		bool add = rand() % 2;
-		if (add) memspec_pretend_wrote(p + from, (size_t)(to - from), 1);
-		else memspec_pretend_unknown(p + from, (size_t)(to - from));
-		for (int i = from; i < to; i++) model[i] = add;
-		from = rand() % SIZE;
-		to = from + 1 + rand() % 16;
-		if (to > SIZE) to = SIZE;
-		bool all = true;
-		for (int i = from; i < to; i++) all = all && model[i];
-		CHECK(all == (is_known(p + from, (size_t)(to - from)) != 0));
-	}
-	SUCCEEDS(cudaFree(p));
-	CHECK(!is_known(p, 1)); /* what is freed is not known */
-	memspec_pretend_track(0, 0);
 }
 
 /* ---- streams ---- */
@@ -521,7 +311,7 @@ static void threads(void) {
 }
 
 int main(int argc, char **argv) {
-	struct { const char *name; void (*run)(void); } all[] = { { "devices", devices }, { "visible", visible }, { "second", second }, { "one", one },
+	struct { const char *name; void (*run)(void); } all[] = { { "devices", devices }, { "visible", visible }, { "second", second }, { "described", described },
 		{ "none", none }, { "memory", memory }, { "lot", lot },
 		{ "expandable", expandable }, { "values", values }, { "spans", spans }, { "captures", captures },
 		{ "refusals", refusals }, { "collectives", collectives }, { "threads", threads },
@@ -533,7 +323,7 @@ int main(int argc, char **argv) {
 		{ "architectures", architectures }, { "image_forms", image_forms }, { "registered_kernels", registered_kernels },
 		{ "shareable", shareable }, { "transforms", transforms }, { "solvers", solvers },
 		{ "pinned", pinned }, { "addresses", addresses }, { "pools", pools },
-		{ "calls", calls }, { "driver_addresses", driver_addresses }, { "logged", logged } };
+		{ "calls", calls }, { "driver_addresses", driver_addresses }, { "logged", logged }, { "reservations", reservations } };
 	for (size_t i = 0; argc == 2 && i < sizeof all / sizeof *all; i++)
 		if (!strcmp(argv[1], all[i].name)) return alarm(60), all[i].run(), puts("ok"), 0; /* without end is an error */
 	fprintf(stderr, "unit: got %s, want the name of a test\n", argc == 2 ? argv[1] : "nothing");

@@ -124,6 +124,8 @@ UNUSED static size_t free_now(void) {
 }
 
 
+/* devices.c, values.c */
+void devices(void), visible(void), none(void), second(void), described(void), values(void), spans(void);
 /* misuse.c, ends.c, ranks.c, groups.c, kernels.c, shareable.c */
 void wrong_addresses(void), wrong_handles(void), wrong_sizes(void), spanning(void), managed(void), no_addresses(void),
 	ends(void);
@@ -134,3 +136,4 @@ void architectures(void), image_forms(void), registered_kernels(void), shareable
 void transforms(void), solvers(void); /* rules.c */
 void pinned(void), addresses(void), pools(void); /* host.c */
 void calls(void), driver_addresses(void), logged(void); /* calls.c */
+void reservations(void); /* places.c */

@@ -142,21 +142,25 @@ API CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type U
 
 /* ---- launches ---- */
 
-static CUresult launch(CUstream s) {
+static CUresult launch(dim3 grid, dim3 block, size_t shared, CUstream s) {
+	const struct gpu *g = current_gpu();
+	if (!g) return CUDA_ERROR_NOT_INITIALIZED;
+	if (!launch_fits(grid, block) || shared > g->shared_optin) return CUDA_ERROR_INVALID_VALUE;
 	kernel_ran();
 	capture_node(s);
 	bytes_after_launch(NULL);
 	return CUDA_SUCCESS;
 }
-API CUresult cuLaunchKernel(CUfunction f UNUSED, unsigned int gx UNUSED, unsigned int gy UNUSED, unsigned int gz UNUSED,
-	unsigned int bx UNUSED, unsigned int by UNUSED,
-	unsigned int bz UNUSED, unsigned int shared UNUSED, CUstream s, void **arguments UNUSED, void **extra UNUSED) {
-		return launch(s);
-	}
-API CUresult cuLaunchCooperativeKernel(CUfunction f UNUSED, unsigned int gx UNUSED, unsigned int gy UNUSED,
-	unsigned int gz UNUSED, unsigned int bx UNUSED,
-	unsigned int by UNUSED, unsigned int bz UNUSED, unsigned int shared UNUSED, CUstream s, void **arguments UNUSED) {
-		return launch(s);
-	}
+API CUresult cuLaunchKernel(CUfunction f UNUSED, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx,
+	unsigned int by, unsigned int bz, unsigned int shared, CUstream s, void **arguments UNUSED, void **extra UNUSED) {
+	return launch((dim3){ gx, gy, gz }, (dim3){ bx, by, bz }, shared, s);
+}
+API CUresult cuLaunchCooperativeKernel(CUfunction f UNUSED, unsigned int gx, unsigned int gy, unsigned int gz,
+	unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared, CUstream s, void **arguments UNUSED) {
+	return launch((dim3){ gx, gy, gz }, (dim3){ bx, by, bz }, shared, s);
+}
 API CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f UNUSED, void **arguments UNUSED,
-	void **extra UNUSED) { return launch(c->hStream); }
+	void **extra UNUSED) {
+	return launch((dim3){ c->gridDimX, c->gridDimY, c->gridDimZ }, (dim3){ c->blockDimX, c->blockDimY, c->blockDimZ },
+		c->sharedMemBytes, c->hStream);
+}

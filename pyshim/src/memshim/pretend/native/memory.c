@@ -181,7 +181,7 @@ static void segment_free(void *p, size_t n) {
 void kernel_ran(void) {
 	static bool before[MOST_GPUS];
 	struct gpu *g = current_gpu();
-	if (!g || __atomic_exchange_n(&before[gpu_index(g)], true, __ATOMIC_RELAXED)) return;
+	if (__atomic_exchange_n(&before[gpu_index(g)], true, __ATOMIC_RELAXED)) return;
 	gpu_activate(g);
 	lock_memory();
 	segments_kernel_ran(gpu_index(g));

@@ -72,6 +72,7 @@ void segment_give_back(char *at, size_t size);
 void segments_of_context(const struct gpu *g, const char *floor);
 void segments_kernel_ran(int i); /* once a card */
 void kernel_ran(void); /* of every launch: what the first one changes of the current card's addresses */
+bool launch_fits(dim3 grid, dim3 block); /* runtime_launch.c: the shape is one that cards have */
 
 cudaError_t device_malloc(void **p, size_t n, int ordinal);
 cudaError_t device_free(void *p);

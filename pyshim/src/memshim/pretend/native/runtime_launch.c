@@ -51,12 +51,16 @@ API cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *host) {
 
 /* ---- launches ---- */
 
+bool launch_fits(dim3 grid, dim3 block) {
+	uint64_t threads = (uint64_t)block.x * block.y * block.z;
+	if (!threads || threads > 1024 || block.z > 64) return false;
+	return grid.x && grid.y && grid.z && grid.y <= 65535 && grid.z <= 65535;
+}
+
 static cudaError_t launch(const void *f, dim3 grid, dim3 block, size_t shared, cudaStream_t s) {
 	const struct gpu *g = current_gpu();
 	if (!g) return fail(cudaErrorNoDevice);
-	if (!grid.x || !grid.y || !grid.z || !block.x || !block.y || !block.z) return fail(cudaErrorInvalidConfiguration);
-	if ((uint64_t)block.x * block.y * block.z > 1024 || block.z > 64 || grid.y > 65535 || grid.z > 65535)
-		return fail(cudaErrorInvalidConfiguration);
+	if (!launch_fits(grid, block)) return fail(cudaErrorInvalidConfiguration);
 	if (shared > g->shared_optin) return fail(cudaErrorInvalidValue);
 	if (!kernel_is_for(f, g)) return fail(cudaErrorNoKernelImageForDevice);
 	kernel_ran();
