@@ -94,6 +94,7 @@ def made(out, sanitizers):
             "host",
             "devices",
             "values",
+            "captures",
             "calls",
         )
     ]

@@ -132,7 +132,7 @@ API CUresult cuCtxGetDevice(CUdevice *d) {
 	*d = current_device();
 	return CUDA_SUCCESS;
 }
-API CUresult cuCtxSynchronize(void) { return CUDA_SUCCESS; }
+API CUresult cuCtxSynchronize(void) { return (CUresult)cudaDeviceSynchronize(); }
 API CUresult cuCtxGetLimit(size_t *value, CUlimit limit UNUSED) {
 	*value = 0;
 	return CUDA_SUCCESS;

@@ -63,7 +63,6 @@ API cudaError_t cudaInitDevice(int ordinal, unsigned int device_flags UNUSED, un
 	gpu_activate(g);
 	return cudaSuccess;
 }
-API cudaError_t cudaDeviceSynchronize(void) { return cudaSuccess; }
 API cudaError_t cudaDeviceGetAttribute(int *value, runtime_attribute a, int ordinal) {
 	const struct gpu *g = gpu_at(ordinal);
 	if (!g) return fail(cudaErrorInvalidDevice);

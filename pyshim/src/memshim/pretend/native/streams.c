@@ -9,6 +9,9 @@
 
 struct capture {
 	unsigned long long id;
+	const struct CUstream_st *origin; /* where it began, and ends */
+	int device;
+	struct capture *next; /* of those under way */
 	bool active, invalid;
 	unsigned holders; /* streams, events, and the graph that it makes */
 	size_t nodes;
@@ -19,13 +22,14 @@ struct CUstream_st {
 };
 struct CUevent_st {
 	struct capture *capture;
+	bool recorded; /* in a stream that did not capture */
 };
 struct CUgraph_st {
-	size_t nodes;
-	struct {
+	size_t nodes, kept_count, kept_room;
+	struct kept {
 		struct CUuserObject_st *object;
 		unsigned references;
-	} kept[8];
+	} *kept;
 };
 struct CUgraphExec_st {
 	size_t nodes;
@@ -56,9 +60,20 @@ static struct CUstream_st *stream_of(cudaStream_t s) { return (uintptr_t)s <= 2 
 
 /* ---- captures; the lock is held by their users ---- */
 
+static struct capture *under_way;
+
+static void finish(struct capture *c) {
+	struct capture **place = &under_way;
+	while (*place && *place != c) place = &(*place)->next;
+	if (*place) *place = c->next;
+	c->active = false;
+}
 static void hold(struct capture **place, struct capture *c) {
 	if (c) c->holders++;
-	if (*place && !--(*place)->holders) free(*place);
+	if (*place && !--(*place)->holders) {
+		finish(*place);
+		free(*place);
+	}
 	__atomic_store_n(place, c, __ATOMIC_RELAXED);
 }
 /* Whether no capture is there, as nearly always: asked without the lock. */
@@ -86,25 +101,37 @@ void capture_node(cudaStream_t s) {
 	unlock_memory();
 }
 
-/* Waiting for a stream that captures is an error, and spoils the capture. */
-static cudaError_t wait_for(struct capture **place) {
+/* Waiting for what is captured is an error, and spoils the capture. */
+static cudaError_t wait_for(struct capture **place, cudaError_t error) {
 	if (idle(place)) return cudaSuccess;
 	lock_memory();
 	struct capture *c = current(place);
 	if (c) c->invalid = true;
 	unlock_memory();
-	return c ? fail(cudaErrorStreamCaptureUnsupported) : cudaSuccess;
+	return c ? fail(error) : cudaSuccess;
+}
+/* So is waiting for all of a device, while a stream of it captures. */
+API cudaError_t cudaDeviceSynchronize(void) {
+	bool captures = false;
+	lock_memory();
+	for (struct capture *c = under_way; c; c = c->next)
+		if (c->device == current_device()) c->invalid = captures = true;
+	unlock_memory();
+	return captures ? fail(cudaErrorStreamCaptureUnsupported) : cudaSuccess;
 }
 
 static cudaError_t begin(cudaStream_t s, struct CUgraph_st *into) {
 	static unsigned long long captures;
 	struct CUstream_st *stream = stream_of(s);
+	if ((uintptr_t)s <= 1) return fail(cudaErrorStreamCaptureUnsupported); /* the legacy stream */
 	struct capture *c = calloc(1, sizeof *c);
 	if (!c) return fail(cudaErrorMemoryAllocation);
 	lock_memory();
 	cudaError_t e = current(&stream->capture) ? cudaErrorIllegalState : cudaSuccess;
 	if (!e) {
-		*c = (struct capture){ .id = ++captures, .active = true, .nodes = into ? into->nodes : 0 };
+		*c = (struct capture){ .id = ++captures, .origin = stream, .device = current_device(), .next = under_way,
+			.active = true, .nodes = into ? into->nodes : 0 };
+		under_way = c;
 		hold(&stream->capture, c);
 	} else free(c);
 	unlock_memory();
@@ -122,10 +149,12 @@ API cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *graph) {
 	if (!made) return fail(cudaErrorMemoryAllocation);
 	lock_memory();
 	struct capture *c = current(&stream->capture);
-	cudaError_t e = !c ? cudaErrorIllegalState : c->invalid ? cudaErrorStreamCaptureInvalidated : cudaSuccess;
-	if (c) {
+	cudaError_t e = !c ? cudaErrorIllegalState : c->origin != stream ? cudaErrorStreamCaptureUnmatched : c->invalid
+		? cudaErrorStreamCaptureInvalidated : cudaSuccess;
+	if (e == cudaErrorStreamCaptureUnmatched) c->invalid = true;
+	else if (c) {
 		made->nodes = c->nodes;
-		c->active = false;
+		finish(c);
 		hold(&stream->capture, NULL);
 	}
 	unlock_memory();
@@ -216,8 +245,10 @@ API cudaError_t cudaStreamGetPriority(cudaStream_t s, int *priority) {
 	*priority = stream_of(s)->priority;
 	return cudaSuccess;
 }
-API cudaError_t cudaStreamQuery(cudaStream_t s) { return wait_for(&stream_of(s)->capture); }
-API cudaError_t cudaStreamSynchronize(cudaStream_t s) { return wait_for(&stream_of(s)->capture); }
+API cudaError_t cudaStreamQuery(cudaStream_t s) {
+	return wait_for(&stream_of(s)->capture, cudaErrorStreamCaptureUnsupported);
+}
+API cudaError_t cudaStreamSynchronize(cudaStream_t s) { return cudaStreamQuery(s); }
 API cudaError_t cudaStreamAddCallback(cudaStream_t s, cudaStreamCallback_t f, void *data, unsigned int flags UNUSED) {
 	f(s, cudaSuccess, data);
 	return cudaSuccess;
@@ -243,22 +274,30 @@ API cudaError_t cudaEventDestroy(cudaEvent_t e) {
 	free(e);
 	return cudaSuccess;
 }
-API cudaError_t cudaEventRecordWithFlags(cudaEvent_t e, cudaStream_t s, unsigned int flags UNUSED) {
+API cudaError_t cudaEventRecordWithFlags(cudaEvent_t e, cudaStream_t s, unsigned int flags) {
+	enum { EXTERNAL = 1 }; /* cudaEventRecordExternal: recorded when the graph runs */
 	lock_memory();
-	hold(&e->capture, current(&stream_of(s)->capture));
+	struct capture *c = flags & EXTERNAL ? NULL : current(&stream_of(s)->capture);
+	hold(&e->capture, c);
+	e->recorded = !c;
 	unlock_memory();
 	return cudaSuccess;
 }
 API cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s) { return cudaEventRecordWithFlags(e, s, 0); }
-API cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned int flags UNUSED) {
+API cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned int flags) {
+	enum { EXTERNAL = 1 }; /* cudaEventWaitExternal: of what is not captured */
+	struct CUstream_st *stream = stream_of(s);
 	lock_memory();
-	struct capture *c = current(&e->capture);
-	if (c) hold(&stream_of(s)->capture, c);
+	struct capture *c = current(&e->capture), *own = current(&stream->capture);
+	bool merges = c && own && c != own, leaves = !c && own && e->recorded && !(flags & EXTERNAL);
+	if (merges) c->invalid = true;
+	if (merges || leaves) own->invalid = true;
+	else if (c) hold(&stream->capture, c);
 	unlock_memory();
-	return cudaSuccess;
+	return fail(merges ? cudaErrorStreamCaptureMerge : leaves ? cudaErrorStreamCaptureIsolation : cudaSuccess);
 }
-API cudaError_t cudaEventQuery(cudaEvent_t e) { return wait_for(&e->capture); }
-API cudaError_t cudaEventSynchronize(cudaEvent_t e) { return wait_for(&e->capture); }
+API cudaError_t cudaEventQuery(cudaEvent_t e) { return wait_for(&e->capture, cudaErrorCapturedEvent); }
+API cudaError_t cudaEventSynchronize(cudaEvent_t e) { return cudaEventQuery(e); }
 
 /* Time is invented. Long enough that what repeats until it has measured for 100 ms (Triton's
    do_bench) does not repeat for ever. */
@@ -313,20 +352,17 @@ API cudaError_t cudaUserObjectRelease(cudaUserObject_t o, unsigned int n) {
 }
 API cudaError_t cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t o, unsigned int n, unsigned int flags) {
 	enum { MOVE = 1 }; /* cudaGraphUserObjectMove: the caller's references become the graph's */
-	for (size_t i = 0; i < sizeof graph->kept / sizeof *graph->kept; i++) {
-		if (graph->kept[i].object) continue;
-		lock_memory();
-		if (!(flags & MOVE)) o->references += n;
-		graph->kept[i].object = o;
-		graph->kept[i].references = n;
-		unlock_memory();
-		return cudaSuccess;
-	}
-	return cudaSuccess; /* more than eight: they live as long as the process */
+	if (!table_grow(&graph->kept, graph->kept_count, &graph->kept_room, sizeof *graph->kept))
+		return fail(cudaErrorMemoryAllocation);
+	graph->kept[graph->kept_count++] = (struct kept){ o, n };
+	lock_memory();
+	if (!(flags & MOVE)) o->references += n;
+	unlock_memory();
+	return cudaSuccess;
 }
 API cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
-	for (size_t i = 0; i < sizeof graph->kept / sizeof *graph->kept; i++)
-		if (graph->kept[i].object) cudaUserObjectRelease(graph->kept[i].object, graph->kept[i].references);
+	for (size_t i = 0; i < graph->kept_count; i++) cudaUserObjectRelease(graph->kept[i].object, graph->kept[i].references);
+	free(graph->kept);
 	free(graph);
 	return cudaSuccess;
 }

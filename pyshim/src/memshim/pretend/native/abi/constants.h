@@ -19,6 +19,10 @@
 	NUMBER(cudaErrorNotSupported, 801) \
 	NUMBER(cudaErrorStreamCaptureUnsupported, 900) \
 	NUMBER(cudaErrorStreamCaptureInvalidated, 901) \
+	NUMBER(cudaErrorStreamCaptureMerge, 902) \
+	NUMBER(cudaErrorStreamCaptureUnmatched, 903) \
+	NUMBER(cudaErrorStreamCaptureIsolation, 905) \
+	NUMBER(cudaErrorCapturedEvent, 907) \
 	NUMBER(cudaErrorIllegalState, 401) \
 	NUMBER(cudaMemoryTypeUnregistered, 0) \
 	NUMBER(cudaMemoryTypeHost, 1) \
