@@ -95,6 +95,7 @@ def made(out, sanitizers):
             "devices",
             "values",
             "captures",
+            "launches",
             "calls",
         )
     ]
@@ -158,6 +159,7 @@ def compiled(*command):
         "calls",
         "driver_addresses",
         "reservations",
+        "launches",
     ],
 )
 def test_unit(unit, forking, name):

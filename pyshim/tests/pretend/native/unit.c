@@ -256,7 +256,7 @@ int main(int argc, char **argv) {
 		{ "architectures", architectures }, { "image_forms", image_forms }, { "registered_kernels", registered_kernels },
 		{ "shareable", shareable }, { "transforms", transforms }, { "solvers", solvers },
 		{ "pinned", pinned }, { "addresses", addresses }, { "pools", pools },
-		{ "calls", calls }, { "driver_addresses", driver_addresses }, { "logged", logged }, { "reservations", reservations } };
+		{ "calls", calls }, { "driver_addresses", driver_addresses }, { "logged", logged }, { "reservations", reservations }, { "launches", launches } };
 	for (size_t i = 0; argc == 2 && i < sizeof all / sizeof *all; i++)
 		if (!strcmp(argv[1], all[i].name)) return alarm(60), all[i].run(), puts("ok"), 0; /* without end is an error */
 	fprintf(stderr, "unit: got %s, want the name of a test\n", argc == 2 ? argv[1] : "nothing");

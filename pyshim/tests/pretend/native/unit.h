@@ -138,3 +138,4 @@ void transforms(void), solvers(void); /* rules.c */
 void pinned(void), addresses(void), pools(void); /* host.c */
 void calls(void), driver_addresses(void), logged(void); /* calls.c */
 void reservations(void); /* places.c */
+void launches(void);
