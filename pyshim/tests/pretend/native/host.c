@@ -111,19 +111,21 @@ void pools(void) {
 	CHECK(noted("cudaMallocAsync: what its pool reserves beyond what is used"));
 	static const int current[] = { cudaMemPoolAttrReservedMemCurrent, cudaMemPoolAttrUsedMemCurrent },
 		high[] = { cudaMemPoolAttrReservedMemHigh, cudaMemPoolAttrUsedMemHigh };
-	for (int i = 0; i < 2; i++) CHECK(pool_has(pool, current[i]) == MIB + 512 && pool_has(pool, high[i]) == MIB + 512);
+	for (int i = 0; i < 2; i++) CHECK(pool_has(pool, current[i]) == MIB + 100 && pool_has(pool, high[i]) == MIB + 100);
 	SUCCEEDS(cudaFreeAsync(b, NULL));
 	SUCCEEDS(cudaMemPoolSetAttribute(pool, THRESHOLD, &zero));
-	for (int i = 0; i < 2; i++) CHECK(pool_has(pool, current[i]) == 512 && pool_has(pool, high[i]) == MIB + 512);
+	for (int i = 0; i < 2; i++) CHECK(pool_has(pool, current[i]) == 100 && pool_has(pool, high[i]) == MIB + 100);
 	for (int i = 0; i < 2; i++) { /* the peak begins anew */
 		SUCCEEDS(cudaMallocAsync(&b, 1024, NULL));
 		SUCCEEDS(cudaFreeAsync(b, NULL));
 		SUCCEEDS(cudaMemPoolSetAttribute(pool, high[i], &zero));
-		CHECK(pool_has(pool, high[i]) == 512);
+		CHECK(pool_has(pool, high[i]) == 100);
 	}
-	SUCCEEDS(cudaFreeAsync(a, NULL));
 	SUCCEEDS(cudaMalloc(&plain, 4096)); /* of no pool */
+	CHECK(pool_has(pool, current[0]) == 100);
 	SUCCEEDS(cudaFreeAsync(plain, NULL));
+	CHECK(pool_has(pool, current[0]) == 100);
+	SUCCEEDS(cudaFree(a)); /* gives back what it has of the pool, too */
 	SUCCEEDS(cudaMallocAsync(&a, 0, NULL));
 	CHECK(!a && pool_has(pool, current[0]) == 0 && pool_has(pool, THRESHOLD) == 0);
 	SUCCEEDS(cudaMemPoolGetAttribute(pool, REUSE_DEPENDENCIES, &n)); /* an int */

@@ -47,6 +47,8 @@ void wrong_addresses(void) {
 	CHECK(free_now() == before - 20 * MIB);
 	SUCCEEDS(cuMemUnmap(base, 20 * MIB));
 	CHECK(cuMemUnmap(base, 20 * MIB) == CUDA_ERROR_INVALID_VALUE);
+	int ends[2]; /* what is unmapped cannot be read */
+	CHECK(!pipe(ends) && write(ends[1], at(base), 1) == -1);
 	CHECK(cuMemSetAccess(base, 20 * MIB, NULL, 0) == CUDA_ERROR_INVALID_VALUE); /* nothing is mapped there */
 	SUCCEEDS(cuMemRelease(h));
 	CHECK(cuMemAddressFree(base, 62 * MIB) == CUDA_ERROR_INVALID_VALUE &&

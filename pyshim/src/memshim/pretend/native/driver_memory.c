@@ -212,7 +212,7 @@ API cudaError_t cudaMemAdvise_v2(const void *p, size_t n) { return fail((cudaErr
 
 API CUresult cuMemAlloc_v2(CUdeviceptr *p, size_t size) {
 	void *at;
-	CUresult e = (CUresult)device_malloc(&at, size, current_device()); /* the numbers of both interfaces agree */
+	CUresult e = (CUresult)device_malloc(&at, size, current_device(), false); /* the numbers of both interfaces agree */
 	*p = (uintptr_t)at;
 	return e;
 }

@@ -204,12 +204,20 @@ bool address_is_device(const void *p) { return arena && (const char *)p >= arena
 
 /* ---- cudaMalloc ---- */
 
-cudaError_t device_malloc(void **p, size_t n, int ordinal) {
+static void pool_changed(struct gpu *g, size_t taken, size_t given) {
+	lock_memory();
+	g->pool_used += taken - given;
+	if (g->pool_used > g->pool_high) g->pool_high = g->pool_used;
+	unlock_memory();
+}
+
+cudaError_t device_malloc(void **p, size_t n, int ordinal, bool pooled) {
 	struct gpu *g = gpu_at(ordinal);
 	*p = NULL;
 	if (!g) return cudaErrorNoDevice;
 	if (!n) return cudaSuccess;
 	if (n > g->memory) return cudaErrorMemoryAllocation;
+	size_t asked = pooled ? n : 0;
 	n = round_up(n, ALLOCATION);
 	if (!memory_take(g, n)) return cudaErrorMemoryAllocation;
 	void *at = segment_reserve(n, gpu_index(g));
@@ -219,7 +227,8 @@ cudaError_t device_malloc(void **p, size_t n, int ordinal) {
 		note_refused(CUDA_RUNTIME, NO_ADDRESSES);
 		return cudaErrorNotSupported; /* the card has the memory: it is not the one that ran out */
 	}
-	range_add((struct range){ .at = at, .size = n, .kind = ALLOCATED, .owner = ordinal });
+	range_add((struct range){ .at = at, .size = n, .kind = ALLOCATED, .owner = ordinal, .pooled = asked });
+	pool_changed(g, asked, 0);
 	log_line("device %d: %zu bytes at %p", ordinal, n, at);
 	*p = at;
 	return cudaSuccess;
@@ -239,6 +248,7 @@ cudaError_t device_free(void *p) {
 	address_unback(p, r.size);
 	segment_free(p, r.size);
 	memory_give(gpu_at(r.owner), r.size);
+	pool_changed(gpu_at(r.owner), 0, r.pooled);
 	log_line("device %d: %p freed", r.owner, p);
 	return cudaSuccess;
 }

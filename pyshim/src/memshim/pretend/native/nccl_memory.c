@@ -19,7 +19,8 @@ static bool virtual(void) { /* NCCL_CUMEM_ENABLE: without it memory is cudaMallo
 
 API ncclResult_t ncclMemAlloc(void **p, size_t size) {
 	if (!p) return ncclInvalidArgument;
-	if (!virtual() || !size) return device_malloc(p, size, current_device()) ? ncclUnhandledCudaError : ncclSuccess;
+	if (!virtual() || !size)
+		return device_malloc(p, size, current_device(), false) ? ncclUnhandledCudaError : ncclSuccess;
 	CUmemAllocationProp prop = { .location.id = current_device() };
 	CUmemGenericAllocationHandle h;
 	CUdeviceptr at;

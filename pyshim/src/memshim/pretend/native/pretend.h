@@ -74,7 +74,7 @@ void segments_kernel_ran(int i); /* once a card */
 void kernel_ran(void); /* of every launch: what the first one changes of the current card's addresses */
 bool launch_fits(dim3 grid, dim3 block); /* runtime_launch.c: the shape is one that cards have */
 
-cudaError_t device_malloc(void **p, size_t n, int ordinal);
+cudaError_t device_malloc(void **p, size_t n, int ordinal, bool pooled);
 cudaError_t device_free(void *p);
 cudaError_t managed_malloc(void **p, size_t n, int ordinal);
 void *host_map(size_t n); /* pages of the host's; null where there are none */
@@ -115,6 +115,7 @@ struct range {
 	enum range_kind kind;
 	int owner;                 /* a device's ordinal: of host memory, the one that was current */
 	unsigned long long handle; /* of a mapping: its physical memory */
+	size_t pooled;             /* of cudaMallocAsync: the bytes that were asked for; else 0 */
 };
 bool range_on_host(const struct range *r);
 void range_add(struct range r);

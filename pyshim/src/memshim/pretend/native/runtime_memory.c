@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-API cudaError_t cudaMalloc(void **p, size_t n) { return fail(device_malloc(p, n, current_device())); }
+API cudaError_t cudaMalloc(void **p, size_t n) { return fail(device_malloc(p, n, current_device(), false)); }
 API cudaError_t cudaMallocManaged(void **p, size_t n, unsigned int flags) { /* for all streams, or for the host first */
 	return fail(flags == 1 || flags == 2 ? managed_malloc(p, n, current_device()) : cudaErrorInvalidValue);
 }
@@ -37,15 +37,9 @@ API cudaError_t cudaDeviceGetMemPool(cudaMemPool_t *pool, int ordinal) {
 API cudaError_t cudaMallocFromPoolAsync(void **p, size_t n, cudaMemPool_t pool, cudaStream_t s) {
 	struct gpu *g = gpu_of_pool(pool);
 	if (!g) return fail(cudaErrorInvalidValue);
-	cudaError_t e = device_malloc(p, n, (int)(uintptr_t)pool - 1);
+	cudaError_t e = device_malloc(p, n, gpu_ordinal(g), true);
 	if (e) return fail(e);
 	note_unsized("cudaMallocAsync: what its pool reserves beyond what is used");
-	struct range r = { .size = 0 };
-	range_find(*p, &r); /* as large as the card gives it out; none of no bytes */
-	lock_memory();
-	g->pool_used += r.size;
-	if (g->pool_used > g->pool_high) g->pool_high = g->pool_used;
-	unlock_memory();
 	capture_node(s);
 	return cudaSuccess;
 }
@@ -57,10 +51,6 @@ API cudaError_t cudaFreeAsync(void *p, cudaStream_t s) {
 	if (!range_find(p, &r) || r.kind != ALLOCATED) return fail(cudaErrorInvalidValue);
 	cudaError_t e = device_free(p);
 	if (e) return fail(e);
-	struct gpu *g = gpu_at(r.owner);
-	lock_memory();
-	g->pool_used -= smaller(r.size, g->pool_used); /* less: it was of no pool */
-	unlock_memory();
 	capture_node(s);
 	return cudaSuccess;
 }
