@@ -31,7 +31,8 @@ void pinned(void) {
 	SUCCEEDS(cudaHostAlloc((void **)&a, 0, 0));
 	CHECK(!a && memspec_pretend_pinned() == 12288);
 	enum { ALREADY = 712, NOT_REGISTERED = 713 };
-	CHECK(cudaHostRegister(NULL, 4096, 0) == cudaErrorInvalidValue && cudaHostRegister(own, 0, 0) == cudaErrorInvalidValue);
+	CHECK(cudaHostRegister(NULL, 4096, 0) == cudaErrorInvalidValue);
+	CHECK(cudaHostRegister(own, 0, 0) == cudaErrorInvalidValue);
 	SUCCEEDS(cudaHostRegister(own, sizeof own, 0));
 	CHECK(cudaHostRegister(own + 1, 1, 0) == ALREADY);
 	SUCCEEDS(cudaHostGetDevicePointer((void **)&a, own, 0));
