@@ -244,8 +244,8 @@ static void threads(void) {
 }
 
 int main(int argc, char **argv) {
-	struct { const char *name; void (*run)(void); } all[] = { { "devices", devices }, { "visible", visible }, { "second", second }, { "described", described },
-		{ "none", none }, { "memory", memory }, { "lot", lot },
+	struct { const char *name; void (*run)(void); } all[] = { { "devices", devices }, { "visible", visible },
+		{ "second", second }, { "described", described }, { "none", none }, { "memory", memory }, { "lot", lot },
 		{ "expandable", expandable }, { "values", values }, { "spans", spans }, { "captures", captures },
 		{ "refusals", refusals }, { "collectives", collectives }, { "threads", threads },
 		{ "wrong_addresses", wrong_addresses }, { "wrong_handles", wrong_handles }, { "wrong_sizes", wrong_sizes },
@@ -256,9 +256,10 @@ int main(int argc, char **argv) {
 		{ "architectures", architectures }, { "image_forms", image_forms }, { "registered_kernels", registered_kernels },
 		{ "shareable", shareable }, { "transforms", transforms }, { "solvers", solvers },
 		{ "pinned", pinned }, { "addresses", addresses }, { "pools", pools },
-		{ "calls", calls }, { "driver_addresses", driver_addresses }, { "logged", logged }, { "reservations", reservations }, { "launches", launches } };
+		{ "calls", calls }, { "driver_addresses", driver_addresses }, { "logged", logged },
+		{ "reservations", reservations }, { "launches", launches } };
 	for (size_t i = 0; argc == 2 && i < sizeof all / sizeof *all; i++)
-		if (!strcmp(argv[1], all[i].name)) return alarm(60), all[i].run(), puts("ok"), 0; /* without end is an error */
+		if (!strcmp(argv[1], all[i].name)) return alarm(120), all[i].run(), puts("ok"), 0; /* without end is an error */
 	fprintf(stderr, "unit: got %s, want the name of a test\n", argc == 2 ? argv[1] : "nothing");
 	return 2;
 }
