@@ -75,6 +75,7 @@ class Shelf(importlib.abc.MetaPathFinder):
 
     def __init__(self):
         self.modules, self.groups, self.attributes, self.variables = {}, [], {}, {}
+        self.group_of = {}  # by each name, the first group that has it
 
     def load(self, name, *brings):
         """Import a name: a group of what that loaded, except the standard library's, and one of each
@@ -106,6 +107,8 @@ class Shelf(importlib.abc.MetaPathFinder):
                 if of is not None and child in of.__dict__:
                     self.attributes[name] = of, of.__dict__[child]
         self.loose = {n: sys.modules[n] for g in self.groups for n in g if n not in self.modules}
+        for group in reversed(self.groups):
+            self.group_of.update(dict.fromkeys(group, group))
         for name in (n for g in self.groups for n in g):
             sys.modules.pop(name, None)
         for name, (of, _) in self.attributes.items():
@@ -121,10 +124,10 @@ class Shelf(importlib.abc.MetaPathFinder):
 
     def others(self, name):
         """What its group has beside a name, the first time."""
-        group = next((g for g in self.groups if name in g), [])
-        if group:
-            self.groups.remove(group)
+        group = self.group_of.get(name, [])
         for n in group:
+            if self.group_of.get(n) is group:
+                del self.group_of[n]
             os.environ.update({k: v for k, v in self.variables.pop(n, {}).items() if k not in os.environ})
             if n in self.loose:
                 sys.modules[n] = self.loose.pop(n)
