@@ -6,6 +6,7 @@ import re
 import runpy
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -41,13 +42,52 @@ def test_the_made_up_text_of_torchtune_ends():
 
 
 @pytest.mark.parametrize(
+    "said, code, line",
+    [
+        (
+            "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB",
+            0,
+            "| out of memory | out of memory | |",
+        ),
+        ("ModuleNotFoundError: No module named 'peft'", 1, "| out of memory | ModuleNotFoundError: No module named"),
+    ],
+    ids=["it does", "it ends otherwise"],
+)
+def test_what_ran_out_of_memory_has_to_do_so_here(monkeypatch, capsys, said, code, line):
+    row = {"set": "litgpt", "row": "a", "figure": "allocated", "measured": "out of memory", "unit": ""}
+    monkeypatch.setattr(truth_programs, "rows", lambda names: [row])
+    monkeypatch.setattr(truth_programs, "run", lambda row: (None, said, 5.0))
+    monkeypatch.setattr(sys, "argv", ["programs"])
+    assert truth_programs.main() == code
+    out = capsys.readouterr().out
+    assert line in out and f"{1 - code} of 1 that ran out of memory there do so here" in out
+
+
+def test_one_made_up_sample_of_litgpt_is_the_longest():
+    script = runpy.run_path(str(TOOLS / "truth" / "programs" / "litgpt_script.py"))
+    lengths = [len(sample["input_ids"]) for sample in script["samples"](1044)]
+    assert (lengths[0], set(lengths[1:])) == (1044, {128})
+
+
+def test_the_figures_at_the_head_of_a_script_of_litgpt_are_put():
+    script = runpy.run_path(str(TOOLS / "truth" / "programs" / "litgpt_script.py"))
+    trains = types.SimpleNamespace(micro_batch_size=4, batch_size=128, gradient_accumulation_iters=32)
+    given = {"micro_batch_size": 1, "devices": 2, "quantize": "bnb.nf4"}
+    assert script["settle"](trains, given) == {"quantize": "bnb.nf4"}
+    assert trains.devices == 2
+    assert (trains.micro_batch_size, trains.batch_size, trains.gradient_accumulation_iters) == (1, 2, 2)
+    assert script["settle"](types.SimpleNamespace(), {"quantize": "bnb.nf4"}) == {"quantize": "bnb.nf4"}
+
+
+@pytest.mark.parametrize(
     "name, printed, figure",
     [
         ("torchao-generate", "Peak Memory Usage: 13.88 GB\nModel Size: 13.21 GB\n", 13.88),
         ("torchtune", "Step 1 | peak_memory_active:20.5 \nStep 2 | peak_memory_active:24.25 \n", 24.25),
+        ("litgpt", "Memory used: 4.82 GB\n", 4.82),
         ("torchao-optimizers", "OutOfMemoryError: CUDA out of memory\n", None),
     ],
-    ids=["one", "the largest", "none"],
+    ids=["one", "the largest", "of two decimals", "none"],
 )
 def test_the_figure_is_the_largest_that_the_program_prints(name, printed, figure):
     assert truth_programs.largest(truth_programs.SETS[name].figure, printed) == figure

@@ -21,7 +21,7 @@ def clone(repository: str) -> Path:
 
 
 def extract(repository: str, revision: str, into: Path, *paths: str) -> None:
-    """These paths of a revision, in a folder."""
+    """These paths of a revision, all where none is named, in a folder."""
     words = ["git", "-C", str(clone(repository)), "archive", revision, *paths]
     packed = subprocess.run(words, check=True, stdout=subprocess.PIPE).stdout
     with tarfile.open(fileobj=io.BytesIO(packed)) as tar:

@@ -135,6 +135,11 @@ def report_of(options: list[str], device: str, limit: int, variables: Mapping[st
         return Ran(found, said, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024)
 
 
+def without_ranks(printed: str) -> str:
+    """The lines of ranks without what names the rank, [rank0]: at their beginning."""
+    return re.sub(r"^\[rank\d+\]: ?", "", printed, flags=re.MULTILINE)
+
+
 def ended(process: subprocess.Popen[bytes], limit: int) -> resource.struct_rusage | None:
     """What a process took, with all that it waited for, once it has ended; None where it took more than so
     many seconds, and was killed."""
@@ -158,7 +163,7 @@ def run(row: Row, how: str, device: str, world: int) -> Result:
     ranks = ran.report.get("ranks") or [d for p in ran.report["processes"] for d in p["devices"]]
     return Result(
         works(ran.report, ranks),
-        last_line(re.sub(r"^\[rank\d+\]: ?", "", ran.printed, flags=re.MULTILINE)),
+        last_line(without_ranks(ran.printed)),
         max((r["allocated"] for r in ranks), default=0),
         max((r["reserved"] for r in ranks), default=0),
         ran.seconds,
