@@ -42,7 +42,7 @@ RACE := ./engine/program ./engine/internal/once ./internal/cli ./assert ./cudame
 RACE_ENGINE := ^Test(Invariants|Judge|TrainingSteps|ARunIsMadeOnce)
 RACE_COMMAND := ^TestScript$$/^(against|baseline|check|init|update|verify)$$|^TestVerify|^TestInterrupted
 
-PUBLISHED_SETS := attention vit classifiers snapshots flux liger liger-2.8 liger-later programs
+PUBLISHED_SETS := attention vit classifiers snapshots flux bert sdxl liger liger-2.8 liger-later programs
 .PHONY: test help lint-python go fmt vet tidy staticcheck workflows files prose unit hostile race goldens formats python probe recordings test-python test-compat test-pretend test-serve examples-python check workspace workspace-current examples fuzz bench bench-python scale mutants mutants-python truth truth-finetune truth-fit truth-h100 truth-clusters truth-frameworks truth-ranks truth-releases truth-xmem truth-published $(PUBLISHED_SETS:%=truth-of-%) release clean
 
 test: go lint-python prose hostile race formats python probe recordings workspace-current test-python examples-python
@@ -294,7 +294,15 @@ truth-of-liger-2.8:
 truth-of-liger-later:
 	WITH=pandas RUN="pyshim/tools/truth/__main__.py liger $(RECORD) $(PROGRAMS)" .ci/pretend 2.10.0
 
-# torchao's and torchtune's own programs.
+# bert-large as transformers' documents train it.
+truth-of-bert: $(PUBLISHED)/.stamp
+	PYTHONPATH=pyshim/tools $(PUBLISHED)/bin/python -m truth measured bert
+
+# An image of diffusers' documents.
+truth-of-sdxl:
+	WITH="diffusers==0.35.1 transformers==4.56.2 accelerate" RUN="$(MEASURED) sdxl" .ci/pretend 2.8.0
+
+# torchao's, torchtune's, litgpt's and a course's own programs.
 truth-of-programs: $(PUBLISHED)/.stamp
 	PYTHONPATH=pyshim/tools $(PUBLISHED)/bin/python -m truth programs $(PROGRAMS)
 

@@ -11,7 +11,9 @@ torchvision fine-tuned with Adam, the most reserved. scripted, traced: a classif
 traced, saved and loaded again beside the first, one pass. flux: FLUX.2 fine-tuned by a method of
 PEFT; it takes diffusers and peft (adapters_of_flux.py). tutorial: GPT-2 trained by PyTorch's tutorial on
 Mosaic, without and with gradient checkpointing, the most allocated above what the model took before:
-the tutorial's table has activations, gradients and the optimizer's states, and no parameters.
+the tutorial's table has activations, gradients and the optimizer's states, and no parameters. bert: bert-large
+trained by transformers' Trainer as its documents of 2022 do (trained_bert.py), the most reserved; it takes accelerate
+and bitsandbytes. sdxl: an image by Stable Diffusion XL (made_sdxl.py), the most allocated; it takes diffusers.
 """
 
 from __future__ import annotations
@@ -155,6 +157,18 @@ def flux(row: forked_rows.Row) -> None:
     row["reserved"] = str(max(reserved))
 
 
+def bert(row: forked_rows.Row) -> None:
+    import trained_bert
+
+    trained_bert.train(row["row"])
+
+
+def sdxl(row: forked_rows.Row) -> None:
+    import made_sdxl
+
+    made_sdxl.draw()
+
+
 def tutorial(row: forked_rows.Row) -> None:
     import torch
     import transformers
@@ -184,6 +198,8 @@ SETS: dict[str, Callable[[forked_rows.Row], None]] = {
     "scripted": scripted,
     "traced": scripted,
     "flux": flux,
+    "bert": bert,
+    "sdxl": sdxl,
     "tutorial": tutorial,
 }
 
