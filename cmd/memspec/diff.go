@@ -28,7 +28,8 @@ place of the model holds at the peak. A file whose name does not end in .json is
 such as a recording, and is estimated with --device and the other flags.
 
 Two results of memspec check --format json are compared case by case, matched by name (and by
-file, where several files have a case of that name): what changed, was added or was removed. The exit code is 0 whether they differ or not; memspec check
+file, where several files have a case of that name): what changed, was added or was removed. The
+exit code is 0 whether they differ or not; memspec check
 judges budgets.
 
 Two runs on different devices, or with different inputs, runtime, mode, torch or allocator

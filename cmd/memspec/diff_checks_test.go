@@ -59,7 +59,8 @@ func TestWorse(t *testing.T) {
 	}
 	half := report.MetricChange{Metric: report.Allocated, Old: at(100), New: at(150)}
 	tenth := report.MetricChange{Metric: report.Reserved, Old: at(100), New: at(110)}
-	assert.Equal(t, 0.5, (&checksDiff{Cases: []caseDiffJSON{change("changed", tenth, half, tenth), {Kind: "added"}}}).increase())
+	cases := []caseDiffJSON{change("changed", tenth, half, tenth), {Kind: "added"}}
+	assert.Equal(t, 0.5, (&checksDiff{Cases: cases}).increase())
 	assert.Equal(t, 0.1, (&checksDiff{Cases: []caseDiffJSON{change("unlike", half), change("changed", tenth)}}).increase())
 }
 

@@ -87,7 +87,8 @@ func TestLoadTree(t *testing.T) {
 	second := module([]string{"w"}, nil, []string{"w"}, state("second.w"))
 	config := module([]string{"w"}, nil, []string{"w"}, state("config.w"))
 	config.Class.Kind = program.PlainClass
-	root := module([]string{"w", "v", "missing"}, []string{"b"}, []string{"b", "w", "v", "first", "itself", "config", "second"},
+	root := module([]string{"w", "v", "missing"}, []string{"b"},
+		[]string{"b", "w", "v", "first", "itself", "config", "second"},
 		state("b"), state("w"), state("v"), first, nil, config, second)
 	root.Attrs[4] = root
 	m.Load(root, nil)

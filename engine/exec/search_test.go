@@ -116,7 +116,8 @@ func TestEveryWay(t *testing.T) {
 
 // TestWaysThatMiss: what any way misses is missing, once; eight ways are run then at most.
 func TestWaysThatMiss(t *testing.T) {
-	r, runs, err := ways(t, exec.Options{Assume: map[string]int64{"m.py:1": 1}}, 5, func(m *exec.Machine, took []bool) error {
+	assume := exec.Options{Assume: map[string]int64{"m.py:1": 1}}
+	r, runs, err := ways(t, assume, 5, func(m *exec.Machine, took []bool) error {
 		m.Lacks(exec.Lack{Op: "t::f", Reason: trace.NoRule})
 		m.Lacks(exec.Lack{Op: "t::g", Reason: trace.NoRule})
 		if !took[0] { // another way than the heaviest
@@ -151,7 +152,7 @@ func TestWaysThatMiss(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 32, runs, "the last way misses something: the others ran")
 
-	assume := exec.Options{Assume: map[string]int64{"m.py:1": 1}}
+	assume = exec.Options{Assume: map[string]int64{"m.py:1": 1}}
 	_, _, err = ways(t, assume, 1, takes(t))
 	require.EqualError(t, err, "assume: got the place m.py:1, want none: no size and no loop depends on tensor data")
 	assume.Lower = true

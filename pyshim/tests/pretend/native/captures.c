@@ -118,7 +118,7 @@ static void forbidden(void) {
 	SUCCEEDS(cudaStreamBeginCapture(a, 0)); /* two captures stay two */
 	SUCCEEDS(cudaStreamBeginCapture(b, 0));
 	SUCCEEDS(cudaEventRecord(e, a));
-	SUCCEEDS(cudaStreamWaitEvent(a, e, 0)); /* of its own */
+	SUCCEEDS(cudaStreamWaitEvent(a, e, 0)); /* an event of the same capture */
 	CHECK(cudaStreamWaitEvent(b, e, 0) == cudaErrorStreamCaptureMerge && spoiled(a) && spoiled(b));
 
 	SUCCEEDS(cudaStreamBeginCapture(a, 0)); /* a capture ends where it began */
