@@ -97,6 +97,7 @@ def made(out, sanitizers):
             "captures",
             "launches",
             "calls",
+            "dispatch",
         )
     ]
     units = [f for f in build.sources() if f.suffix == ".c"] + tests
@@ -110,7 +111,7 @@ def made(out, sanitizers):
         objects.append(folder / f"{source.stem}-{key}.o")
         if not objects[-1].exists():
             compiled(build.compiler(), *flags, "-c", source, "-o", objects[-1])
-    compiled(build.compiler(), *flags, *objects, "-o", out, "-ldl")
+    compiled(build.compiler(), *flags, *objects, "-Wl,--wrap=real_function", "-o", out, "-ldl")
     return out
 
 
@@ -172,6 +173,18 @@ def test_unit(unit, forking, name):
     refused = {"refusals": 2, "formulas": 2, "no_addresses": 1}
     refused |= {"reservations": 1, "architectures": 1, "image_forms": 8, "registered_kernels": 2, "shareable": 3}
     assert len(p.stderr.splitlines()) == refused.get(name, 0), p.stderr
+
+
+PYTHON, CPU = "/libtorch_python.so", "/libtorch_cpu.so"
+
+
+@pytest.mark.parametrize(
+    "name, libraries", [("dispatch", CPU + PYTHON), ("elsewhere", CPU), ("onward_elsewhere", PYTHON)]
+)
+def test_unit_of_operators_by_their_library(unit, name, libraries):
+    """A kernel is PyTorch's or Python's by the name of the file that it lies in: here the program's own."""
+    p = run(libraries, name, executable=unit, env={"MEMSPEC_PRETEND": f"{T4}\n{H100}"})
+    assert (p.returncode, p.stdout, p.stderr) == (0, "ok\n", "")
 
 
 def test_what_the_log_says(unit):
