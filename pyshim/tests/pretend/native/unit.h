@@ -126,6 +126,7 @@ UNUSED static size_t free_now(void) {
 
 /* devices.c, values.c, captures.c */
 void devices(void), visible(void), none(void), second(void), described(void), values(void), spans(void);
+void marks(void), own_code(void);
 void captures(void);
 /* misuse.c, ends.c, ranks.c, groups.c, kernels.c, shareable.c */
 void wrong_addresses(void), wrong_handles(void), wrong_sizes(void), spanning(void), managed(void), no_addresses(void),
