@@ -100,6 +100,7 @@ def made(out, sanitizers):
             "launches",
             "calls",
             "dispatch",
+            "messages",
         )
     ]
     units = [f for f in build.sources() if f.suffix == ".c"] + tests
@@ -222,6 +223,15 @@ def test_what_ranks_that_are_processes_send(unit, tmp_path):
         ("rank 1 of 2 has ended, and rank 0 waits for a message from it", 1),
     ):
         assert [line for line in p.stderr.splitlines() if said in line] == [f"memspec: {said}"] * times, p.stderr
+
+
+def test_unit_of_what_ranks_write_for_each_other(unit, tmp_path):
+    p = run(unit, "messages", env={"MEMSPEC_PRETEND": f"{T4}\n{H100}", process_reports.FIGURES: str(tmp_path)})
+    assert (p.returncode, p.stdout) == (0, "ok\n"), p.stderr
+    assert p.stderr.splitlines() == [
+        "memspec: what a rank sends is lost from here on: No space left on device",
+        "memspec: rank 1 of 2 has ended, and rank 0 waits for a message from it",
+    ]
 
 
 def test_figures_stay_whatever_ends_a_process(unit, tmp_path):
