@@ -36,6 +36,10 @@ LARGE = "shared_per_block shared_optin shared_per_sm shared_reserved context l2"
 LARGE = [f"{key}={2**50 - i}" for i, key in enumerate(LARGE)]
 WHOLE = ";".join(["name=a card", f"memory={2**50}", *SMALL, *LARGE])
 WRONG = ["sms=2147483648", f"memory={2**50 + 1}", "sms=4x", "sms=-1", "sms=", "unknown=1"]
+TESTS = (
+    "unit misuse ends ranks groups formula attributes places nodes races collected kernels shareable rules host devices "
+    "values captures launches calls dispatch messages"
+).split()
 # What tests have their own of: functions of other libraries, and the list of these.
 WRAPPED = ["-Wl,--wrap=real_function", "-Wl,--wrap=dl_iterate_phdr"]
 INCOMPLETE = "MEMSPEC_PRETEND: got a device without major, sms"
@@ -76,33 +80,7 @@ def threaded(tmp_path_factory):
 def made(out, sanitizers):
     """Each source by itself, so that MEMSPEC_OBJECTS, a folder, keeps what did not change
     (pyshim/tools/mutants.py)."""
-    tests = [
-        HERE / f"{n}.c"
-        for n in (
-            "unit",
-            "misuse",
-            "ends",
-            "ranks",
-            "groups",
-            "formula",
-            "attributes",
-            "places",
-            "nodes",
-            "races",
-            "collected",
-            "kernels",
-            "shareable",
-            "rules",
-            "host",
-            "devices",
-            "values",
-            "captures",
-            "launches",
-            "calls",
-            "dispatch",
-            "messages",
-        )
-    ]
+    tests = [HERE / f"{n}.c" for n in TESTS]
     units = [f for f in build.sources() if f.suffix == ".c"] + tests
     flags = "-std=gnu11 -D_GNU_SOURCE -g -O1 -fno-sanitize-recover=all -Wall -Wextra -Werror -pthread".split()
     flags += ["-DPATIENCE=2", f"-fsanitize={sanitizers}", f"-I{build.SOURCES}"]
@@ -147,6 +125,7 @@ def compiled(*command):
         "managed",
         "no_addresses",
         "kept_groups",
+        "communicators",
         "absent_counts",
         "formulas",
         "attributes",
@@ -175,7 +154,7 @@ def test_unit(unit, forking, name):
         f"{p.stderr}\nreproduce: MEMSPEC_PRETEND='{T4}\n{H100}' {unit} {name}"
     )
     # calls that nothing stands in for, and images for other cards, a line each
-    refused = {"refusals": 2, "formulas": 2, "no_addresses": 1}
+    refused = {"refusals": 2, "formulas": 2, "no_addresses": 1, "communicators": 1}
     refused |= {"reservations": 1, "architectures": 1, "image_forms": 8, "registered_kernels": 2, "shareable": 3}
     assert len(p.stderr.splitlines()) == refused.get(name, 0), p.stderr
 

@@ -1,7 +1,19 @@
 /* What is kept of NCCL's communicators, by which their memory is reckoned, and what absent ranks send as counts. */
 #include "unit.h"
 
-enum { UINT8 = 1, INT32 = 2, INT64 = 4, RING = 1, GATHERS = 2, SUMS = 4 };
+ncclResult_t ncclCommInitAll(ncclComm_t *, int, const int *), ncclGetUniqueId(ncclUniqueId *),
+	ncclCommUserRank(ncclComm_t, int *);
+void memspec_pretend_expect(const void *, size_t, size_t, int), memspec_pretend_expect_end(void);
+
+enum { UINT8 = 1, INT32 = 2, INT64 = 4, RING = 1, GATHERS = 2, SUMS = 4, INVALID_USAGE = 5 };
+typedef struct { /* nccl.h, ncclConfig_t */
+	size_t size;
+	unsigned magic, version;
+	int blocking, cluster, least, most;
+	const char *net;
+	int share;
+} ncclConfig;
+ncclResult_t ncclCommInitRankConfig(ncclComm_t *, int, ncclUniqueId, int, ncclConfig *);
 struct known {
 	int device, ranks, local, nodes, channels, shared, operations, met, made, ended;
 };
@@ -12,13 +24,7 @@ static struct known known(int i) {
 }
 
 void kept_groups(void) {
-	struct {
-		size_t size;
-		unsigned magic, version;
-		int blocking, cluster, least, most;
-		const char *net;
-		int share;
-	} config = { .size = sizeof config, .most = 4, .share = 1 };
+	ncclConfig config = { .size = sizeof config, .most = 4, .share = 1 };
 	char *p;
 	ncclComm_t world, part;
 	SUCCEEDS(cudaSetDevice(0));
@@ -42,6 +48,187 @@ void kept_groups(void) {
 	CHECK(second.operations == (RING | GATHERS | SUMS) && second.met == 1 && second.made == 2 && second.ended == 3);
 	CHECK(!memspec_pretend_communicator(2, (int *)&first) && !memspec_pretend_communicator(-1, (int *)&first));
 	SUCCEEDS(ncclCommDestroy(world));
+}
+
+/* What a config says counts where it is as long as NCCL's that has all of it; ranks that are met count once each. */
+static ncclConfig config(size_t size, int most, int share) {
+	return (ncclConfig){ .size = size, .most = most, .share = share };
+}
+static struct known made(int ranks, int rank, ncclConfig c) {
+	ncclComm_t comm;
+	int i = 0, one[10];
+	while (memspec_pretend_communicator(i, one)) i++;
+	SUCCEEDS(ncclCommInitRankConfig(&comm, ranks, (ncclUniqueId){ { 0 } }, rank, &c));
+	for (int peer = 0; peer < ranks; peer++) {
+		SUCCEEDS(ncclSend(NULL, 0, UINT8, peer, comm, NULL));
+		SUCCEEDS(ncclRecv(NULL, 0, UINT8, peer, comm, NULL));
+	}
+	SUCCEEDS(ncclCommDestroy(comm));
+	return known(i);
+}
+static int met_by_all_to_all(int rank) {
+	char *p;
+	ncclComm_t comm;
+	int i = 0, one[10];
+	while (memspec_pretend_communicator(i, one)) i++;
+	SUCCEEDS(cudaMalloc((void **)&p, 4096));
+	SUCCEEDS(ncclCommInitRank(&comm, 3, (ncclUniqueId){ { 0 } }, rank));
+	SUCCEEDS(ncclAlltoAll(p, p + 64, 1, UINT8, comm, NULL));
+	SUCCEEDS(ncclCommDestroy(comm));
+	SUCCEEDS(cudaFree(p));
+	return known(i).met;
+}
+static void made_with_config(void) {
+	size_t whole = offsetof(ncclConfig, share) + sizeof(int);
+	struct known k = made(4, 1, config(whole, 1, 1));
+	CHECK(k.channels == 1 && !k.shared && k.met == 3); /* only a split shares */
+	CHECK(!made(2, 0, config(whole - 1, 1, 1)).channels && !made(2, 0, config(whole, 0, 0)).channels);
+	CHECK(!made(2, 0, config(whole, -1, 0)).channels && made(2, 0, config(whole + 8, 9, 0)).channels == 9);
+	for (int rank = 0; rank < 3; rank++) CHECK(met_by_all_to_all(rank) == 2);
+	ncclComm_t c;
+	CHECK(ncclCommInitRank(&c, 2, (ncclUniqueId){ { 0 } }, -1) == 4);
+	setenv("NCCL_COLLNET_ENABLE", "0", 1);
+	made(2, 0, config(whole, 1, 1));
+	CHECK(!noted("NCCL's own buffers: of CollNet"));
+	setenv("NCCL_COLLNET_ENABLE", "1", 1);
+	made(2, 0, config(whole, 1, 1));
+	CHECK(noted("NCCL's own buffers: of CollNet"));
+	unsetenv("NCCL_COLLNET_ENABLE");
+}
+
+/* One process may be all ranks of a node. */
+static void all_of_a_node(void) {
+	ncclComm_t all[4] = { NULL };
+	int first = 0, n, one[10];
+	while (memspec_pretend_communicator(first, one)) first++;
+	SUCCEEDS(ncclCommInitAll(all, 3, NULL));
+	for (int i = 0; i < 3; i++) {
+		struct known k = known(first + i);
+		CHECK(k.ranks == 3 && k.local == 3 && k.nodes == 1 && !k.channels && !k.shared);
+		SUCCEEDS(ncclCommCount(all[i], &n));
+		CHECK(n == 3);
+		SUCCEEDS(ncclCommUserRank(all[i], &n));
+		CHECK(n == i);
+		SUCCEEDS(ncclCommDestroy(all[i]));
+	}
+	CHECK(!all[3]);
+	SUCCEEDS(ncclCommDestroy(NULL));
+	ncclUniqueId id; /* of ranks that are no processes here */
+	memset(&id, 1, sizeof id);
+	SUCCEEDS(ncclGetUniqueId(&id));
+	for (size_t i = 0; i < sizeof id; i++) CHECK(((char *)&id)[i] == 0);
+}
+
+static int ranks_of_split(ncclComm_t c, int colour) { /* 0: nobody knows them */
+	ncclComm_t part;
+	int n = 0, e = ncclCommSplit(c, colour, 0, &part, NULL);
+	CHECK(e == 0 || (e == INVALID_USAGE && !part));
+	if (!e && part) SUCCEEDS(ncclCommCount(part, &n));
+	if (part) SUCCEEDS(ncclCommDestroy(part));
+	return n;
+}
+/* How many ranks a colour has, is known of the last 64 colours that were named, by the last naming;
+   of others it is what was said of any. */
+static void colours(void) {
+	ncclComm_t c;
+	SUCCEEDS(ncclCommInitRank(&c, 8, (ncclUniqueId){ { 0 } }, 0));
+	CHECK(!noted("ncclCommSplit into a colour of unknown size"));
+	CHECK(!ranks_of_split(c, 0) && noted("ncclCommSplit into a colour of unknown size"));
+	memspec_pretend_split(0, 2, 2, 1);
+	memspec_pretend_split(1, 3, 3, 1);
+	CHECK(ranks_of_split(c, 0) == 2 && ranks_of_split(c, 1) == 3 && !ranks_of_split(c, 2));
+	memspec_pretend_split(0, 4, 4, 1);
+	CHECK(ranks_of_split(c, 0) == 4 && !ranks_of_split(c, -1));
+	memspec_pretend_split(-1, 5, 5, 1);
+	CHECK(ranks_of_split(c, 2) == 5 && ranks_of_split(c, 1) == 3 && !ranks_of_split(c, -1));
+	memspec_pretend_split(-1, 0, 0, 0);
+	CHECK(!ranks_of_split(c, 2));
+	for (int i = 0; i < 64; i++) memspec_pretend_split(100 + i, 6, 6, 1);
+	CHECK(ranks_of_split(c, 100) == 6 && ranks_of_split(c, 163) == 6 && !ranks_of_split(c, 1));
+	memspec_pretend_split(164, 7, 7, 1);
+	CHECK(!ranks_of_split(c, 100) && ranks_of_split(c, 101) == 6 && ranks_of_split(c, 164) == 7);
+	SUCCEEDS(ncclCommDestroy(c));
+}
+
+static char *into;
+static ncclComm_t second_of_three;
+static bool came(const char *bytes, size_t n) {
+	bool same = !memcmp(into, bytes, n) && is_known(into, n);
+	SUCCEEDS(cudaMemset(into, 0, 64));
+	return same;
+}
+static void gather_one(size_t n) { SUCCEEDS(ncclAllGather(into + 256, into, n, UINT8, second_of_three, NULL)); }
+static void broadcast_from(int root, size_t n) {
+	SUCCEEDS(ncclBroadcast(root == 1 ? into + 256 : into, into, n, UINT8, root, second_of_three, NULL));
+}
+
+/* Objects that absent ranks would send, which the Python side pickles: the next operation of that many bytes. */
+static void expected_objects(void) {
+	SUCCEEDS(cudaMalloc((void **)&into, 4096));
+	memspec_pretend_track(1, 0);
+	SUCCEEDS(ncclCommInitRank(&second_of_three, 3, (ncclUniqueId){ { 0 } }, 1));
+	SUCCEEDS(cudaMemset(into + 256, 'x', 64));
+	/* of 12 bytes from all, of which this rank's part does not come */
+	memspec_pretend_expect("aaaabbbbcccc", 12, 4, 1);
+	memspec_pretend_expect("dddd", 4, 4, 1);
+	memspec_pretend_expect("", 0, 0, 1);
+	memspec_pretend_expect("ee", 2, 7, 1);
+	broadcast_from(0, 4);
+	CHECK(came("aaaa", 4));
+	broadcast_from(1, 4);
+	CHECK(came("xxxx", 4));
+	broadcast_from(2, 4);
+	CHECK(came("cccc", 4));
+	broadcast_from(2, 4);
+	CHECK(came("dddd", 4)); /* of that object nothing is left: the next */
+	broadcast_from(0, 2);
+	CHECK(came("ee", 2));
+	broadcast_from(0, 2);
+	CHECK(!is_known(into, 2)); /* nothing is expected */
+	memspec_pretend_expect_end();
+	/* gathered as one, as the first; what comes before it is passed over */
+	memspec_pretend_expect("nope", 4, 1, 0);
+	memspec_pretend_expect("aaabbbccc", 9, 3, 0);
+	gather_one(3);
+	CHECK(came("aaabbbccc", 9));
+	gather_one(3);
+	CHECK(!is_known(into, 9) && !memcmp(into, "xxxxxxxxx", 9));
+	memspec_pretend_expect_end();
+	/* a message of one, and the part of the last rank */
+	memspec_pretend_expect("12345678", 8, 4, 1);
+	SUCCEEDS(ncclRecv(into, 8, UINT8, 0, second_of_three, NULL));
+	CHECK(came("12345678", 8));
+	memspec_pretend_expect_end();
+	memspec_pretend_expect("12345678", 8, 4, 2);
+	broadcast_from(0, 4);
+	CHECK(came("1234", 4));
+	broadcast_from(0, 4);
+	CHECK(came("5678", 4));
+	broadcast_from(0, 4);
+	CHECK(!is_known(into, 4));
+	memspec_pretend_expect_end();
+	/* of 64, no more; after the end they begin anew */
+	for (char i = 0; i < 65; i++) memspec_pretend_expect((char[]){ i, 1 }, 2, 2, 1);
+	for (char i = 0; i < 64; i++) {
+		broadcast_from(0, 2);
+		CHECK(came((char[]){ i, 1 }, 2));
+	}
+	broadcast_from(0, 2);
+	CHECK(!is_known(into, 2));
+	memspec_pretend_expect_end();
+	memspec_pretend_expect("zz", 2, 2, 1);
+	broadcast_from(0, 2);
+	CHECK(came("zz", 2));
+	memspec_pretend_expect_end();
+	SUCCEEDS(ncclCommDestroy(second_of_three));
+	SUCCEEDS(cudaFree(into));
+}
+
+void communicators(void) {
+	made_with_config();
+	all_of_a_node();
+	colours();
+	expected_objects();
 }
 
 /* Numbers of tokens for two experts of each of three ranks, of which this is the second. */
