@@ -1,8 +1,49 @@
 /* The cards: how they are described, which of them are visible, and which is the current one. */
 #include "unit.h"
 
+nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t, nvmlMemory_v2_t *), nvmlDeviceGetName(nvmlDevice_t, char *,
+	unsigned);
+nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char *, nvmlDevice_t *), nvmlDeviceGetGpuFabricInfoV(nvmlDevice_t,
+	void *), nvmlDeviceGetNvLinkRemoteDeviceType(nvmlDevice_t, unsigned, void *);
+const char *nvmlErrorString(nvmlReturn_t);
+
 CUresult cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
 	void **, void **), cuInit(unsigned), cuCtxSetCurrent(CUcontext);
+
+/* NVML reports of a card what the runtime does, and by its own error codes. */
+static void nvml(nvmlDevice_t card) {
+	enum { NOT_SUPPORTED = 3, NOT_FOUND = 6, INSUFFICIENT_SIZE = 7 }; /* nvml.h */
+	nvmlDevice_t same;
+	nvmlMemory_t memory;
+	nvmlMemory_v2_t newer = { .version = 77 };
+	size_t room, all;
+	SUCCEEDS(cudaMemGetInfo(&room, &all));
+	SUCCEEDS(nvmlDeviceGetMemoryInfo(card, &memory));
+	SUCCEEDS(nvmlDeviceGetMemoryInfo_v2(card, &newer));
+	CHECK(memory.free == room && memory.total == all && memory.used == all - room && room != all);
+	CHECK(newer.free == room && newer.total == all && newer.used == all - room && newer.version == 77);
+	char name[64];
+	SUCCEEDS(nvmlDeviceGetName(card, name, sizeof name));
+	CHECK(!strcmp(name, "Tesla T4"));
+	/* bus 1 has the first card; there is none on bus 0 */
+	SUCCEEDS(nvmlDeviceGetHandleByPciBusId_v2("00000000:01:00.0", &same));
+	CHECK(same == card && nvmlDeviceGetHandleByPciBusId_v2("00000000:03:00.0", &same) == NOT_FOUND);
+	SUCCEEDS(nvmlDeviceGetHandleByPciBusId_v2("00000000:02:00.0", &same));
+	CHECK(same != card && nvmlDeviceGetHandleByPciBusId_v2("00000000:00:00.0", &same) == NOT_FOUND);
+	CHECK(nvmlDeviceGetHandleByPciBusId_v2("1", &same) == NOT_FOUND);
+	CHECK(nvmlDeviceGetHandleByUUID("GPU-0", &same) == NOT_FOUND && nvmlDeviceGetHandleByIndex_v2(2, &same) == NOT_FOUND);
+	unsigned count = 0;
+	CHECK(nvmlDeviceGetComputeRunningProcesses_v2(card, &count, NULL) == INSUFFICIENT_SIZE && count == 1);
+	CHECK(nvmlDeviceGetNvLinkRemoteDeviceType(card, 0, NULL) == NOT_SUPPORTED);
+	CHECK(!strcmp(nvmlErrorString(0), "Success") && !strncmp(nvmlErrorString(NOT_SUPPORTED), "Not Supported", 13));
+	CHECK(!strncmp(nvmlErrorString(NOT_FOUND), "an error", 8));
+	char fabric[32], wanted[32]; /* no fabric: behind the version a cluster's id, a status, a clique and a state */
+	memset(fabric, 7, sizeof fabric);
+	memset(wanted, 7, sizeof wanted);
+	memset(wanted + 4, 0, 25);
+	SUCCEEDS(nvmlDeviceGetGpuFabricInfoV(card, (void *)fabric));
+	CHECK(!memcmp(fabric, wanted, sizeof fabric));
+}
 
 void devices(void) { /* two cards: t4 of 1 GiB with a context of 100 MiB, h100 of 2 GiB */
 	int n, d, v;
@@ -70,6 +111,7 @@ void devices(void) { /* two cards: t4 of 1 GiB with a context of 100 MiB, h100 o
 	CHECK(nvmlDeviceGetComputeRunningProcesses_v2(first, &count, &p) != 0 && count == 1);
 	SUCCEEDS(nvmlDeviceGetComputeRunningProcesses_v2(first, &count, &p));
 	CHECK(p.pid == (unsigned)getpid() && p.usedGpuMemory == 100 * MIB);
+	nvml(first);
 }
 
 void visible(void) { /* CUDA_VISIBLE_DEVICES=1,0,5,0 */
