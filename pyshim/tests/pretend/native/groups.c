@@ -66,17 +66,23 @@ static struct known made(int ranks, int rank, ncclConfig c) {
 	SUCCEEDS(ncclCommDestroy(comm));
 	return known(i);
 }
-static int met_by_all_to_all(int rank) {
+/* What is kept of a communicator of three of which one rank did one thing. */
+enum call { ALL_TO_ALL, GATHER_TO_FIRST, REDUCE, SEND_TO_FIRST, RECEIVE_FROM_FIRST };
+static struct known after(enum call call, int rank) {
 	char *p;
 	ncclComm_t comm;
 	int i = 0, one[10];
 	while (memspec_pretend_communicator(i, one)) i++;
 	SUCCEEDS(cudaMalloc((void **)&p, 4096));
 	SUCCEEDS(ncclCommInitRank(&comm, 3, (ncclUniqueId){ { 0 } }, rank));
-	SUCCEEDS(ncclAlltoAll(p, p + 64, 1, UINT8, comm, NULL));
+	if (call == ALL_TO_ALL) SUCCEEDS(ncclAlltoAll(p, p + 64, 1, UINT8, comm, NULL));
+	if (call == GATHER_TO_FIRST) SUCCEEDS(ncclGather(p, p + 64, 1, UINT8, 0, comm, NULL));
+	if (call == REDUCE) SUCCEEDS(ncclReduce(p, p + 64, 1, UINT8, 0, 0, comm, NULL));
+	if (call == SEND_TO_FIRST) SUCCEEDS(ncclSend(p, 1, UINT8, 0, comm, NULL));
+	if (call == RECEIVE_FROM_FIRST) SUCCEEDS(ncclRecv(p, 1, UINT8, 0, comm, NULL));
 	SUCCEEDS(ncclCommDestroy(comm));
 	SUCCEEDS(cudaFree(p));
-	return known(i).met;
+	return known(i);
 }
 static void made_with_config(void) {
 	size_t whole = offsetof(ncclConfig, share) + sizeof(int);
@@ -84,7 +90,11 @@ static void made_with_config(void) {
 	CHECK(k.channels == 1 && !k.shared && k.met == 3); /* only a split shares */
 	CHECK(!made(2, 0, config(whole - 1, 1, 1)).channels && !made(2, 0, config(whole, 0, 0)).channels);
 	CHECK(!made(2, 0, config(whole, -1, 0)).channels && made(2, 0, config(whole + 8, 9, 0)).channels == 9);
-	for (int rank = 0; rank < 3; rank++) CHECK(met_by_all_to_all(rank) == 2);
+	for (int rank = 0; rank < 3; rank++) {
+		CHECK(after(ALL_TO_ALL, rank).met == 2 && after(GATHER_TO_FIRST, rank).met == (rank ? 1 : 2));
+		CHECK(after(REDUCE, rank).met == 0 && after(REDUCE, rank).operations == RING);
+		CHECK(after(SEND_TO_FIRST, rank).met == (rank > 0) && after(RECEIVE_FROM_FIRST, rank).met == (rank > 0));
+	}
 	ncclComm_t c;
 	CHECK(ncclCommInitRank(&c, 2, (ncclUniqueId){ { 0 } }, -1) == 4);
 	setenv("NCCL_COLLNET_ENABLE", "0", 1);
@@ -192,7 +202,7 @@ static void expected_objects(void) {
 	gather_one(3);
 	CHECK(came("aaabbbccc", 9));
 	gather_one(3);
-	CHECK(!is_known(into, 9) && !memcmp(into, "xxxxxxxxx", 9));
+	CHECK(!is_known(into, 9) && !memcmp(into, "xxxxxxxxx\0", 10));
 	memspec_pretend_expect_end();
 	/* a message of one, and the part of the last rank */
 	memspec_pretend_expect("12345678", 8, 4, 1);
@@ -224,11 +234,50 @@ static void expected_objects(void) {
 	SUCCEEDS(cudaFree(into));
 }
 
+/* A group of broadcasts, one of each rank, is a gathering: what this rank sends is what the others
+   do, where they send as much. */
+static void gathered_by_broadcasts(void) {
+	char *p;
+	ncclComm_t c;
+	SUCCEEDS(cudaMalloc((void **)&p, 8192));
+	SUCCEEDS(ncclCommInitRank(&c, 80, (ncclUniqueId){ { 0 } }, 0));
+	SUCCEEDS(cudaMemset(p, 7, 8));
+	SUCCEEDS(cudaMemset(p + 4096, 1, 1024));
+	SUCCEEDS(ncclGroupStart());
+	for (int root = 0; root < 3; root++) SUCCEEDS(ncclBroadcast(p, p + 4096 + 8 * root, 8, UINT8, root, c, NULL));
+	SUCCEEDS(ncclBroadcast(p, p + 4096 + 32, 4, UINT8, 3, c, NULL));
+	SUCCEEDS(ncclGroupEnd());
+	for (int i = 0; i < 24; i++) CHECK(p[4096 + i] == 7 && is_known(p + 4096 + i, 1) == (i < 8));
+	CHECK(p[4096 + 24] == 1 && is_known(p + 4096 + 24, 8) && p[4096 + 32] == 1 && !is_known(p + 4096 + 32, 1));
+	/* a later group has its own, also where nobody sends; of 64 of them what they receive is kept */
+	SUCCEEDS(cudaMemset(p + 4096, 1, 1024));
+	SUCCEEDS(ncclGroupStart());
+	SUCCEEDS(ncclBroadcast(p, p + 4096, 8, UINT8, 1, c, NULL));
+	SUCCEEDS(ncclGroupEnd());
+	CHECK(p[4096] == 1 && p[4096 + 8] == 1);
+	SUCCEEDS(ncclBroadcast(p, p + 4096 + 16, 8, UINT8, 1, c, NULL)); /* of no group */
+	SUCCEEDS(ncclGroupStart());
+	SUCCEEDS(ncclGroupStart());
+	for (int root = 0; root <= 65; root++) SUCCEEDS(ncclBroadcast(p, p + 4096 + 8 * root, 8, UINT8, root, c, NULL));
+	SUCCEEDS(ncclGroupEnd());
+	CHECK(p[4096 + 8] == 1); /* the outer one has not ended */
+	SUCCEEDS(ncclGroupEnd());
+	for (int root = 0; root <= 65; root++) CHECK(p[4096 + 8 * root] == (root <= 64 ? 7 : 1));
+	SUCCEEDS(cudaMemset(p + 4096, 1, 1024));
+	SUCCEEDS(ncclGroupStart());
+	for (int root = 0; root < 2; root++) SUCCEEDS(ncclBroadcast(p, p + 4096 + 8 * root, 8, UINT8, root, c, NULL));
+	SUCCEEDS(ncclGroupEnd());
+	CHECK(p[4096 + 8] == 7 && p[4096 + 16] == 1);
+	SUCCEEDS(ncclCommDestroy(c));
+	SUCCEEDS(cudaFree(p));
+}
+
 void communicators(void) {
 	made_with_config();
 	all_of_a_node();
 	colours();
 	expected_objects();
+	gathered_by_broadcasts();
 }
 
 /* Numbers of tokens for two experts of each of three ranks, of which this is the second. */
@@ -254,6 +303,46 @@ static bool arrived(const int *wanted, size_t wide) {
 	}
 	return memspec_pretend_chosen(at + 512, 6 * wide) == 1;
 }
+/* In a group of messages that is no all-to-all of such numbers, of others nothing is chosen. */
+enum odd { PLAIN, ANOTHER_TYPE, ANOTHER_SIZE, NOT_TO_SELF, FEWER_RECEIVED, ANOTHER_RECEIVED, FIRST_RECEIVED, SENT_TWICE };
+static bool counted(enum odd odd) {
+	SUCCEEDS(cudaMemset(at, 0, 64));
+	memspec_pretend_chose(at, 64);
+	SUCCEEDS(cudaMemset(at + 512, 0, 64));
+	bytes_unknown(at + 512, 64);
+	SUCCEEDS(ncclGroupStart());
+	for (size_t i = 0; i < 3; i++) {
+		bool last = i == 2;
+		int type = last && odd == ANOTHER_TYPE ? INT32 : INT64;
+		size_t n = last && odd == ANOTHER_TYPE ? 4 : last && odd == ANOTHER_SIZE ? 1 : 2;
+		if (i != 1 || odd != NOT_TO_SELF) SUCCEEDS(ncclSend(at + 16 * i, n, type, (int)i, of_three, NULL));
+		if (last && odd == SENT_TWICE) SUCCEEDS(ncclSend(at + 16 * i, n, type, (int)i, of_three, NULL));
+		n = (last && odd == ANOTHER_RECEIVED) || (!i && odd == FIRST_RECEIVED) ? 1 : 2;
+		if (!last || odd != FEWER_RECEIVED) SUCCEEDS(ncclRecv(at + 512 + 16 * i, n, INT64, (int)i, of_three, NULL));
+	}
+	SUCCEEDS(ncclGroupEnd());
+	return memspec_pretend_chosen(at + 512, 16) == 1 || memspec_pretend_chosen(at + 544, 16) == 1;
+}
+static void not_counted(void) {
+	ncclComm_t of_two;
+	memspec_pretend_values(1); /* others send nothing */
+	CHECK(counted(PLAIN));
+	for (enum odd odd = ANOTHER_TYPE; odd <= SENT_TWICE; odd++) CHECK(!counted(odd));
+	for (int type = 0; type < 12; type++) { /* ncclDataType_t: 32 and 64 bits, signed and not */
+		SUCCEEDS(cudaMemset(at, 0, 128));
+		memspec_pretend_chose(at, 128);
+		SUCCEEDS(ncclAlltoAll(at, at + 512, 2, type, of_three, NULL));
+		CHECK((memspec_pretend_chosen(at + 512, 1) == 1) == (type >= 2 && type <= 5));
+	}
+	SUCCEEDS(cudaMemset(at, 3, 16));
+	memspec_pretend_chose(at, 16);
+	SUCCEEDS(cudaMemset(at + 512, 9, 24));
+	SUCCEEDS(ncclCommInitRank(&of_two, 2, (ncclUniqueId){ { 0 } }, 0));
+	SUCCEEDS(ncclAlltoAll(at, at + 512, 1, INT64, of_two, NULL));
+	CHECK(at[512] == 3 && at[520] == 0 && at[528] == 9 && memspec_pretend_chosen(at + 512, 16) == 1);
+	SUCCEEDS(ncclCommDestroy(of_two));
+}
+
 void absent_counts(void) {
 	static const int64_t sent[] = { 5, 1, 3, 4, 2, 6 };
 	static const struct {
@@ -278,6 +367,7 @@ void absent_counts(void) {
 		send_counts(grouped, type, wide);
 		CHECK(arrived(wanted[i / 4].got, wide));
 	}
+	not_counted();
 	for (int grouped = 0; grouped < 2; grouped++) { /* what no router chose counts nothing: of others it is not known */
 		SUCCEEDS(cudaMemset(at, 1, 64));
 		send_counts(grouped, INT64, 8);

@@ -116,7 +116,7 @@ API void memspec_pretend_split(int colour, int ranks, int local, int nodes) {
 static struct spread split_spread(int colour) { /* 0 ranks where nobody said */
 	struct spread s = { 0, 0, 0 };
 	lock_memory();
-	for (unsigned i = 1; i <= MOST_SPLITS && i <= next_split && !s.ranks; i++) {
+	for (unsigned i = 1; i <= MOST_SPLITS && !s.ranks; i++) {
 		unsigned at = (next_split - i) % MOST_SPLITS;
 		if (splits[at].colour == colour) s = splits[at].spread;
 	}
@@ -249,7 +249,7 @@ static void not_known(void *p, size_t n) {
    is one rank, else plausible and not known. */
 static ncclResult_t receive(const void *from, void *to, size_t n, size_t times, ncclComm_t c, cudaStream_t s) {
 	capture_node(s);
-	if (expected.count && arrived(to, n * times)) return ncclSuccess;
+	if (arrived(to, n * times)) return ncclSuccess;
 	for (size_t i = 0; i < times; i++) {
 		char *part = (char *)to + i * n;
 		if (part != from) bytes_copy(part, from, n);
@@ -435,7 +435,7 @@ API ncclResult_t ncclBroadcast(const void *from, void *to, size_t n, ncclDataTyp
 		group.size = size;
 		return ncclSuccess;
 	}
-	if (expected.count && arrived(to, size)) return ncclSuccess;
+	if (arrived(to, size)) return ncclSuccess;
 	if (process && put_sent(c, root, false, number, to, size)) return ncclSuccess;
 	if (group.depth && group.received < MOST_RECEIVED) {
 		group.parts[group.received].to = to;
@@ -501,7 +501,7 @@ API ncclResult_t ncclRecv(void *to, size_t n, ncclDataType_t type, int from, ncc
 	meet(c, from);
 	capture_node(s);
 	size_t size = n * width(type);
-	if (expected.count && arrived(to, size)) return ncclSuccess;
+	if (arrived(to, size)) return ncclSuccess;
 	bytes_unknown(to, size);
 	struct awaited m = { to, size, from, type, c, s };
 	return group.depth ? await_later(&m) : await(&m);

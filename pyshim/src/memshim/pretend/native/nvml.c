@@ -49,7 +49,7 @@ API nvmlReturn_t nvmlDeviceGetHandleByIndex(unsigned int i, nvmlDevice_t *d) {
 }
 API nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char *id, nvmlDevice_t *d) {
 	unsigned int domain, bus;
-	if (sscanf(id, "%x:%x:", &domain, &bus) != 2 || !bus) return NVML_ERROR_NOT_FOUND;
+	if (sscanf(id, "%x:%x:", &domain, &bus) != 2) return NVML_ERROR_NOT_FOUND;
 	return nvmlDeviceGetHandleByIndex_v2(bus - 1, d);
 }
 
