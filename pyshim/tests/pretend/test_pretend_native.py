@@ -37,8 +37,8 @@ LARGE = [f"{key}={2**50 - i}" for i, key in enumerate(LARGE)]
 WHOLE = ";".join(["name=a card", f"memory={2**50}", *SMALL, *LARGE])
 WRONG = ["sms=2147483648", f"memory={2**50 + 1}", "sms=4x", "sms=-1", "sms=", "unknown=1"]
 TESTS = (
-    "unit misuse ends ranks groups formula attributes places nodes races collected kernels shareable rules host devices "
-    "values captures launches calls dispatch messages"
+    "unit misuse ends ranks groups formula attributes places nodes races collected kernels shareable rules host "
+    "devices values captures launches calls dispatch messages"
 ).split()
 # What tests have their own of: functions of other libraries, and the list of these.
 WRAPPED = ["-Wl,--wrap=real_function", "-Wl,--wrap=dl_iterate_phdr"]
@@ -84,7 +84,7 @@ def made(out, sanitizers):
     units = [f for f in build.sources() if f.suffix == ".c"] + tests
     flags = "-std=gnu11 -D_GNU_SOURCE -g -O1 -fno-sanitize-recover=all -Wall -Wextra -Werror -pthread".split()
     flags += ["-DPATIENCE=2", f"-fsanitize={sanitizers}", f"-I{build.SOURCES}"]
-    headers = [f.read_bytes() for f in [*build.sources(), HERE / "unit.h"] if f.suffix == ".h"]
+    headers = [f.read_bytes() for f in [*build.sources(), *sorted(HERE.glob("*.h"))] if f.suffix == ".h"]
     folder = Path(os.environ.get("MEMSPEC_OBJECTS", out.parent))
     objects = []
     for source in units:

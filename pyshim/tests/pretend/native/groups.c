@@ -304,7 +304,8 @@ static bool arrived(const int *wanted, size_t wide) {
 	return memspec_pretend_chosen(at + 512, 6 * wide) == 1;
 }
 /* In a group of messages that is no all-to-all of such numbers, of others nothing is chosen. */
-enum odd { PLAIN, ANOTHER_TYPE, ANOTHER_SIZE, NOT_TO_SELF, FEWER_RECEIVED, ANOTHER_RECEIVED, FIRST_RECEIVED, SENT_TWICE };
+enum odd { PLAIN, ANOTHER_TYPE, ANOTHER_SIZE, NOT_TO_SELF, FEWER_RECEIVED, ANOTHER_RECEIVED, FIRST_RECEIVED,
+	SENT_TWICE };
 static bool counted(enum odd odd) {
 	SUCCEEDS(cudaMemset(at, 0, 64));
 	memspec_pretend_chose(at, 64);
