@@ -41,12 +41,15 @@ func readConv(c *ops.Call) (*conv, error) {
 			c.Schema.ArgIndex("transposed") < 0, CuDNNOff: c.Schema.ArgIndex("cudnn_enabled") >= 0 &&
 			!c.Bool("cudnn_enabled"),
 	}}
+	if strings.Contains(c.Schema.Name, "depthwise") {
+		v.Groups = x.Sizes[1]
+	}
 	for _, p := range []struct {
 		to    *[]int64
 		name  string
-		other int64
-	}{{&v.Stride, "stride", 1}, {&v.Padding, "padding", 0}, {&v.Dilation, "dilation", 1},
-		{&v.OutputPadding, "output_padding", 0}} {
+		other int64 // where the operator has no such argument
+	}{{to: &v.Stride, name: "stride"}, {to: &v.Padding, name: "padding"}, {&v.Dilation, "dilation", 1},
+		{to: &v.OutputPadding, name: "output_padding"}} {
 		given := c.Ints(p.name)
 		if len(given) == 0 && c.Schema.ArgIndex(p.name) >= 0 {
 			return nil, c.Errorf("got no %s, want 1 or %d members", p.name, n)

@@ -151,7 +151,9 @@ func weightView(c *ops.Call, dim int64) *tensor.Tensor {
 func probabilityLoss(c *ops.Call, logits, y *tensor.Tensor, dim int64) *tensor.Tensor {
 	classes := c.T("self").Sizes[dim]
 	if s := c.Float("label_smoothing"); s > 0 {
-		y = c.Do("aten::add.Scalar", c.Do("aten::mul.Scalar", y, 1-s), s/float64(classes))
+		scaled := c.Do("aten::mul.Scalar", y, 1-s)
+		y = c.Do("aten::add.Scalar", scaled, s/float64(classes))
+		c.Free(scaled)
 	}
 	prod := c.Do("aten::mul.Tensor", logits, y)
 	if c.T("weight") != nil {
@@ -267,7 +269,10 @@ func tripletMargin(c *ops.Call) (any, error) {
 	pos := dist(a, p)
 	neg := dist(a, n)
 	if c.Bool("swap") {
-		neg = c.Do("aten::minimum", neg, dist(p, n))
+		swapped := dist(p, n)
+		least := c.Do("aten::minimum", neg, swapped)
+		c.Free(neg, swapped)
+		neg = least
 	}
 	shifted := c.Do("aten::add.Scalar", pos, c.Arg("margin"))
 	diff := c.Do("aten::sub.Tensor", shifted, neg)

@@ -10,7 +10,7 @@ var padRules = []ops.Rule{
 	{Schema: "aten::$1(Tensor self, SymInt[$2] padding) -> Tensor",
 		For: "reflection_pad1d:2 reflection_pad2d:4 reflection_pad3d:6", Out: reflectPad, Workspace: padWorkspace},
 	{Schema: "aten::$1(Tensor self, SymInt[$2] padding) -> Tensor",
-		For: "replication_pad1d:2 replication_pad2d:4 replication_pad3d:6", Out: mirrorPad, Workspace: padWorkspace},
+		For: "replication_pad1d:2 replication_pad2d:4 replication_pad3d:6", Out: mirrorPad},
 	{Schema: "aten::pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor", Body: pad},
 	{Schema: "aten::_pad_enum(Tensor self, SymInt[] pad, int mode, float? value=None) -> Tensor", Body: pad},
 	{Schema: "aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor", Body: padCircular},
