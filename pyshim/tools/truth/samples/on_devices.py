@@ -6,93 +6,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from .spec import contiguous_strides
-
-_DTYPES = {
-    "f": "float32",
-    "h": "float16",
-    "b": "bfloat16",
-    "d": "float64",
-    "i": "int64",
-    "?": "bool",
-    "c": "complex64",
-    "i32": "int32",
-}
-
-
-def _last(sizes: list[int]) -> list[int]:
-    """Strides of channels last."""
-    out, step = [0] * len(sizes), 1
-    for d in [1, *range(len(sizes) - 1, 1, -1), 0]:
-        out[d] = step
-        step *= max(sizes[d], 1)
-    return out
-
-
-class _Lines:
-    def __init__(self) -> None:
-        self.all: list[dict] = []
-        self.sid = 0
-
-    def call(self, key: str, *args: Any, **kwargs: Any) -> None:
-        """aten::mm or aten::add.Tensor with arguments."""
-        op, _, overload = key.partition(".")
-        line: dict[str, Any] = {"op": op} | ({"overload": overload} if overload else {})
-        self.sid = 0
-        line["args"] = [self.value(a) for a in args]
-        line["kwargs"] = {k: self.value(v) for k, v in kwargs.items()}
-        self.all.append(line)
-
-    def value(self, v: Any) -> Any:
-        if isinstance(v, _Tensor):
-            self.sid += 1
-            return v.line(self.sid - 1)
-        if isinstance(v, (list, tuple)):
-            return [self.value(x) for x in v]
-        return v
-
-
-class _Tensor:
-    def __init__(
-        self, dtype: str, sizes: tuple[int, ...], strides: list[int] | None = None, offset: int = 0, host: bool = False
-    ):
-        self.dtype, self.sizes, self.strides, self.offset, self.host = dtype, list(sizes), strides, offset, host
-
-    def line(self, sid: int) -> dict:
-        out: dict[str, Any] = {"d": _DTYPES[self.dtype], "s": self.sizes}
-        strides = self.strides or list(contiguous_strides(tuple(self.sizes)))
-        if strides != list(contiguous_strides(tuple(self.sizes))):
-            out["st"] = strides
-        if self.offset:
-            out["o"] = self.offset
-        if self.host:
-            out["dev"] = "cpu"
-        out["sid"] = sid
-        size = {"f": 4, "h": 2, "b": 2, "d": 8, "i": 8, "?": 1, "c": 8, "i32": 4}[self.dtype]
-        numel = 1
-        for n in self.sizes:
-            numel *= n
-        span = (self.offset + 1 + sum((n - 1) * s for n, s in zip(self.sizes, strides))) * size if numel else 0
-        if span != numel * size:
-            out["n"] = span
-        return out
-
-
-def f(*sizes: int, **kw: Any) -> _Tensor:
-    return _Tensor("f", sizes, **kw)
-
-
-def of(dtype: str, *sizes: int, **kw: Any) -> _Tensor:
-    return _Tensor(dtype, sizes, **kw)
-
-
-def last(dtype: str, *sizes: int) -> _Tensor:
-    return _Tensor(dtype, sizes, _last(list(sizes)))
+from . import layers_on_devices
+from .lines import Lines, Tensor, f, last, last_strides, of
 
 
 def lines() -> list[dict]:
     """All of them, in order: names count from 1."""
-    c = _Lines()
+    c = Lines()
     products(c)
     reductions(c)
     sorts(c)
@@ -102,10 +22,10 @@ def lines() -> list[dict]:
     products_of_patches(c)
     windows(c)
     groups(c)
-    return c.all
+    return c.all + layers_on_devices.lines()
 
 
-def products(c: _Lines) -> None:
+def products(c: Lines) -> None:
     """Which products cublasLt takes, and which operands are copied."""
     x, w = f(64, 32), f(32, 16)
     for bias in (f(16), f(16, strides=[2]), f(1, 16), f(64, 16), f(1), f(16, strides=[0])):
@@ -137,7 +57,7 @@ def products(c: _Lines) -> None:
     c.call("aten::linear", of("h", 8, 64, 32), of("h", 16, 32), of("h", 16))
 
 
-def reductions(c: _Lines) -> None:
+def reductions(c: Lines) -> None:
     """Reductions whose blocks of threads meet in global memory, and those that do not."""
     for d, sizes, dims in (
         ("f", (65536, 1024), [0]),
@@ -184,7 +104,7 @@ def reductions(c: _Lines) -> None:
     c.call("aten::cumsum", f(1 << 16, 64), 0)
 
 
-def sorts(c: _Lines) -> None:
+def sorts(c: Lines) -> None:
     """Sorts, selections and what CUB takes for them."""
     for sizes, dim in (
         ((4096,), 0),
@@ -221,12 +141,12 @@ def sorts(c: _Lines) -> None:
     c.call("aten::multinomial", f(4, 1000), 10, True)
 
 
-def convolutions(c: _Lines) -> None:
+def convolutions(c: Lines) -> None:
     """Kernels of PyTorch's own and copies; cuDNN's workspaces are what it answers here."""
 
     def conv(
-        x: _Tensor,
-        w: _Tensor,
+        x: Tensor,
+        w: Tensor,
         stride: int = 1,
         padding: int = 0,
         groups: int = 1,
@@ -296,7 +216,7 @@ def convolutions(c: _Lines) -> None:
             c.call("aten::convolution_backward", g, x, w, [16], [1] * n, [1] * n, [1] * n, False, [0] * n, groups, mask)
 
 
-def attention(c: _Lines) -> None:
+def attention(c: Lines) -> None:
     """Which kernel, and what it takes."""
     sdpa = "aten::scaled_dot_product_attention"
     for d in "fhbd":
@@ -309,7 +229,7 @@ def attention(c: _Lines) -> None:
             c.call(sdpa, of(d, 1, 4, 256, dim), of(d, 1, 4, 256, dim), of(d, 1, 4, 256, dim))
 
 
-def operands(c: _Lines) -> None:
+def operands(c: Lines) -> None:
     """Operands of another dtype, on the host, or of a layout that a kernel does not read."""
     cond, x, h = of("?", 64, 64), f(64, 64), of("h", 64, 64)
     c.call("aten::where.self", cond, x, x)
@@ -367,14 +287,14 @@ def operands(c: _Lines) -> None:
         c.call("aten::reflection_pad2d", x, [1, 1, 1, 1])
 
 
-def products_of_patches(c: _Lines) -> None:
+def products_of_patches(c: Lines) -> None:
     """Convolutions without cuDNN: columns of one sample, a product each, groups one after the
     other."""
 
     def conv(
-        x: _Tensor,
-        w: _Tensor,
-        bias: _Tensor | None = None,
+        x: Tensor,
+        w: Tensor,
+        bias: Tensor | None = None,
         stride: int = 1,
         padding: int = 0,
         dilation: int = 1,
@@ -415,10 +335,10 @@ def products_of_patches(c: _Lines) -> None:
     conv(f(3, 8, 16), f(12, 8, 3), b)
     conv(f(3, 8, 16), f(12, 4, 3), b, groups=2)
     conv(f(3, 8, 16), f(12, 8, 1))
-    for z in (f(2, 8, 6, 6, 6), f(2, 8, 6, 6, 6, strides=_last([2, 8, 6, 6, 6]))):
+    for z in (f(2, 8, 6, 6, 6), f(2, 8, 6, 6, 6, strides=last_strides([2, 8, 6, 6, 6]))):
         conv(z, f(12, 8, 3, 3, 3), b)
         conv(z, f(12, 8, 1, 1, 1))
-        conv(z, f(12, 8, 3, 3, 3, strides=_last([12, 8, 3, 3, 3])), b, stride=2, padding=1)
+        conv(z, f(12, 8, 3, 3, 3, strides=last_strides([12, 8, 3, 3, 3])), b, stride=2, padding=1)
         conv(z, f(12, 4, 3, 3, 3), groups=2)
         conv(z, f(8, 6, 3, 3, 3), f(12), groups=2, transposed=True)
         conv(z, f(8, 6, 3, 3, 3), transposed=True)
@@ -438,7 +358,7 @@ def products_of_patches(c: _Lines) -> None:
             c.call("aten::convolution_backward", g, x, w, [12], [1] * n, [1] * n, [1] * n, False, [0] * n, groups, mask)
 
 
-def windows(c: _Lines) -> None:
+def windows(c: Lines) -> None:
     """ceil_mode drops a window that would begin beyond the input."""
     for size, kernel, stride, padding in (
         (4, 2, 4, 0),
@@ -462,10 +382,10 @@ def windows(c: _Lines) -> None:
         c.call("aten::avg_pool3d", f(1, 1, size, size, size), [kernel] * 3, [stride] * 3, [padding] * 3, True)
 
 
-def groups(c: _Lines) -> None:
+def groups(c: Lines) -> None:
     """One product a group; a batch norm that updates its statistics."""
     for d in "bhf":
-        offs = _Tensor("i32", (4,))
+        offs = Tensor("i32", (4,))
         c.call("aten::_grouped_mm", of(d, 64, 32), of(d, 4, 32, 24), offs)
         c.call("aten::_grouped_mm", of(d, 64, 32), of(d, 4, 32, 20, strides=[640, 1, 32]), offs)
         c.call("aten::_grouped_mm", of(d, 4, 16, 32), of(d, 32, 64, strides=[1, 32]), offs)
