@@ -28,12 +28,13 @@ func vecdot(c *ops.Call) (any, error) {
 	if len(x.Sizes) == 1 && len(y.Sizes) == 1 {
 		return c.Do("aten::vdot", x, y), nil
 	}
+	var conjugated *tensor.Tensor // a product materialises the conjugate
 	if x.DType.Complex() {
-		x = c.Do("aten::conj", x)
-		// a product of a conjugated view materialises it
-		x = c.Do("aten::clone", x)
+		conjugated = c.Do("aten::clone", x)
+		x = conjugated
 	}
 	prod := c.Do("aten::mul.Tensor", x, y)
+	c.Free(conjugated)
 	return c.Do("aten::sum.dim_IntList", prod, ops.IntList(dim)), nil
 }
 
