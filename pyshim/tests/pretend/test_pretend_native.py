@@ -38,7 +38,7 @@ WHOLE = ";".join(["name=a card", f"memory={2**50}", *SMALL, *LARGE])
 WRONG = ["sms=2147483648", f"memory={2**50 + 1}", "sms=4x", "sms=-1", "sms=", "unknown=1"]
 TESTS = (
     "unit misuse ends ranks groups formula attributes places nodes races collected kernels shareable rules host "
-    "devices values captures launches calls dispatch messages"
+    "devices values captures launches calls dispatch messages recurrent"
 ).split()
 # What tests have their own of: functions of other libraries, and the list of these.
 WRAPPED = ["-Wl,--wrap=real_function", "-Wl,--wrap=dl_iterate_phdr"]
@@ -168,6 +168,12 @@ PYTHON, CPU = "/libtorch_python.so", "/libtorch_cpu.so"
 def test_unit_of_operators_by_their_library(unit, name, libraries):
     """A kernel is PyTorch's or Python's by the name of the file that it lies in: here the program's own."""
     p = run(libraries, name, executable=unit, env={"MEMSPEC_PRETEND": f"{T4}\n{H100}"})
+    assert (p.returncode, p.stdout, p.stderr) == (0, "ok\n", "")
+
+
+def test_unit_of_recurrent_layers(unit):
+    measured = Path(__file__).parents[3] / "testdata" / "measured" / "h100-recurrent.csv"
+    p = run(unit, "recurrent", env={"MEMSPEC_PRETEND": f"{T4}\n{H100}", "RECURRENT": str(measured)})
     assert (p.returncode, p.stdout, p.stderr) == (0, "ok\n", "")
 
 

@@ -267,7 +267,7 @@ int main(int argc, char **argv) {
 		{ "calls", calls }, { "driver_addresses", driver_addresses }, { "logged", logged },
 		{ "reservations", reservations }, { "launches", launches }, { "dispatch", dispatch },
 		{ "marks", marks }, { "own_code", own_code }, { "messages", messages },
-		{ "communicators", communicators },
+		{ "communicators", communicators }, { "recurrent", recurrent },
 		{ "elsewhere", elsewhere }, { "onward_elsewhere", onward_elsewhere } };
 	for (size_t i = 0; argc == 2 && i < sizeof all / sizeof *all; i++)
 		if (!strcmp(argv[1], all[i].name)) return alarm(120), all[i].run(), puts("ok"), 0; /* without end is an error */

@@ -139,7 +139,7 @@ void transforms(void), solvers(void); /* rules.c */
 void pinned(void), addresses(void), pools(void); /* host.c */
 void calls(void), driver_addresses(void), logged(void); /* calls.c */
 void reservations(void); /* places.c */
-void launches(void), messages(void), communicators(void);
+void launches(void), messages(void), communicators(void), recurrent(void);
 void dispatch(void), elsewhere(void), onward_elsewhere(void); /* dispatch.c */
 
 extern void *(*fake_function)(const char *library, const char *name); /* what tests have in real_function's place */
