@@ -2,6 +2,8 @@
    touch without a lock. */
 #include "unit.h"
 
+cudnnStatus_t cudnnSetDropoutDescriptor(void *, void *, float, void *, size_t, unsigned long long);
+
 enum { THREADS = 4, ROUNDS = 200, INT8 = 0, INT32 = 2, SUM = 0 };
 static char *common; /* one block of device memory, 8 KiB of it for each thread */
 static cudaStream_t streams[2];
@@ -27,6 +29,7 @@ static void memory_of(int me, void *host) {
 	memspec_pretend_untouched(common, 4096);
 	_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE(p, 512, 512, 64 << 10, 1);
 	SUCCEEDS(cudaFree(p));
+	SUCCEEDS(cudnnSetDropoutDescriptor(own, NULL, 0.5f, NULL, 0, 0));
 	SUCCEEDS(cudaMallocAsync(&p, 4096, NULL));
 	SUCCEEDS(cudaFreeAsync(p, NULL));
 	SUCCEEDS(cudaMallocManaged(&managed, 4096, 1));

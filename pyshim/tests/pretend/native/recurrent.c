@@ -10,7 +10,7 @@ cudnnStatus_t cudnnDropoutGetStatesSize(void *, size_t *), cudnnSetDropoutDescri
 	unsigned long long);
 cudnnStatus_t cudnnGetRNNTempSpaceSizes(void *, descriptor, int, descriptor, size_t *, size_t *);
 
-enum { STANDARD = 0, PERSIST_STATIC = 1 };                                 /* cudnnRNNAlgo_t */
+enum { STANDARD = 0, PERSIST_STATIC = 1, PERSIST_DYNAMIC = 2 };            /* cudnnRNNAlgo_t */
 enum { TANH = 1, LSTM = 2, GRU = 3 };                                      /* cudnnRNNMode_t */
 enum { NO_BIAS = 0, INPUT_BIAS = 1, BOTH_BIASES = 2, RECURRENT_BIAS = 3 }; /* cudnnRNNBiasMode_t */
 enum { SINGLE = 0, DOUBLE = 1, HALF = 2, BFLOAT16 = 9 };                   /* cudnnDataType_t */
@@ -46,6 +46,7 @@ struct described {
 };
 static cudnnStatus_t set_tensor(descriptor d, int dtype, int dims, const int *sizes, const int *strides) {
 	struct described *t = d;
+	if (t->dims == -1) return BAD_PARAMETER;
 	t->dtype = dtype, t->dims = dims;
 	memcpy(t->sizes, sizes, sizeof t->sizes);
 	memcpy(t->strides, strides, sizeof t->strides);
@@ -173,6 +174,9 @@ static void weights(void) {
 	SUCCEEDS(cudnnGetRNNWeightParams(NULL, &l, 0, 0, &l, 1, NULL, NULL, NULL, NULL));
 	SUCCEEDS(cudnnGetRNNWeightParams(NULL, &l, 0, 0, NULL, 1, NULL, &at, NULL, NULL));
 	CHECK(!at);
+	struct described refused = { .dims = -1 }, bias = { 0 };
+	CHECK(cudnnGetRNNWeightParams(NULL, &l, 0, 0, &l, 1, &refused, NULL, &bias, NULL) == BAD_PARAMETER && !bias.dims);
+	CHECK(cudnnGetRNNWeightParams(NULL, &l, 0, 0, &l, 1, NULL, NULL, &refused, NULL) == BAD_PARAMETER);
 	l.fails = BAD_PARAMETER;
 	size_t bytes;
 	CHECK(cudnnGetRNNWeightSpaceSize(NULL, &l, &bytes) == BAD_PARAMETER);
@@ -202,13 +206,23 @@ static struct sizes sizes(struct layers l, struct data x, int training) {
 }
 
 static void coverage(void) {
-	static const int same[] = { 4, 4 }, others[] = { 4, 3 };
+	static const int same[] = { 4, 4 }, others[] = { 4, 3 }, first[] = { 3, 4 };
 	float p;
 	struct layers plain = { .mode = LSTM, .biases = BOTH_BIASES, .input = 8, .hidden = 8, .count = 2, .both = 1,
 		.dropout = &p }, l = plain;
-	struct data x = { .steps = 4, .batch = 2, .lengths = same }, several = { .steps = 4, .batch = 2, .lengths = others };
+	struct data x = { .steps = 4, .batch = 2, .lengths = same }, several = { .steps = 4, .batch = 2, .lengths = others },
+		shorter = { .steps = 4, .batch = 2, .lengths = first };
 	SUCCEEDS(cudnnSetDropoutDescriptor(&p, NULL, 0.5f, NULL, 0, 0));
-	CHECK(!sizes(l, x, 1).estimated && !sizes(l, x, 0).estimated && sizes(l, several, 0).estimated);
+	CHECK(!sizes(l, x, 1).estimated && !sizes(l, x, 0).estimated);
+	CHECK(sizes(l, several, 0).estimated && sizes(l, shorter, 0).estimated);
+	static const int types[] = { SINGLE, DOUBLE, HALF, BFLOAT16 }; /* of which persistent kernels are for two */
+	for (int i = 0; i < 4; i++) {
+		size_t by[3];
+		for (l.dtype = types[i], l.algorithm = STANDARD; l.algorithm <= PERSIST_DYNAMIC; l.algorithm++)
+			by[l.algorithm] = sizes(l, x, 1).workspace;
+		CHECK(by[PERSIST_STATIC] == by[PERSIST_DYNAMIC] && (by[STANDARD] == by[PERSIST_STATIC]) == i % 2);
+	}
+	l = plain;
 	version++;
 	CHECK(sizes(l, x, 0).estimated);
 	version--;

@@ -39,7 +39,6 @@ static cudnnStatus_t read_layers(descriptor_t d, struct layers *l) {
 	int both, input_mode, precision, math;
 	int32_t input, hidden, projected, count;
 	uint32_t flags;
-	memset(l, 0, sizeof *l);
 	cudnnStatus_t e = get(d, &l->algorithm, &l->mode, &l->biases, &both, &input_mode, &l->dtype, &precision, &math, &input,
 		&hidden, &projected, &count, &l->dropout, &flags);
 	if (e) return e;
@@ -126,7 +125,7 @@ API cudnnStatus_t cudnnGetRNNWeightParams(handle_t h UNUSED, descriptor_t d, int
 	int64_t rows = projection ? l.projected : l.hidden, columns = projection ? l.hidden : which < g ? in : out;
 	if (matrix) e = describe(matrix, &l, rows, columns);
 	int64_t kinds = bias_kinds(&l), first = l.biases == RECURRENT_BIAS ? g : 0;
-	if (e || projection || which < first || which >= first + kinds * g) return e;
+	if (e || which < first || which >= first + kinds * g) return e;
 	before = all_matrices(&l) + (pseudo * kinds * g + which - first) * l.hidden;
 	if (bias_at) *bias_at = (char *)(uintptr_t)weights + before * item(&l);
 	return bias ? describe(bias, &l, l.hidden, 1) : e;
