@@ -171,9 +171,10 @@ def test_unit_of_operators_by_their_library(unit, name, libraries):
     assert (p.returncode, p.stdout, p.stderr) == (0, "ok\n", "")
 
 
-def test_unit_of_recurrent_layers(unit):
-    measured = Path(__file__).parents[3] / "testdata" / "measured" / "h100-recurrent.csv"
-    p = run(unit, "recurrent", env={"MEMSPEC_PRETEND": f"{T4}\n{H100}", "RECURRENT": str(measured)})
+@pytest.mark.parametrize("name", ["recurrent", "recorded_solvers"])
+def test_unit_of_what_an_h100_asked_for(unit, name):
+    measured = Path(__file__).parents[3] / "testdata" / "measured"
+    p = run(unit, name, env={"MEMSPEC_PRETEND": f"{T4}\n{H100}", "MEASURED": str(measured)})
     assert (p.returncode, p.stdout, p.stderr) == (0, "ok\n", "")
 
 

@@ -270,7 +270,7 @@ static void coverage(void) {
 	CHECK(workspace == 132 * 2048 * 24);
 }
 
-/* RECURRENT: the recording. */
+/* MEASURED: the folder of the recordings. */
 void recurrent(void) {
 	struct layers l = { .count = 1 };
 	struct data x = { 0 };
@@ -283,7 +283,9 @@ void recurrent(void) {
 	CHECK(cudnnGetRNNTempSpaceSizes(NULL, &l, 0, &x, &bytes, NULL) == CUDNN_STATUS_NOT_SUPPORTED);
 	CHECK(cudnnGetRNNWeightParams(NULL, &l, 0, 0, &l, 0, NULL, &at, NULL, NULL) == CUDNN_STATUS_NOT_SUPPORTED);
 	loaded = true;
-	FILE *csv = fopen(getenv("RECURRENT"), "r");
+	char path[4096];
+	snprintf(path, sizeof path, "%s/h100-recurrent.csv", getenv("MEASURED"));
+	FILE *csv = fopen(path, "r");
 	CHECK(csv);
 	as_recorded(csv);
 	fclose(csv);

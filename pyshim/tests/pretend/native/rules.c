@@ -92,3 +92,82 @@ void solvers(void) {
 	CHECK(of_gesvdj(&FLOAT, 65, 4).known == BETWEEN && of_gesvdj(&FLOAT, 64, 5).known == BEYOND);
 	CHECK(of_gesvdj(&FLOAT, 65, 64).bytes > of_gesvdj(&FLOAT, 64, 64).bytes);
 }
+
+/* ---- what an H100 asked for (testdata/measured/h100-solver.csv) ---- */
+
+/* Whether one of the allocations of a row is of so many bytes, or of up to `less` fewer. */
+static bool asked(const char *events, struct workspace w, size_t less) {
+	for (const char *at = strchr(events, '+'); at; at = strchr(at + 1, '+')) {
+		size_t bytes = strtoull(at + 1, NULL, 10);
+		if (bytes <= w.bytes && w.bytes - bytes <= less) return true;
+	}
+	return false;
+}
+/* By formulas what PyTorch's call of that name asked for, of n by n and of four columns or two right-hand sides. */
+static bool as_asked(const char *call, const struct element *t, number n, const char *events) {
+#define ASKED(workspace) asked(events, workspace, 0)
+	bool between = n > 64 && n < 128; /* reflectors that no formula gives */
+	if (!strcmp(call, "cholesky")) return ASKED(of_potrf(n));
+	if (!strcmp(call, "lu_factor")) return ASKED(of_getrf(n, n));
+	if (!strcmp(call, "ldl")) return ASKED(of_sytrf(t, n));
+	if (!strcmp(call, "gesvd")) return ASKED(of_gesvd(t, n, n));
+	if (!strncmp(call, "svd", 3)) return ASKED(n > 32 ? of_gesvdj(t, n, n) : of_gesvdj_batched(t, n, n, 1));
+	if (!strcmp(call, "qr")) return ASKED(of_geqrf(t, n, n)) && (between || ASKED(of_orgqr(t, n, n, n)));
+	if (!strcmp(call, "householder")) return between || ASKED(of_orgqr(t, n, n, n));
+	if (!strcmp(call, "ormqr")) return ASKED(of_ormqr(t, 0, n, n, n));
+	if (!strcmp(call, "lstsq")) return ASKED(of_geqrf(t, n, n)) && ASKED(of_ormqr(t, 0, n, 2, n));
+	if (!strcmp(call, "lowrank"))
+		return n <= 4 || (ASKED(of_geqrf(t, n, 4)) && ASKED(of_orgqr(t, n, 4, 4)) && (n <= 32 || ASKED(of_gesvdj(t, n, 4))));
+	CHECK(!strncmp(call, "eig", 3));
+	if (t == &FLOAT && n >= 32 && n <= 512) return ASKED(of_syevj(t, n));
+	return n > 600 || asked(events, of_syevd(t, n), 48 * t->bytes);
+}
+
+static void shapes(void) {
+	CHECK(element_of(0) == &FLOAT && element_of(1) == &DOUBLE && element_of(4) == &COMPLEX_FLOAT);
+	CHECK(element_of(5) == &COMPLEX_DOUBLE);
+	static const struct {
+		number m, n, k;
+		int known;
+	} reflectors[] = { { 64, 64, 64, AS_RECORDED }, { 64, 63, 64, BEYOND }, { 128, 128, 128, AS_RECORDED },
+		{ 100, 100, 100, BEYOND }, { 65, 65, 65, BEYOND }, { 127, 127, 127, BEYOND }, { 129, 129, 129, BETWEEN },
+		{ 64, 4, 4, AS_RECORDED }, { 4, 4, 4, AS_RECORDED }, { 64, 5, 5, BEYOND }, { 2, 4, 4, BEYOND },
+		{ 33, 33, 33, AS_RECORDED }, { 34, 34, 34, BETWEEN } };
+	for (size_t i = 0; i < sizeof reflectors / sizeof *reflectors; i++)
+		CHECK((int)of_orgqr(&FLOAT, reflectors[i].m, reflectors[i].n, reflectors[i].k).known == reflectors[i].known);
+	CHECK(of_orgqr(&FLOAT, 127, 127, 127).bytes == of_orgqr(&FLOAT, 128, 128, 128).bytes);
+	CHECK(of_ormqr(&FLOAT, 0, 64, 64, 64).known == AS_RECORDED && of_ormqr(&FLOAT, 0, 64, 2, 64).known == AS_RECORDED);
+	CHECK(of_ormqr(&FLOAT, 0, 64, 3, 64).known == BEYOND && of_ormqr(&FLOAT, 1, 64, 64, 64).known == BEYOND);
+	CHECK(of_ormqr(&FLOAT, 0, 64, 64, 63).known == BEYOND && of_ormqr(&FLOAT, 0, 65, 65, 65).known == BETWEEN);
+	CHECK(of_gesvd(&FLOAT, 64, 64).known == AS_RECORDED && of_gesvd(&FLOAT, 65, 64).known == BEYOND);
+	CHECK(of_gesvd(&FLOAT, 65, 65).known == BETWEEN);
+	CHECK(of_gesvdj_batched(&FLOAT, 16, 16, 1).known == AS_RECORDED);
+	CHECK(of_gesvdj_batched(&FLOAT, 15, 15, 1).known == BETWEEN);
+	CHECK(of_gesvdj_batched(&FLOAT, 16, 16, 2).known == BEYOND && of_gesvdj_batched(&FLOAT, 16, 15, 1).known == BEYOND);
+	CHECK(of_syevj(&FLOAT, 31).known == BEYOND && of_syevj(&FLOAT, 32).known == AS_RECORDED);
+	CHECK(of_syevj(&FLOAT, 34).known == BETWEEN && of_syevj(&FLOAT, 512).known == AS_RECORDED);
+	CHECK(of_syevj(&FLOAT, 513).known == BEYOND && of_syevj(&DOUBLE, 64).known == BEYOND);
+	CHECK(of_syevd(&FLOAT, 600).known == BETWEEN && of_syevd(&FLOAT, 601).known == BEYOND);
+}
+
+/* MEASURED: the folder of the recordings. */
+void recorded_solvers(void) {
+	char line[4096], call[16], type[16];
+	snprintf(line, sizeof line, "%s/h100-solver.csv", getenv("MEASURED"));
+	FILE *csv = fopen(line, "r");
+	int rows = 0;
+	CHECK(csv && fgets(line, sizeof line, csv));
+	for (; fgets(line, sizeof line, csv); rows++) {
+		number n;
+		int head;
+		CHECK(sscanf(line, "%15[^,],%15[^,],%lld,%n", call, type, &n, &head) == 3);
+		const struct element *t = !strcmp(type, "float32") ? &FLOAT : !strcmp(type, "float64") ? &DOUBLE
+			: !strcmp(type, "complex64") ? &COMPLEX_FLOAT : &COMPLEX_DOUBLE;
+		bool same = as_asked(call, t, n, line + head);
+		if (!same) fprintf(stderr, "got another size of %s of %lld, %s\n", call, n, type);
+		CHECK(same);
+	}
+	CHECK(rows == 687);
+	fclose(csv);
+	shapes();
+}

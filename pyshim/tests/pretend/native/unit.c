@@ -268,6 +268,7 @@ int main(int argc, char **argv) {
 		{ "reservations", reservations }, { "launches", launches }, { "dispatch", dispatch },
 		{ "marks", marks }, { "own_code", own_code }, { "messages", messages },
 		{ "communicators", communicators }, { "recurrent", recurrent },
+		{ "recorded_solvers", recorded_solvers },
 		{ "elsewhere", elsewhere }, { "onward_elsewhere", onward_elsewhere } };
 	for (size_t i = 0; argc == 2 && i < sizeof all / sizeof *all; i++)
 		if (!strcmp(argv[1], all[i].name)) return alarm(120), all[i].run(), puts("ok"), 0; /* without end is an error */

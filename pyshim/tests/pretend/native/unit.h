@@ -135,7 +135,7 @@ void ranks(void), kept_groups(void), absent_counts(void), formulas(void), attrib
 void nodes(void), races(void),
 	collected(void);
 void architectures(void), image_forms(void), registered_kernels(void), shareable(void);
-void transforms(void), solvers(void); /* rules.c */
+void transforms(void), solvers(void), recorded_solvers(void); /* rules.c */
 void pinned(void), addresses(void), pools(void); /* host.c */
 void calls(void), driver_addresses(void), logged(void); /* calls.c */
 void reservations(void); /* places.c */
