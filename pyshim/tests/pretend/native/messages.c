@@ -4,6 +4,7 @@
 #include "unit.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -119,6 +120,39 @@ static void in_order(void) {
 	send_number(&b, -1, 12, 1);
 	CHECK(got(&a, 1, false, 12) == -1);
 	SUCCEEDS(cudaFree(device));
+}
+
+/* A program may have closed its standard input: then a file of a rank has that number. */
+static void fill_zero(void) {
+	int null = open("/dev/null", O_RDONLY);
+	if (null) CHECK(!dup2(null, 0) && !close(null));
+}
+static bool zero_is_open(void) { return fcntl(0, F_GETFD) != -1; }
+static void number_zero(void) {
+	close(0);
+	struct exchange a = opened(0x15, 0, 2), b = opened(0x15, 1, 2); /* for all */
+	send_number(&a, -1, 0, 50);
+	CHECK(zero_is_open() && got(&b, 0, false, 0) == 50);
+	exchange_close(&a);
+	CHECK(!zero_is_open());
+	exchange_close(&b);
+	fill_zero();
+	a = opened(0x16, 0, 2), b = opened(0x16, 1, 2);
+	close(0);
+	for (int i = 0; i < 2; i++) send_number(&b, 0, 0, 51 + i); /* for one */
+	CHECK(zero_is_open() && got(&a, 1, true, 0) == 51 && got(&a, 1, true, 0) == 52);
+	exchange_close(&b);
+	CHECK(!zero_is_open());
+	exchange_close(&a);
+	fill_zero();
+	a = opened(0x17, 0, 2), b = opened(0x17, 1, 2);
+	for (int i = 0; i < 2; i++) send_number(&b, 0, 0, 53 + i);
+	close(0); /* that is read */
+	CHECK(got(&a, 1, true, 0) == 53 && zero_is_open() && got(&a, 1, true, 0) == 54);
+	exchange_close(&a);
+	CHECK(!zero_is_open());
+	exchange_close(&b);
+	fill_zero();
 }
 
 /* Of one rank nothing is written, nor where no folder is known or an id of zeros. */
@@ -243,6 +277,7 @@ void messages(void) {
 	numbers();
 	arithmetic();
 	in_order();
+	number_zero();
 	not_opened();
 	one_after_the_other();
 	full_disk();

@@ -130,12 +130,19 @@ size_t exchange_known(const void *p, size_t n) {
 	return least;
 }
 
+/* Opens what another rank writes, if it is there. */
+static void look_for(const struct exchange *x, struct log *log, int from, int to) {
+	if (log->file >= 0) return;
+	log->file = open_log(x, from, to, O_RDONLY);
+	log->at = sizeof(int64_t);
+}
+
 /* Whether a rank that has joined has ended: also one that never sent anything. */
 static bool ended(struct exchange *x, int rank) {
 	struct log *log = &x->logs[rank];
-	if (log->file < 0 && (log->file = open_log(x, rank, -1, O_RDONLY)) >= 0) log->at = sizeof(int64_t);
+	look_for(x, log, rank, -1);
 	int64_t pid;
-	bool joined = log->file >= 0 && pread(log->file, &pid, sizeof pid, 0) == sizeof pid;
+	bool joined = pread(log->file, &pid, sizeof pid, 0) == sizeof pid;
 	return joined && kill((pid_t)pid, 0) && errno == ESRCH;
 }
 
@@ -146,8 +153,8 @@ static bool arrived(struct exchange *x, struct log *log, int from, int to, void 
 	long waited = 0; /* microseconds */
 	long patience = (to < 0 ? PATIENCE : 5 * PATIENCE) * 1000000L >> log->late;
 	for (bool last = false;; last = ended(x, from)) {
-		if (log->file < 0 && (log->file = open_log(x, from, to, O_RDONLY)) >= 0) log->at = sizeof(int64_t);
-		if (log->file >= 0 && pread(log->file, into, n, log->at) == (ssize_t)n) {
+		look_for(x, log, from, to);
+		if (pread(log->file, into, n, log->at) == (ssize_t)n) {
 			log->at += (off_t)n;
 			log->late = 0;
 			return true;
