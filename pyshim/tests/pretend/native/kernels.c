@@ -70,7 +70,10 @@ void architectures(void) {
 		{ { CUBIN, 70, FAMILY }, { 0, 0, 0 }, 0, NO },
 		{ { CUBIN, 100, 0 }, { PTX, 120, 0 }, NO, NO },
 		{ { CUBIN, 90, 0 }, { 8, 90, 0 }, 0, 0 }, /* another kind of code: it is not known */
-		{ { CUBIN, 7, 0 }, { 0, 0, 0 }, 0, 0 },
+		{ { CUBIN, 9, 0 }, { 0, 0, 0 }, 0, 0 }, /* no architecture is below 1.0, or has four digits */
+		{ { CUBIN, 10, 0 }, { 0, 0, 0 }, NO, NO },
+		{ { CUBIN, 999, 0 }, { 0, 0, 0 }, NO, NO },
+		{ { CUBIN, 1000, 0 }, { 0, 0, 0 }, 0, 0 },
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		if ((int)loads(T4, rows[i].first, rows[i].second) != rows[i].on_t4 ||
@@ -91,8 +94,15 @@ static void file_with(const char *path, const void *bytes, size_t n) {
 	CHECK(f && fwrite(bytes, 1, n, f) == n && !fclose(f));
 }
 
+/* A container of one entry, whose header says that it and its code have so many bytes. */
+static void entry_of(char *image, uint32_t header, uint64_t code) {
+	container(image, &(struct built){ CUBIN, 90, 0 }, 1);
+	memcpy(image + 16 + 4, &header, 4);
+	memcpy(image + 16 + 8, &code, 8);
+}
+
 void image_forms(void) {
-	char image[512], elf[64] = "\177ELF\2\1\1", path[] = "/tmp/memspec-image-XXXXXX";
+	char image[512], elf[65] = "\177ELF\2\1\1", path[] = "/tmp/memspec-image-XXXXXX";
 	SUCCEEDS(cudaSetDevice(T4));
 	size_t size = container(image, &(struct built){ CUBIN, 90, 0 }, 1);
 	struct {
@@ -125,7 +135,17 @@ void image_forms(void) {
 	CHECK(load(elf) == NO);
 	memcpy(elf + 48, (uint32_t[]){ 0x06004b04 }, 4);
 	SUCCEEDS(load(elf));
+	memcpy(elf + 48, (uint32_t[]){ 0x06000904 }, 4); /* no architecture is below 1.0 */
+	SUCCEEDS(load(elf));
+	memcpy(elf + 48, (uint32_t[]){ 0x06000a04 }, 4);
+	CHECK(load(elf) == NO);
 	memcpy(elf + 48, (uint32_t[]){ 0x06005004 }, 4);
+	for (size_t n = 64; n <= 65; n++) { /* of a file, only what has more than a header */
+		file_with(path, elf, n);
+		CHECK(cuModuleLoad(&m, path) == (n == 64 ? 0 : NO));
+		unlink(path);
+	}
+	SUCCEEDS(cuModuleUnload(m));
 	memcpy(elf + 18, (uint16_t[]){ 62 }, 2); /* no cubin */
 	SUCCEEDS(load(elf));
 
@@ -140,6 +160,15 @@ void image_forms(void) {
 	container(image, &(struct built){ CUBIN, 90, 0 }, 1);
 	memcpy(image + 16 + 8, (uint64_t[]){ ~(uint64_t)0 }, 8);
 	SUCCEEDS(load(image)); /* and code that does */
+	entry_of(image, 8, 80);
+	SUCCEEDS(load(image));
+	entry_of(image, 48, 40); /* the shortest header, */
+	CHECK(load(image) == NO);
+	entry_of(image, 88, 0); /* the longest, */
+	CHECK(load(image) == NO);
+	entry_of(image, 48, 0);
+	memcpy(image + 8, (uint64_t[]){ 48 }, 8); /* and the shortest container */
+	CHECK(load(image) == NO);
 	container(image, NULL, 0);
 	SUCCEEDS(load(image));
 }
@@ -176,6 +205,12 @@ void registered_kernels(void) {
 	SUCCEEDS(launch(&kernels[1]));
 	SUCCEEDS(cudaSetDevice(T4));
 	CHECK(launch(&kernels[0]) == cudaErrorNoKernelImageForDevice);
+	void **third = __cudaRegisterFatBinary(&of_hopper);
+	__cudaRegisterFunction(third, &kernels[3], NULL, "d", 0, NULL, NULL, NULL, NULL, NULL);
+	CHECK(launch(&kernels[3]) == cudaErrorNoKernelImageForDevice);
+	__cudaUnregisterFatBinary(third);
+	SUCCEEDS(launch(&kernels[3]));
+	CHECK(launch(&kernels[0]) == cudaErrorNoKernelImageForDevice); /* of another image */
 	__cudaUnregisterFatBinary(first);
 	SUCCEEDS(launch(&kernels[0])); /* its library is gone: what lies there is another's */
 	SUCCEEDS(launch(&kernels[1]));
