@@ -195,20 +195,13 @@ func columnsWorkspace(c *ops.Call) []workspace.Request {
 // convPlatform is the platform with the flags that the call itself gives: traced code has those of
 // the day it was traced.
 func convPlatform(c *ops.Call) *platform.Platform {
-	p := c.Platform()
-	flag := func(name string, of bool) bool {
-		if c.Schema.ArgIndex(name) < 0 {
-			return of
+	own := *c.Platform()
+	for name, flag := range map[string]*bool{"benchmark": &own.Benchmark, "deterministic": &own.Deterministic,
+		"allow_tf32": &own.TF32CuDNN} {
+		if c.Schema.ArgIndex(name) >= 0 {
+			*flag = c.Bool(name)
 		}
-		return c.Bool(name)
 	}
-	benchmark, deterministic, tf32 := flag("benchmark", p.Benchmark), flag("deterministic",
-		p.Deterministic), flag("allow_tf32", p.TF32CuDNN)
-	if benchmark == p.Benchmark && deterministic == p.Deterministic && tf32 == p.TF32CuDNN {
-		return p
-	}
-	own := *p
-	own.Benchmark, own.Deterministic, own.TF32CuDNN = benchmark, deterministic, tf32
 	return &own
 }
 

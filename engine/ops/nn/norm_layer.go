@@ -158,7 +158,7 @@ func fusedRMSNorm(c *ops.Call) ([]tensor.Meta, error) {
 func weightNorm(c *ops.Call) (any, error) {
 	v, g, dim := c.T("v"), c.T("g"), c.Int("dim")
 	dv, dg := c.Do("aten::contiguous", v), c.Do("aten::contiguous", g)
-	if ops.OnCUDA(v) && ops.OnCUDA(g) && (dim == 0 || dim == int64(len(v.Sizes)-1)) {
+	if dim == 0 || dim == int64(len(v.Sizes)-1) {
 		return c.DoGet(0, "aten::_weight_norm_interface", dv, dg, dim), nil
 	}
 	ratio := c.Do("aten::div.Tensor", dg, c.Do("aten::norm_except_dim", dv, int64(2), dim))

@@ -92,3 +92,52 @@ func TestPackedSequences(t *testing.T) {
 		"-34 -31 -30 +168 +336 -35 -15 +144 +144 -17 -33 -16 -32 -29 -28 -26 -25 -21 -20 -13 -12 -8 -7 -3 -2",
 		run("none", "", true), "and backwards, from the shorter batches to the longer")
 }
+
+// TestInterpolatedSizes: what torch.nn.functional.interpolate of torch 2.15 gives of one number for
+// all dimensions or one for each, and what it refuses.
+func TestInterpolatedSizes(t *testing.T) {
+	h := aten.NewHost(t, builtin.Table())
+	f := func(sizes ...int64) any { return h.Of(tensor.Float32, sizes...) }
+	image := f(2, 3, 8, 10)
+	floats := func(n ...any) any { return ops.NewList(schema.Float, n...) }
+	for _, tt := range []struct {
+		why  string
+		args []any // input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias
+		want string
+		err  string
+	}{
+		{"a factor for both", []any{image, nil, 1.55}, "float32[2, 3, 12, 15] [540, 180, 15, 1]", ""},
+		{"a factor that is computed anew", []any{image, nil, 1.55, "nearest", nil, true},
+			"float32[2, 3, 12, 15] [540, 180, 15, 1]", ""},
+		{"factors that are computed anew", []any{image, nil, floats(1.55, 0.35), "nearest", nil, true},
+			"float32[2, 3, 12, 3] [108, 36, 3, 1]", ""},
+		{"smoothed", []any{image, ops.IntList(4, 5), nil, "bilinear", nil, nil, true}, "float32[2, 3, 4, 5] [60, 20, 5, 1]",
+			""},
+		{"a size for both, smoothed", []any{image, int64(4), nil, "bicubic", nil, nil, true},
+			"float32[2, 3, 4, 4] [48, 16, 4, 1]", ""},
+		{"a signal", []any{f(2, 3, 8), int64(4), nil, "linear"}, "float32[2, 3, 4] [12, 4, 1]", ""},
+		{"a signal by a factor", []any{f(2, 3, 8), nil, 2.0}, "float32[2, 3, 16] [48, 16, 1]", ""},
+		{"a volume", []any{f(2, 3, 4, 5, 6), ops.IntList(3, 3, 3), nil, "trilinear"},
+			"float32[2, 3, 3, 3, 3] [81, 27, 9, 3, 1]", ""},
+		{"a volume's means", []any{f(2, 3, 4, 5, 6), nil, 0.5, "area"}, "float32[2, 3, 2, 2, 3] [36, 12, 6, 3, 1]", ""},
+		{"a matrix", []any{f(3, 8), int64(4)}, "", "got 2 dimensions, want 3 to 5"},
+		{"six dimensions", []any{f(1, 2, 3, 4, 5, 6), nil, 2.0}, "", "got 6 dimensions, want 3 to 5"},
+		{"size and factor", []any{image, int64(4), 2.0}, "",
+			"got size and scale_factor both or neither, want one of them"},
+		{"neither", []any{image}, "", "got size and scale_factor both or neither, want one of them"},
+	} {
+		got, _, err := h.Bench.Run("aten::__interpolate", tt.args, nil)
+		if tt.err != "" {
+			assert.EqualError(t, err, "aten::__interpolate: "+tt.err, tt.why)
+			continue
+		}
+		require.NoError(t, err, tt.why)
+		assert.Equal(t, tt.want, aten.Describe(got), tt.why)
+	}
+	for op, args := range map[string][]any{ // of old programs
+		"aten::__upsample_bilinear": {image, int64(4)}, "aten::__upsample_nearest": {image, int64(4)},
+		"aten::__upsample": {image, int64(4), nil, "bicubic"},
+	} {
+		assert.Equal(t, "float32[2, 3, 4, 4] [48, 16, 4, 1]", aten.Describe(h.Run(op, args...)), op)
+	}
+}

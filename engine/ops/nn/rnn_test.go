@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine/internal/testing/aten"
 	"github.com/memspec/memspec/engine/ops"
@@ -81,5 +82,55 @@ func TestStatesOfEachLayer(t *testing.T) {
 			continue
 		}
 		assert.ErrorContains(t, err, c.err, c.op)
+	}
+}
+
+// TestBatchFirst: cuDNN computes with time first, so that a result with the batch first is seen
+// through other strides, as torch 2.15 gives it on a pretend A10G.
+func TestBatchFirst(t *testing.T) {
+	for _, tt := range []struct {
+		why            string
+		layers         int64
+		twoWays, first bool
+		proj           int64
+		strides        []int64
+	}{
+		{"the batch first", 1, false, true, 0, []int64{6, 18, 1}},
+		{"time first", 1, false, false, 0, []int64{30, 6, 1}},
+		{"both ways", 2, true, true, 0, []int64{12, 36, 1}},
+		{"a projection", 1, false, true, 2, []int64{2, 6, 1}},
+	} {
+		b := aten.NewBench(builtin.Table(), aten.On(t, "a10g", "2.15"))
+		f := func(sizes ...int64) any { return b.Tensor(aten.Dense(tensor.Float32, sizes...), nil) }
+		dirs, out, batch := int64(1), int64(6), int64(5)
+		if tt.twoWays {
+			dirs = 2
+		}
+		if tt.proj > 0 {
+			out = tt.proj
+		}
+		if tt.first {
+			batch = 3
+		}
+		var weights []any
+		for layer := range tt.layers {
+			for range dirs {
+				width := int64(4)
+				if layer > 0 {
+					width = out * dirs
+				}
+				weights = append(weights, f(24, width), f(24, out), f(24), f(24))
+				if tt.proj > 0 {
+					weights = append(weights, f(out, 6))
+				}
+			}
+		}
+		states := ops.NewList(schema.Tensor, f(tt.layers*dirs, batch, out), f(tt.layers*dirs, batch, 6))
+		got, _, err := b.Run("aten::lstm", []any{f(3, 5, 4), states, ops.NewList(schema.Tensor, weights...), true, tt.layers,
+			0.0, false, tt.twoWays, tt.first}, nil)
+		require.NoError(t, err, tt.why)
+		y := got.(*ops.Tuple).Items[0].(*tensor.Tensor)
+		assert.Equal(t, []int64{3, 5, out * dirs}, y.Sizes, tt.why)
+		assert.Equal(t, tt.strides, y.Strides, tt.why)
 	}
 }

@@ -158,7 +158,6 @@ func interpolate(c *ops.Call) (any, error) {
 	case strings.HasSuffix(c.Schema.Name, "bilinear"):
 		mode = "bilinear"
 	}
-	aligned := c.Bool("align_corners") || strings.HasSuffix(c.Schema.Name, "bilinear")
 	suffix := [...]string{"1d", "2d", "3d"}[spatial-1]
 	switch mode {
 	case "nearest":
@@ -178,7 +177,7 @@ func interpolate(c *ops.Call) (any, error) {
 		if c.Bool("antialias") {
 			op = "aten::_upsample_" + mode + suffix + "_aa"
 		}
-		return c.Do(op+".vec", input, sizeArg, aligned, scaleArg), nil
+		return c.Do(op+".vec", input, sizeArg, c.Bool("align_corners"), scaleArg), nil
 	}
 	return nil, c.Errorf("got mode %q", mode)
 }
