@@ -1,6 +1,9 @@
 package ops
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/memspec/memspec/engine/schema"
 	"github.com/memspec/memspec/engine/tensor"
 )
@@ -57,19 +60,18 @@ func promoteFloat(a, b tensor.DType) tensor.DType {
 	if a.ItemSize() == b.ItemSize() { // float16 with bfloat16
 		return tensor.Float32
 	}
-	if a.ItemSize() > b.ItemSize() {
-		return a
-	}
-	return b
+	return wider(a, b)
+}
+
+func wider(a, b tensor.DType) tensor.DType {
+	bySize := func(a, b tensor.DType) int { return cmp.Compare(a.ItemSize(), b.ItemSize()) }
+	return slices.MaxFunc([]tensor.DType{a, b}, bySize)
 }
 
 func promoteInt(a, b tensor.DType) tensor.DType {
 	ua, ub := a.Unsigned(), b.Unsigned()
 	if ua == ub {
-		if a.ItemSize() >= b.ItemSize() {
-			return a
-		}
-		return b
+		return wider(a, b)
 	}
 	if ub {
 		a, b = b, a

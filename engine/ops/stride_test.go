@@ -48,3 +48,51 @@ func TestStridesOfElementwiseResults(t *testing.T) {
 		})
 	}
 }
+
+// TestStridesOfOddOperands: what torch 2.15 gives for aten::add of two tensors and aten::addcmul of
+// three with sizes and strides drawn by chance: expanded, overlapping and broadcast.
+func TestStridesOfOddOperands(t *testing.T) {
+	h := aten.NewHost(t, builtin.Table())
+	type of struct{ sizes, strides []int64 }
+	l := func(n ...int64) []int64 { return n }
+	for _, c := range []struct {
+		operands []of
+		want     []int64
+	}{
+		{[]of{{l(3, 1, 4), l(2, 6, 12)}, {l(1, 1, 4), l(6, 1, 1)}}, l(1, 3, 3)},
+		{[]of{{l(2, 1, 1, 1), l(2, 12, 2, 1)}, {l(2, 2, 1, 1), l(1, 4, 3, 24)}}, l(1, 2, 2, 1)},
+		{[]of{{l(1, 1, 3), l(1, 0, 3)}, {l(3, 1), l(6, 4)}}, l(1, 1, 3)},
+		{[]of{{l(2, 3, 1), l(4, 3, 1)}, {l(1, 2, 3, 3), l(1, 24, 12, 6)}}, l(1, 9, 3, 1)},
+		{[]of{{l(3, 3, 3), l(8, 4, 4)}, {l(1, 3, 3), l(3, 1, 6)}, {l(3, 3, 3), l(3, 0, 2)}}, l(9, 1, 3)},
+		{[]of{{l(3, 1, 3), l(4, 1, 6)}, {l(3, 1, 3), l(8, 2, 1)}}, l(1, 1, 3)},
+		{[]of{{l(2, 1, 1), l(3, 8, 24)}, {l(1, 1, 1), l(4, 24, 3)}}, l(1, 2, 2)},
+		{[]of{{l(1, 1, 1), l(8, 4, 0)}, {l(4, 1, 1), l(4, 8, 8)}}, l(1, 4, 4)},
+		{[]of{{l(1, 4), l(1, 4)}, {l(1), l(3)}}, l(1, 1)},
+		{[]of{{l(1, 1, 1), l(4, 6, 3)}, {l(3, 1, 1), l(4, 0, 1)}, {l(3, 1, 1), l(1, 8, 6)}}, l(1, 3, 1)},
+		{[]of{{l(1, 2), l(1, 1)}, {l(2, 1, 1), l(24, 12, 6)}}, l(2, 1, 1)},
+		{[]of{{l(4, 4, 2), l(1, 6, 0)}, {l(4, 4, 2), l(6, 2, 4)}}, l(8, 1, 4)},
+		{[]of{{l(1, 1, 4), l(2, 24, 8)}, {l(1, 1, 1), l(1, 4, 24)}}, l(1, 4, 1)},
+		{[]of{{l(1, 2, 1, 3), l(1, 2, 6, 12)}, {l(1, 2, 1, 1), l(0, 8, 6, 4)}}, l(1, 1, 2, 2)},
+		{[]of{{l(1, 4), l(8, 0)}, {l(3, 4), l(8, 12)}}, l(1, 3)},
+		{[]of{{l(2, 4, 1), l(24, 2, 3)}, {l(1, 4, 1), l(0, 12, 3)}}, l(4, 1, 4)},
+		{[]of{{l(4, 1), l(0, 24)}, {l(4, 1), l(8, 24)}, {l(4, 1), l(24, 1)}}, l(1, 4)},
+		{[]of{{l(1, 3, 3), l(12, 3, 8)}, {l(4, 1, 1), l(3, 24, 1)}}, l(9, 1, 3)},
+		{[]of{{l(3, 3, 1), l(4, 6, 6)}, {l(2, 1, 3, 1), l(12, 6, 1, 8)}}, l(9, 1, 3, 9)},
+		{[]of{{l(2, 3, 1), l(2, 8, 1)}, {l(1, 1, 1), l(8, 3, 24)}}, l(1, 2, 1)},
+		{[]of{{l(4, 2), l(1, 4)}, {l(4, 2), l(1, 2)}}, l(1, 4)},
+		{[]of{{l(4, 4), l(12, 24)}, {l(4, 4), l(1, 4)}}, l(1, 4)},
+		{[]of{{l(2, 1, 1), l(24, 12, 8)}, {l(4, 1), l(2, 6)}, {l(2, 4, 1), l(1, 12, 3)}}, l(4, 1, 4)},
+		{[]of{{l(2, 4, 1), l(12, 2, 6)}, {l(4, 1), l(0, 8)}}, l(4, 1, 4)},
+		{[]of{{l(2, 1, 4), l(24, 3, 1)}, {l(2, 3, 4), l(3, 1, 2)}}, l(12, 1, 3)},
+		{[]of{{l(2), l(1)}, {l(4, 2), l(4, 24)}}, l(1, 4)},
+		{[]of{{l(2, 3, 1, 2), l(3, 1, 24, 2)}, {l(2, 3, 1, 2), l(1, 8, 6, 8)}}, l(6, 1, 12, 3)},
+	} {
+		var args []any
+		for _, x := range c.operands {
+			m := tensor.Meta{DType: tensor.Float32, Sizes: x.sizes, Strides: x.strides, Device: "cpu"}
+			args = append(args, h.Bench.Tensor(m, nil))
+		}
+		got := h.Run(map[int]string{2: "aten::add", 3: "aten::addcmul"}[len(args)], args...).(*tensor.Tensor)
+		assert.Equal(t, c.want, got.Strides, "%v", c.operands)
+	}
+}
