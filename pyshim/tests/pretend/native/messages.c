@@ -12,6 +12,7 @@
 enum { INT8, UINT8, INT32, UINT32, INT64, UINT64, FLOAT16, FLOAT32, FLOAT64 };
 enum { SUM, PRODUCT, MOST, LEAST, AVERAGE, PRE_MULTIPLIED };
 void memspec_pretend_alone(const char *, int);
+ncclResult_t ncclGetUniqueId(ncclUniqueId *), ncclCommInitRankConfig(ncclComm_t *, int, ncclUniqueId, int, void *);
 
 static const char *folder;
 static int entries(const char *of) {
@@ -268,6 +269,35 @@ static void ended(void) {
 	exchange_close(&a);
 }
 
+/* NCCL's communicators of one id are ranks of each other, however they are made; each id is new. */
+static void of_one_id(void) {
+	ncclUniqueId id, other;
+	ncclComm_t a, b, part;
+	char *p;
+	SUCCEEDS(cudaMalloc((void **)&p, 64));
+	SUCCEEDS(ncclGetUniqueId(&id));
+	SUCCEEDS(ncclGetUniqueId(&other));
+	CHECK(memcmp(&id, &other, sizeof id));
+	SUCCEEDS(ncclCommInitRank(&a, 2, id, 0));
+	SUCCEEDS(ncclCommInitRankConfig(&b, 2, id, 1, NULL));
+	SUCCEEDS(cudaMemset(p, 1, 16));
+	SUCCEEDS(cudaMemset(p + 32, 2, 16));
+	bytes_unknown(p + 40, 8); /* of an object only the begin is known, and so it is where it arrives */
+	SUCCEEDS(ncclBroadcast(p + 32, p + 32, 16, UINT8, 1, b, NULL));
+	SUCCEEDS(ncclBroadcast(p, p, 16, UINT8, 1, a, NULL));
+	CHECK(is_known(p, 8) && p[7] == 2 && memspec_pretend_known(p + 8, 8) == -1);
+	SUCCEEDS(ncclCommDestroy(a));
+	SUCCEEDS(ncclCommDestroy(b));
+	memset(&id, 0, sizeof id); /* ranks of which nobody knows, and their parts */
+	SUCCEEDS(ncclCommInitRank(&a, 2, id, 0));
+	memspec_pretend_split(7, 2, 2, 1);
+	SUCCEEDS(ncclCommSplit(a, 7, 0, &part, NULL));
+	CHECK(!is_there(sent_file(0, 0, -1)) && !is_there(sent_file(1, 0, -1)));
+	SUCCEEDS(ncclCommDestroy(part));
+	SUCCEEDS(ncclCommDestroy(a));
+	SUCCEEDS(cudaFree(p));
+}
+
 void messages(void) {
 	folder = getenv("MEMSPEC_PRETEND_FIGURES");
 	void *p;
@@ -282,5 +312,6 @@ void messages(void) {
 	one_after_the_other();
 	full_disk();
 	ended();
+	of_one_id();
 	CHECK(entries("/proc/self/fd") == files);
 }
