@@ -11,7 +11,8 @@
 
 enum { INT8, UINT8, INT32, UINT32, INT64, UINT64, FLOAT16, FLOAT32, FLOAT64 };
 enum { SUM, PRODUCT, MOST, LEAST, AVERAGE, PRE_MULTIPLIED };
-void memspec_pretend_alone(const char *, int);
+void memspec_pretend_alone(const char *, int), memspec_pretend_expect(const void *, size_t, size_t, int),
+	memspec_pretend_expect_end(void);
 ncclResult_t ncclGetUniqueId(ncclUniqueId *), ncclCommInitRankConfig(ncclComm_t *, int, ncclUniqueId, int, void *);
 
 static const char *folder;
@@ -269,6 +270,29 @@ static void ended(void) {
 	exchange_close(&a);
 }
 
+/* Of 64 KiB a rank that knows nothing asks what others know; of more it does not wait for them, nor
+   where the Python side has what they send. */
+static void gathered(ncclComm_t a, ncclComm_t b) {
+	enum { LIMIT = 1 << 16 };
+	char *of_a, *of_b, *all;
+	SUCCEEDS(cudaMalloc((void **)&of_a, LIMIT + 1));
+	SUCCEEDS(cudaMalloc((void **)&of_b, LIMIT));
+	SUCCEEDS(cudaMalloc((void **)&all, 2 * LIMIT + 3));
+	SUCCEEDS(cudaMemset(of_b, 2, LIMIT));
+	SUCCEEDS(ncclGather(of_b, NULL, LIMIT, UINT8, 0, b, NULL));
+	SUCCEEDS(ncclGather(of_a, all, LIMIT, UINT8, 0, a, NULL));
+	CHECK(memspec_pretend_known(all, LIMIT) == -1 && is_known(all + LIMIT, LIMIT) && all[2 * LIMIT - 1] == 2);
+	SUCCEEDS(ncclAllGather(of_a, all, LIMIT + 1, UINT8, a, NULL));
+	CHECK(memspec_pretend_known(all, 2 * LIMIT) == -1);
+	memspec_pretend_expect("abcdefgh", 8, 4, 0);
+	SUCCEEDS(ncclAllGather(of_a, all, 4, UINT8, a, NULL));
+	CHECK(is_known(all, 8) && !memcmp(all, "abcdefgh", 8));
+	memspec_pretend_expect_end();
+	SUCCEEDS(cudaFree(of_a));
+	SUCCEEDS(cudaFree(of_b));
+	SUCCEEDS(cudaFree(all));
+}
+
 /* NCCL's communicators of one id are ranks of each other, however they are made; each id is new. */
 static void of_one_id(void) {
 	ncclUniqueId id, other;
@@ -286,6 +310,7 @@ static void of_one_id(void) {
 	SUCCEEDS(ncclBroadcast(p + 32, p + 32, 16, UINT8, 1, b, NULL));
 	SUCCEEDS(ncclBroadcast(p, p, 16, UINT8, 1, a, NULL));
 	CHECK(is_known(p, 8) && p[7] == 2 && memspec_pretend_known(p + 8, 8) == -1);
+	gathered(a, b);
 	SUCCEEDS(ncclCommDestroy(a));
 	SUCCEEDS(ncclCommDestroy(b));
 	memset(&id, 0, sizeof id); /* ranks of which nobody knows, and their parts */

@@ -43,7 +43,9 @@ static void sums(ncclComm_t c) {
 			char mine[8], result[8];
 			size_t n = encoded(type, rank ? 3 : 6, mine);
 			SUCCEEDS(cudaMemcpy(p, mine, n, 1));
+			p[64 + n] = 77;
 			SUCCEEDS(ncclAllReduce(p, p + 64, 1, type, operation, c, NULL));
+			CHECK(p[64 + n] == 77);
 			bool known = type != FLOAT16 && operation != PRE_MULTIPLIED;
 			CHECK(is_known(p + 64, n) == known);
 			if (known) CHECK(encoded(type, wanted[operation], result) == n && !memcmp(p + 64, result, n));
@@ -77,6 +79,10 @@ static void kinds(ncclComm_t c) {
 	CHECK(!is_known(p + 64, 1));
 	SUCCEEDS(ncclAllGather(p, p + 64, 8, UINT8, c, NULL));
 	CHECK(is_known(p + 64, 8) && !is_known(p + 72, 8));
+	SUCCEEDS(cudaMemset(p, 1, 8));
+	memspec_pretend_unknown(p + 5, 3); /* of what rank 1 gets one byte of each is known */
+	SUCCEEDS(ncclAlltoAll(p, p + 64, 4, UINT8, c, NULL));
+	for (int i = 0; i < 8; i++) CHECK(is_known(p + 64 + i, 1) == (!rank || i % 4 == 0));
 	SUCCEEDS(cudaMemset(p, 1, 8));
 	if (rank) memspec_pretend_chose(p, 8);
 	SUCCEEDS(ncclAllReduce(p, p + 64, 8, UINT8, SUM, c, NULL));

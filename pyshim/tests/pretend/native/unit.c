@@ -179,6 +179,9 @@ static void collectives(void) {
 		CHECK(ranks == 1 || !memcmp(p + 80, bytes, 16));
 		SUCCEEDS(ncclReduceScatter(p, p + 128, (size_t)(16 / ranks), 0, 0, c, NULL));
 		CHECK(!memcmp(p + 128, bytes + (ranks == 1 ? 0 : 8), (size_t)(16 / ranks)) && is_known(p + 128, 1) == (ranks == 1));
+		p[144] = 77;
+		SUCCEEDS(ncclAllReduce(p, p + 128, 16, 0, 0, c, NULL));
+		CHECK(!memcmp(p + 128, bytes, 16) && p[144] == 77);
 		SUCCEEDS(ncclAllReduce(p, p, 16, 0, 5, c, NULL));
 		CHECK(!is_known(p, 1)); /* multiplied by what is not looked at */
 		SUCCEEDS(cudaMemcpy(p, bytes, 16, 1));
