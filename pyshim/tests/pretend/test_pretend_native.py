@@ -225,9 +225,9 @@ def test_unit_of_what_ranks_write_for_each_other(unit, tmp_path):
 def test_figures_stay_whatever_ends_a_process(unit, tmp_path):
     p = run(unit, "ends", env={"MEMSPEC_PRETEND": f"{T4}\n{H100}", process_reports.FIGURES: str(tmp_path)})
     assert (p.returncode, p.stdout, p.stderr) == (0, "ok\n", "")
-    found = [
-        process_reports.read_figures(f) for f in sorted(tmp_path.iterdir(), key=lambda f: int(f.name.split(".")[0]))
-    ]
+    files = sorted(tmp_path.iterdir(), key=lambda f: int(f.name.split(".")[0]))
+    assert all(f.name.endswith(".0.figures") and f.stat().st_mode & 0o777 == 0o600 for f in files)
+    found = [process_reports.read_figures(f) for f in files]
     assert [f.command for f in found] == [[str(unit), "ends"]] * 5, "a process that takes nothing has no file"
     at_once, left, killed, parent, child = found
     mib = 1 << 20
