@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"testing"
@@ -25,6 +26,9 @@ func TestMain(m *testing.M) {
 		// the tests, not the command as scripts run it: the same on a CI's machine as on anybody's
 		for _, name := range []string{"CI", "GITHUB_STEP_SUMMARY", "NO_COLOR", "COLUMNS", "TERM"} {
 			os.Unsetenv(name)
+		}
+		if os.Getenv("GOGC") == "" {
+			debug.SetGCPercent(400) // as golden does for tests of other packages
 		}
 	}
 	testscript.Main(m, commands)

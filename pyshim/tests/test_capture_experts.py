@@ -102,7 +102,7 @@ def routed(folder, seed):
     assert all(c.min() > 0 and c.max() > c.min() for c in counts), "real routing is neither balanced nor skewed"
 
 
-STEP = ("--dtype", "bfloat16", "--mode", "training", "--optimizer", "AdamW", "--on", "a100-sxm-40gb", "--fresh")
+STEP = ("--dtype", "bfloat16", "--mode", "training", "--optimizer", "AdamW", "--on", "a100-sxm-40gb")
 INPUT = "--input", "bfloat16[2048,256]"
 
 
