@@ -33,6 +33,7 @@ LARGEST = 1 << 20  # bytes of a request
 EARLY = ("LD_", "TORCH", "PYTORCH", "CUDA", "CUDNN", "CUBLAS", "OMP_", "MKL_", "KMP_", "NCCL_", "TRITON", "PYTHON")
 LATE = {"PYTHONPATH", "CUDA_VISIBLE_DEVICES", "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"}
 LATE |= {"PYTHONIOENCODING", "OMP_NUM_THREADS"}  # read_late
+LATE |= {"TORCHINDUCTOR_COMPILE_THREADS"}  # when inductor is imported, which no forked process has at its start
 LATE_TOO = ("TORCHELASTIC_", "TORCH_NCCL_")  # when process groups are made
 HIDES = ["-P", "-X", "memshim-shown"]  # memshim.workdir.module
 SAME = {*subprocess._args_from_interpreter_flags(), "-u"}  # of this process; and one that become does
