@@ -9,6 +9,7 @@ import pytest
 from captured import capture, decode
 
 from memshim import binary, sizes
+from memshim.case import compare_values
 
 torch = pytest.importorskip("torch")
 
@@ -205,10 +206,11 @@ def grouped():
 """
 
 
-def test_mixtral_of_transformers(tmp_path):
+def test_mixtral_of_transformers(tmp_path, monkeypatch):
     pytest.importorskip("transformers")
     (tmp_path / "zoo.py").write_text(MIXTRAL)
-    eager, grouped = (recorded(tmp_path, name, "--loss", "output") for name in ("eager", "grouped"))
-    found, together = peaks(eager), peaks(grouped)
+    found = peaks(recorded(tmp_path, "eager", "--loss", "output"))
+    monkeypatch.setattr(compare_values, "OTHERS", ())  # of this one the first run is enough
+    together = peaks(recorded(tmp_path, "grouped", "--loss", "output"))
     assert found["least"] <= found["balanced"] < found["skewed"] <= found["most"]
     assert 1 <= found["balanced"] / together["balanced"] <= 1.034, "3.3 % more, as above"
