@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pretended
 import pytest
+import warm
 
 import memshim
 from memshim import binary
@@ -193,6 +194,13 @@ def found_binary():
         pytest.skip(str(e))
     os.environ["MEMSPEC"] = os.path.abspath(found)
     return found
+
+
+@pytest.fixture
+def forked_programs():
+    """Python programs that this process starts are forked (warm.py)."""
+    with warm.programs():
+        yield
 
 
 @pytest.fixture

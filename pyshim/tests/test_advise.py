@@ -1,12 +1,12 @@
 """memshim advise: what it tries, and that its figures are those of the program with the line in it."""
 
 import json
-import subprocess
 import sys
 
 import captured
 import pretended
 import pytest
+import warm
 
 from memshim.allocator import recording
 from memshim.allocator.recording import Contents, Site
@@ -225,31 +225,21 @@ print("peaks", torch.cuda.max_memory_allocated(), torch.cuda.max_memory_reserved
 """
 
 
-ONLY_GPUS = """
-import sys
-from memshim.judge import advise, remedies
-remedies.of_source = lambda *of: []
-sys.exit(advise.main(sys.argv[1:]))
-"""
-
-
-def test_a_model_over_several_gpus_is_a_rank_of_the_program_that_shards_it(tmp_path):
+def test_a_model_over_several_gpus_is_a_rank_of_the_program_that_shards_it(tmp_path, monkeypatch, capfd):
     if why := pretended.missing():
         pytest.skip(why)
+    monkeypatch.setattr(remedies, "of_source", lambda *of: [])
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "net.py").write_text(NET)
     (tmp_path / "hand.py").write_text(SHARDED)
-    (tmp_path / "advised.py").write_text(ONLY_GPUS)
     (tmp_path / "memspec.yaml").write_text(SPEC.replace("50MiB", "48MiB"))
-
-    def started(*words):  # not forked from one that was another rank before
-        return subprocess.run([sys.executable, *words], cwd=tmp_path, capture_output=True, text=True)
-
-    ended = started("advised.py", "net", "--json")
-    assert ended.returncode == 0, ended.stderr
-    rows = {row["gpus"]: row for row in json.loads(ended.stdout)["advice"]}
+    with warm.programs():  # a process for each rank, which was none before
+        assert advise.main(["net", "--json"]) == 0, capfd.readouterr()
+    rows = {row["gpus"]: row for row in json.loads(capfd.readouterr().out)["advice"]}
     peaks = {}
     for n in rows:
-        ended = started("-m", "memshim", "run", "--on", "t4", "--world-size", str(n), "--rank", "0", "--", "hand.py")
+        words = ["-m", "memshim", "run", "--on", "t4", "--world-size", str(n), "--rank", "0", "--", "hand.py"]
+        ended = warm.run([sys.executable, *words])
         (said,) = [line.split()[1:] for line in ended.stdout.splitlines() if line.startswith("peaks ")]
         peaks[n] = [int(v) for v in said]
     assert {n: [row["allocated"], row["reserved"]] for n, row in rows.items()} == peaks

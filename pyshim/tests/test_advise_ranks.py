@@ -12,6 +12,8 @@ from memshim.case import process
 from memshim.judge import advise
 from memshim.judge.remedies import Remedy
 
+pytestmark = pytest.mark.usefixtures("forked_programs")
+
 
 @pytest.mark.parametrize(
     "notes, reserved, metric, kept",

@@ -12,7 +12,10 @@ from memshim.allocator import recording
 from memshim.case import imported, process
 
 pytest.importorskip("torch")
-pytestmark = pytest.mark.skipif(bool(pretended.missing()), reason=pretended.missing() or "")
+pytestmark = [
+    pytest.mark.skipif(bool(pretended.missing()), reason=pretended.missing() or ""),
+    pytest.mark.usefixtures("forked_programs"),
+]
 
 SOURCE = """
 import torch

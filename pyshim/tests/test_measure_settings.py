@@ -8,6 +8,8 @@ from test_measure import INPUT, MAP, SCHEMA, WEIGHTS
 from memshim.case import memspec_yaml, process, record, request
 from memshim.case.build import load_source
 
+pytestmark = pytest.mark.usefixtures("forked_programs")
+
 jsonschema = pytest.importorskip("jsonschema")
 torch = pytest.importorskip("torch")
 

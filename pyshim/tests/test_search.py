@@ -13,6 +13,8 @@ from memshim.case import process
 from memshim.case.errors import ModelError
 from memshim.judge import search
 
+pytestmark = pytest.mark.usefixtures("forked_programs")
+
 SPEC = """
 version: 1
 models:
