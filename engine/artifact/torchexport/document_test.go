@@ -209,6 +209,10 @@ func TestTrees(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{node("builtins.dict", `"[\"a\"]"`, leaf+","+leaf), "got a treespec of a dict of 1 keys with 2 members"},
 		{`[1, {"type": null, "context": null, "children_spec": [` + leaf + `]}]`, "got a treespec whose leaf has children"},
+		{`[1]`, "got a treespec that is none, want a protocol number and a tree"},
+		{`[1, {}, {}]`, "got a treespec that is none, want a protocol number and a tree"},
+		{`[1, {"type": 1}]`, "treespec: json: cannot unmarshal number"},
+		{`[1, 2]`, "treespec: json: cannot unmarshal number"},
 	} {
 		_, err := readTree(tt.text)
 		assert.ErrorContains(t, err, tt.want)

@@ -24,6 +24,8 @@ func TestParseSize(t *testing.T) {
 		{"Add(Mul(Integer(-1), " + s + "), Integer(10))", "-s77 + 10", 4},
 		{"Add(" + s + ", Mul(Integer(-2), " + r + "))", "s77 - 2*s27", -2},
 		{"Add(" + s + ", Integer(-1))", "s77 - 1", 5},
+		{"Add(Mul(Rational(1, 2), " + s + "), Rational(-4, 2))", "s77/2 + (-4)/2", 1},
+		{"Add(Integer(1), IntTrueDiv(" + s + ", Integer(3)))", "1 + s77/3", 3},
 		{"Mul(Integer(8), Add(" + s + ", Integer(1)))", "8*(s77 + 1)", 56},
 		{"Mul(" + s + ", Pow(" + r + ", Integer(2)))", "s77*s27*s27", 96},
 		{"Mul(Rational(1, 2), " + s + ")", "s77/2", 3},

@@ -140,17 +140,8 @@ func (p *places) module(fqn, class string) *program.Module {
 	m := &program.Module{FQN: fqn, Class: class}
 	p.modules[fqn] = m
 	if fqn != "" && strings.Count(fqn, ".") <= maxCalls {
-		parent, _, _ := cutLast(fqn)
-		m.Parent = p.module(parent, "")
+		m.Parent = p.module(fqn[:max(strings.LastIndexByte(fqn, '.'), 0)], "")
 	}
 	p.list = append(p.list, m)
 	return m
-}
-
-// cutLast cuts a name at its last dot; before is "" where it has none.
-func cutLast(name string) (before, after string, found bool) {
-	if i := strings.LastIndexByte(name, '.'); i >= 0 {
-		return name[:i], name[i+1:], true
-	}
-	return "", name, false
 }
