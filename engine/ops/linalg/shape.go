@@ -50,10 +50,7 @@ func columnMajorSelf(c *ops.Call) ([]tensor.Meta, error) {
 
 func polarPair(c *ops.Call) ([]tensor.Meta, error) {
 	x := c.Self()
-	batch, _, cols, err := matrix(c, x)
-	if err != nil {
-		return nil, err
-	}
+	batch, _, cols, _ := matrix(c, x) // tallMatrices has refused others
 	return []tensor.Meta{ops.FreshLike(x, x.Sizes...), ops.FreshLike(x, with(batch, cols, cols)...)}, nil
 }
 
@@ -197,10 +194,7 @@ func luOut(c *ops.Call) ([]tensor.Meta, error) {
 
 func luUnpack(c *ops.Call) ([]tensor.Meta, error) {
 	a := c.T("LU_data")
-	batch, rows, cols, err := matrix(c, a)
-	if err != nil {
-		return nil, err
-	}
+	batch, rows, cols, _ := matrix(c, a) // unpackable has refused others
 	k := min(rows, cols)
 	p, l, u := ops.FreshLike(a, 0), ops.FreshLike(a, 0), ops.FreshLike(a, 0)
 	if c.Bool("unpack_pivots") {

@@ -59,6 +59,9 @@ func TestOnTheHost(t *testing.T) {
 		{"(float32[2, 4] [4, 1], int64[2, 4] [4, 1])", "aten::topk", []any{f(3, 4), int64(2), zero}},
 		{"(float32[3] [1], float32[3] [1])", "aten::aminmax", []any{f(3, 4), ops.Kw{"dim": one}}},
 		{"(float32[3, 4] [4, 1], int64[3, 4] [4, 1])", "aten::cummax", []any{f(3, 4), one}},
+		{"(float32[] [], int64[] [])", "aten::topk", []any{f(), zero}},
+		{"(float32[] [], int64[] [])", "aten::topk", []any{f(), one}},
+		{"(float32[3, 4] [4, 1], (float32[4] [1], float32[5] [1]))", "aten::histogramdd", []any{f(5, 2), ints(3, 4)}},
 		{"float32[3] [1]", "aten::logsumexp", []any{of(tensor.Int64, 3, 4), ints(1)}},
 		{"int64[3] [1]", "aten::prod", []any{of(tensor.Int32, 3, 4), one}},
 		{"int64[4] [1]", "aten::count_nonzero", []any{f(3, 4), ints(0)}},
@@ -77,6 +80,12 @@ func TestOnTheHost(t *testing.T) {
 		{"want at most 2 dimensions", "aten::corrcoef", []any{f(2, 2, 2)}},
 		{"got 0 bins, want at least 1", "aten::histogram", []any{f(4), zero}},
 		{"got no dimensions, want at least 1", "aten::trapezoid", []any{f()}},
+		{"", "aten::histogramdd", []any{f(5, 3), ints(3, 4)}},
+		{"", "aten::_histogramdd_from_bin_cts", []any{f(5, 3), ints(3, 4)}},
+		{"got 0 bins, want at least 1", "aten::histogramdd", []any{f(5, 2), ints(3, 0)}},
+		{"", "aten::topk", []any{f(), int64(2)}},
+		{"", "aten::topk", []any{f(), int64(-1)}},
+		{"", "aten::topk", []any{f(3), int64(4)}},
 	} {
 		_, _, err := h.Bench.Run(c.op, c.args, nil)
 		assert.ErrorContains(t, err, c.want, c.op)
