@@ -65,5 +65,7 @@ func TestCasesOfPrograms(t *testing.T) {
 	}
 	assert.True(t, (&spec.Case{}).States("torch"), "a case that was written in Go states all")
 	assert.False(t, (&spec.Case{}).FromFile())
+	_, err = (&spec.Case{Name: "byhand"}).WithLines("dims: {B: 4}")
+	assert.EqualError(t, err, "byhand: got lines for a case that was written in Go, want one of a memspec.yaml")
 	assert.True(t, p.FromFile())
 }

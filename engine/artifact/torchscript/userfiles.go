@@ -43,8 +43,7 @@ func sourceOf(b *program.Block) *program.SourceText {
 		text *program.SourceText
 		n    int
 	}
-	var room [8]count
-	counts := room[:0]
+	var counts []count
 	var add func(b *program.Block)
 	add = func(b *program.Block) {
 		for _, n := range b.Nodes {
