@@ -45,7 +45,10 @@ RACE_COMMAND := ^TestScript$$/^(against|baseline|check|init|update|verify)$$|^Te
 PUBLISHED_SETS := attention vit classifiers snapshots flux bert sdxl liger liger-2.8 liger-later programs
 .PHONY: test help lint-python go fmt vet tidy staticcheck workflows files prose unit hostile race goldens formats python probe recordings test-python test-compat test-pretend test-serve examples-python check workspace workspace-current examples fuzz bench bench-python scale mutants mutants-python truth truth-finetune truth-fit truth-h100 truth-clusters truth-frameworks truth-ranks truth-releases truth-xmem truth-published $(PUBLISHED_SETS:%=truth-of-%) release clean
 
-test: go lint-python prose hostile race formats python probe recordings workspace-current test-python examples-python
+# The Python environment is fetched while Go's checks run.
+test:
+	@$(MAKE) --no-print-directory python & fetching=$$!; $(MAKE) --no-print-directory go; go=$$?; wait $$fetching && exit $$go
+	@$(MAKE) --no-print-directory lint-python prose hostile race formats probe recordings workspace-current test-python examples-python
 
 go: fmt vet tidy staticcheck workflows files unit check examples
 

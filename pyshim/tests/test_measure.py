@@ -16,6 +16,8 @@ import warm
 from memshim.case import errors, measure, memspec_yaml, process, record, request
 from memshim.case.build import BuildError, NothingToRun
 
+pytestmark = pytest.mark.usefixtures("forked_programs")
+
 jsonschema = pytest.importorskip("jsonschema")
 torch = pytest.importorskip("torch")
 
