@@ -219,9 +219,6 @@ func (res *result) meta(c *ops.Call, values map[string]int64) (tensor.Meta, erro
 	m := tensor.Meta{DType: res.dtype, Device: device(c)}
 	if res.like != "" {
 		t := c.T(res.like)
-		if t == nil {
-			return m, fmt.Errorf("got no tensor %s", res.like)
-		}
 		m.DType = t.DType
 		if res.whole {
 			m.Sizes = t.Sizes

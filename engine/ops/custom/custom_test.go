@@ -106,3 +106,32 @@ func TestRefusedCalls(t *testing.T) {
 		assert.ErrorContains(t, err, c.want, "%+v", c.o)
 	}
 }
+
+// TestWorkspaceByArguments: a workspace may come out at nothing, and a result of no tensor is on
+// the device.
+func TestWorkspaceByArguments(t *testing.T) {
+	b := bench(t, custom.Operator{Schema: "mylib::make(int n) -> Tensor", Results: []string{"float32[n]"},
+		Workspace: "n - 4"})
+	for n, events := range map[int64]int{4: 1, 5: 3} {
+		got, happened, err := b.Run("mylib::make", []any{n}, nil)
+		require.NoError(t, err)
+		assert.Equal(t, "cuda", got.(*tensor.Tensor).Device)
+		assert.Equal(t, []int64{n}, got.(*tensor.Tensor).Sizes)
+		assert.Len(t, happened, events, "a result of %d numbers", n)
+	}
+	_, _, err := b.Run("mylib::make", []any{int64(3)}, nil)
+	assert.EqualError(t, err, "mylib::make: got a workspace of -1 bytes")
+}
+
+// TestResultsLikeArguments: a result like a whole argument has its sizes and dtype, and lies row by
+// row; the argument is a tensor in every call.
+func TestResultsLikeArguments(t *testing.T) {
+	b := bench(t, custom.Operator{Schema: "mylib::like(Tensor x) -> Tensor", Results: []string{"x"}})
+	turned := meta(3, 5)
+	turned.Strides = []int64{1, 3}
+	got, _, err := b.Run("mylib::like", []any{b.Tensor(turned, nil)}, nil)
+	require.NoError(t, err)
+	assert.Equal(t, meta(3, 5), got.(*tensor.Tensor).Meta)
+	_, err = (&custom.Operator{Schema: "mylib::like(Tensor? x) -> Tensor", Results: []string{"x"}}).Rule()
+	assert.EqualError(t, err, `mylib::like: result "x": got "x", want a dtype or a tensor argument`)
+}
