@@ -40,6 +40,7 @@ TESTS = (
     "unit misuse ends ranks groups formula attributes places nodes races collected kernels shareable rules host "
     "devices values captures launches calls dispatch messages recurrent"
 ).split()
+THREADS = ["unit", "values", "races"]  # those of threads, and what unit.c needs
 # What tests have their own of: functions of other libraries, and the list of these.
 WRAPPED = ["-Wl,--wrap=real_function", "-Wl,--wrap=dl_iterate_phdr"]
 INCOMPLETE = "MEMSPEC_PRETEND: got a device without major, sms"
@@ -68,20 +69,19 @@ def unit(tmp_path_factory):
 def forking(tmp_path_factory):
     """The same for what forks beside other threads: there the address sanitizer's own locks stay
     locked in the child."""
-    return made(tmp_path_factory.mktemp("native") / "forking", "undefined")
+    return made(tmp_path_factory.mktemp("native") / "forking", "undefined", THREADS)
 
 
 @pytest.fixture(scope="module")
 def threaded(tmp_path_factory):
     """The same with the sanitizer that reports what threads touch without a lock."""
-    return made(tmp_path_factory.mktemp("native") / "threaded", "thread")
+    return made(tmp_path_factory.mktemp("native") / "threaded", "thread", THREADS)
 
 
-def made(out, sanitizers):
+def made(out, sanitizers, tests=TESTS):
     """Each source by itself, so that MEMSPEC_OBJECTS, a folder, keeps what did not change
     (pyshim/tools/mutants.py)."""
-    tests = [HERE / f"{n}.c" for n in TESTS]
-    units = [f for f in build.sources() if f.suffix == ".c"] + tests
+    units = [f for f in build.sources() if f.suffix == ".c"] + [HERE / f"{n}.c" for n in tests]
     flags = "-std=gnu11 -D_GNU_SOURCE -g -O1 -fno-sanitize-recover=all -Wall -Wextra -Werror -pthread".split()
     flags += ["-DPATIENCE=2", f"-fsanitize={sanitizers}", f"-I{build.SOURCES}"]
     headers = [f.read_bytes() for f in [*build.sources(), *sorted(HERE.glob("*.h"))] if f.suffix == ".h"]

@@ -123,23 +123,23 @@ UNUSED static size_t free_now(void) {
 	return f;
 }
 
-
+#define TEST __attribute__((weak)) void /* a program may be linked with few of them */
 /* devices.c, values.c, captures.c */
-void devices(void), visible(void), none(void), second(void), described(void), values(void), spans(void);
-void marks(void), own_code(void);
-void captures(void);
+TEST devices(void), visible(void), none(void), second(void), described(void), values(void), spans(void);
+TEST marks(void), own_code(void);
+TEST captures(void);
 /* misuse.c, ends.c, ranks.c, groups.c, kernels.c, shareable.c */
-void wrong_addresses(void), wrong_handles(void), wrong_sizes(void), spanning(void), managed(void), no_addresses(void),
+TEST wrong_addresses(void), wrong_handles(void), wrong_sizes(void), spanning(void), managed(void), no_addresses(void),
 	ends(void);
-void ranks(void), kept_groups(void), absent_counts(void), formulas(void), attributes(void), places(void);
-void nodes(void), races(void),
+TEST ranks(void), kept_groups(void), absent_counts(void), formulas(void), attributes(void), places(void);
+TEST nodes(void), races(void),
 	collected(void);
-void architectures(void), image_forms(void), registered_kernels(void), shareable(void);
-void transforms(void), solvers(void), recorded_solvers(void); /* rules.c */
-void pinned(void), addresses(void), pools(void); /* host.c */
-void calls(void), driver_addresses(void), logged(void); /* calls.c */
-void reservations(void); /* places.c */
-void launches(void), messages(void), communicators(void), recurrent(void);
-void dispatch(void), elsewhere(void), onward_elsewhere(void); /* dispatch.c */
+TEST architectures(void), image_forms(void), registered_kernels(void), shareable(void);
+TEST transforms(void), solvers(void), recorded_solvers(void); /* rules.c */
+TEST pinned(void), addresses(void), pools(void); /* host.c */
+TEST calls(void), driver_addresses(void), logged(void); /* calls.c */
+TEST reservations(void); /* places.c */
+TEST launches(void), messages(void), communicators(void), recurrent(void);
+TEST dispatch(void), elsewhere(void), onward_elsewhere(void); /* dispatch.c */
 
 extern void *(*fake_function)(const char *library, const char *name); /* what tests have in real_function's place */
