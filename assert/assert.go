@@ -197,7 +197,6 @@ func File[T interface {
 	cases, err := spec.Load(path)
 	if err != nil {
 		t.Errorf("memspec: %v", err)
-		return
 	}
 	models := suite.New(os.Environ())
 	o := optionsOf(list)

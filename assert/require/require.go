@@ -24,40 +24,46 @@ type TB interface {
 
 // Case is assert.Case.
 func Case(t TB, c spec.Case, options ...assert.Option) verdict.Verdict {
-	help(t)
+	if h, ok := t.(helper); ok {
+		h.Helper()
+	}
 	return ended(t, assert.Case(t, c, options...))
 }
 
 // PeakAtMost is assert.PeakAtMost.
 func PeakAtMost(t TB, artifact string, limit units.Bytes, inputs ...string) verdict.Verdict {
-	help(t)
+	if h, ok := t.(helper); ok {
+		h.Helper()
+	}
 	return ended(t, assert.PeakAtMost(t, artifact, limit, inputs...))
 }
 
 // AtMost is assert.AtMost.
 func AtMost(t TB, device, artifact string, limits map[report.Metric]units.Bytes, inputs ...string) verdict.Verdict {
-	help(t)
+	if h, ok := t.(helper); ok {
+		h.Helper()
+	}
 	return ended(t, assert.AtMost(t, device, artifact, limits, inputs...))
 }
 
 // NoRegression is assert.NoRegression.
 func NoRegression(t TB, c spec.Case, committed string, tolerance float64) verdict.Verdict {
-	help(t)
+	if h, ok := t.(helper); ok {
+		h.Helper()
+	}
 	return ended(t, assert.NoRegression(t, c, committed, tolerance))
 }
 
 // ended ends the test of a verdict that is not OK.
 func ended(t TB, v verdict.Verdict) verdict.Verdict {
-	help(t)
+	if h, ok := t.(helper); ok {
+		h.Helper()
+	}
 	if !v.OK() {
 		t.FailNow()
 	}
 	return v
 }
 
-// help leaves a function of this package out of the line that a failure names.
-func help(t TB) {
-	if h, ok := t.(interface{ Helper() }); ok {
-		h.Helper()
-	}
-}
+// helper is a t that leaves functions out of the line it names: those that call Helper themselves.
+type helper interface{ Helper() }
