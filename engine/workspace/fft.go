@@ -17,18 +17,12 @@ type FFT struct {
 	Plans int   // of cuFFT, one after the other
 }
 
-// CuFFT is the copy of the input that a transform to real numbers overwrites
-// (native/cuda/SpectralOps.cpp _fft_c2r_cufft), and the work area of the plan. cuFFT reports its
-// size only where it can load kernels: it is by a rule, and not known on another card or with
-// another release than those that were recorded.
+// CuFFT is the work area of the plan. cuFFT reports its size only where it can load kernels: it is
+// by a rule, and not known on another card or with another release than those that were recorded.
 func (f FFT) CuFFT(p *platform.Platform) []Request {
 	x := f.Input
 	if !OnDevice(x) || x.Numel() == 0 {
 		return nil
-	}
-	var out []Request
-	if f.Last > 0 {
-		out = append(out, CopyOf(x, "native/cuda/SpectralOps.cpp _fft_c2r_cufft"))
 	}
 	w := Request{Bytes: f.workArea(), Source: "cuFFT's work area, by a rule of cuFFT 12.0 on an H100"}
 	switch {
@@ -37,9 +31,9 @@ func (f FFT) CuFFT(p *platform.Platform) []Request {
 	case !f.recorded():
 		w.Note, w.Upper = note.WorkspaceEstimate, f.most()
 	case w.Bytes == 0:
-		return out
+		return nil
 	}
-	return append(out, w)
+	return []Request{w}
 }
 
 // lengths are those of the signal, whole where the other side has half of it.

@@ -67,8 +67,8 @@ func TestTransformsOfAnH100(t *testing.T) {
 	for _, r := range fftRows(t) {
 		asks := r.CuFFT(p)
 		w := Request{}
-		if n := len(asks); n > 0 && (r.Last == 0 || n > 1) {
-			w = asks[n-1]
+		if len(asks) > 0 {
+			w = asks[0]
 		}
 		switch w.Note {
 		case "":

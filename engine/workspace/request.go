@@ -10,6 +10,8 @@
 package workspace
 
 import (
+	"slices"
+
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/units"
@@ -68,6 +70,21 @@ func DropOldest(n int) (out []Request) {
 		out = append(out, DropPast(n))
 	}
 	return out
+}
+
+// GivenBack is requests, and that those of them which still hold are given back.
+func GivenBack(rs []Request) []Request {
+	held := 0
+	for _, r := range rs {
+		held -= r.Drops
+		if r.Result == 0 && (r.Drops == 0 || r.Bytes > 0 || r.Upper > 0) {
+			held++
+		}
+	}
+	if held == 0 {
+		return rs
+	}
+	return append(slices.Clone(rs), Drop(held))
 }
 
 // Make is where result i is made, counted from 0. Results that no request makes come last.

@@ -78,9 +78,8 @@ func TopK(p *platform.Platform, x *tensor.Meta, dim int, k int64) []Request {
 		chosen.Sizes[dim] = k
 		chosen.Strides = tensor.ContiguousStrides(chosen.Sizes)
 		places := Request{Bytes: units.Bytes(8 * chosen.Numel()), Source: source}
-		sorted := Sort(p, &chosen, dim)
-		out = append(append(out, places, CopyOf(&chosen, source)), sorted...)
-		out = append(out, Drop(len(sorted)), places)
+		out = append(append(out, places, CopyOf(&chosen, source)), GivenBack(Sort(p, &chosen, dim))...)
+		out = append(out, places)
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package index
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/tensor"
@@ -462,5 +463,9 @@ func likeWrittenAt(c *ops.Call) ([]tensor.Meta, error) {
 	if _, err := writtenAt(c); err != nil {
 		return nil, err
 	}
-	return ops.One(ops.EmptyLike(c.Self(), c.Self().DType, tensor.Preserve))
+	m := ops.EmptyLike(c.Self(), c.Self().DType, tensor.Preserve)
+	if strings.HasSuffix(c.Schema.Name, "_scatter") && !slices.Contains(c.Self().Strides, 0) {
+		m.Strides = slices.Clone(c.Self().Strides) // clone_preserve_strides keeps gaps too
+	}
+	return ops.One(m)
 }

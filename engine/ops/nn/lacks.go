@@ -33,15 +33,46 @@ var lacks = map[string]func(*ops.Call) string{
 	"aten::cdist":                               ops.Always("parts of the operator"),
 	"aten::max_unpool2d":                        ops.Always("parts of the operator"),
 	"aten::max_unpool3d":                        ops.Always("parts of the operator"),
-	"aten::native_batch_norm":                   ofTrainingChannelsLast,
+	"aten::native_batch_norm":                   ofOtherLayouts,
+	"aten::cross_entropy_loss":                  ofSmoothedMean,
+	"aten::im2col":                              ofFewerColumns,
+	"aten::slow_conv_transpose2d":               ofCopiedTwice,
+	"aten::slow_conv_transpose3d":               ofCopiedTwice,
 	"aten::_native_batch_norm_legit_functional": ops.Always("the order of its results, and sums of channels last"),
 	"aten::convolution":                         ops.OfComplex("the three convolutions that a complex one is"),
 	"aten::_convolution":                        ops.OfComplex("the three convolutions that a complex one is"),
 }
 
-func ofTrainingChannelsLast(c *ops.Call) string {
-	if c.Bool("training") && c.T("input").SuggestFormat() != tensor.Contiguous {
+func ofOtherLayouts(c *ops.Call) string {
+	x := c.T("input")
+	switch format := x.SuggestFormat(); {
+	case c.Bool("training") && format != tensor.Contiguous:
 		return "the sums of channels last"
+	case !x.IsFormat(format) && (c.T("weight") == nil || c.T("bias") == nil):
+		return "what stands for a weight and a bias that are absent"
+	}
+	return ""
+}
+
+// ofSmoothedMean is of class weights: those of the targets that count are chosen by their values.
+func ofSmoothedMean(c *ops.Call) string {
+	if c.Float("label_smoothing") > 0 && c.T("weight") != nil && c.Int("reduction") == reduceMean &&
+		!c.T("target").DType.Floating() {
+		return "the weights of the targets that count"
+	}
+	return ""
+}
+
+func ofFewerColumns(c *ops.Call) string {
+	if m, err := im2col(c); err == nil && m[0].NBytes() < c.Self().NBytes() {
+		return "the memory of its input, which its result keeps"
+	}
+	return ""
+}
+
+func ofCopiedTwice(c *ops.Call) string {
+	if !c.Self().IsContiguous() {
+		return "the copy of its input while the result is made"
 	}
 	return ""
 }

@@ -181,23 +181,27 @@ func smoothedLoss(c *ops.Call, logits, y *tensor.Tensor, dim int64) *tensor.Tens
 		c.Free(weighted)
 	}
 	ignored := c.Do("aten::eq.Scalar", y, c.Arg("ignore_index"))
-	smooth = c.Do("aten::masked_fill_.Scalar", smooth, ignored, 0.0)
-	ret := smooth
+	filled := c.Do("aten::masked_fill_.Scalar", smooth, ignored, 0.0)
+	ret := filled
 	switch c.Int("reduction") {
 	case reduceNone:
 	case reduceMean:
 		kept := c.Do("aten::bitwise_not", ignored)
 		count := c.Do("aten::sum", kept)
-		total := c.Do("aten::sum", smooth)
+		total := c.Do("aten::sum", filled)
 		ret = c.Do("aten::div.Tensor", total, count)
 		c.Free(total, count, kept)
 	default:
-		ret = c.Do("aten::sum", smooth)
+		ret = c.Do("aten::sum", filled)
 	}
 	s := c.Float("label_smoothing")
 	b := c.Do("aten::mul.Scalar", ret, s/float64(c.T("self").Sizes[dim]))
 	a := c.Do("aten::mul.Scalar", nll, 1-s)
-	return c.Do("aten::add.Tensor", a, b)
+	out := c.Do("aten::add.Tensor", a, b)
+	if ret == filled { // what is returned of each element is released first
+		c.Free(a, b, filled, smooth, ignored)
+	}
+	return out
 }
 
 func marginRanking(c *ops.Call) (any, error) {

@@ -97,6 +97,16 @@ func nllWorkspace(c *ops.Call) []workspace.Request {
 		workspace.Contiguous("native/cuda/Loss.cu", operands...)...)
 }
 
+// nll2dWorkspace are copies of operands that do not lie row by row, where the losses are added up
+// (native/cuda/NLLLoss2d.cu).
+func nll2dWorkspace(c *ops.Call) []workspace.Request {
+	out := []workspace.Request{workspace.Make(1), workspace.Make(0)}
+	if c.Int("reduction") == reduceNone {
+		return out
+	}
+	return append(out, workspace.Contiguous("native/cuda/NLLLoss2d.cu", &c.T("self").Meta, &c.T("target").Meta)...)
+}
+
 // multiMarginWorkspace is operands that do not lie row by row, copied, and a loss a row where their
 // mean or sum is asked for (native/cuda/MultiMarginLoss.cu).
 func multiMarginWorkspace(c *ops.Call) []workspace.Request {

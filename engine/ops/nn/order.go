@@ -2,6 +2,7 @@ package nn
 
 import (
 	"github.com/memspec/memspec/engine/ops"
+	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/workspace"
 )
 
@@ -27,15 +28,43 @@ func im2colWorkspace(c *ops.Call) []workspace.Request {
 	}
 	first := workspace.CopyOf(&x.Meta, "native/cuda/Im2Col.cu")
 	if !x.IsContiguous() {
-		return []workspace.Request{first, first, workspace.Make(0), workspace.Drop(2)}
+		return append([]workspace.Request{first, first, workspace.Make(0)}, workspace.DropOldest(2)...)
 	}
 	return []workspace.Request{first, workspace.Make(0), workspace.Drop(1)}
 }
 
-// convTBCWorkspace is a product for each element of the kernel (native/ConvolutionTBC.cpp).
+// resizedColumns is col2im: on a device its result is made in the input's sizes and then resized,
+// which keeps the memory that it had (native/cuda/Col2Im.cu).
+func resizedColumns(c *ops.Call) (any, error) {
+	x := c.Self()
+	m, err := col2im(c)
+	if err != nil {
+		return nil, err
+	}
+	sizes := ops.IntList(m[0].Sizes...)
+	if !ops.OnCUDA(x) {
+		return c.Do("aten::new_empty", x, sizes), nil
+	}
+	out := c.Do("aten::empty_like", x, ops.Kw{"memory_format": int64(tensor.Contiguous)})
+	rows := c.Do("aten::contiguous", x)
+	c.Do("aten::resize_", out, sizes)
+	if rows != x {
+		c.Free(rows)
+	}
+	return out, nil
+}
+
+// convTBCWorkspace is a product for each element of the kernel that sees any input
+// (native/ConvolutionTBC.cpp).
 func convTBCWorkspace(c *ops.Call) []workspace.Request {
 	if !ops.OnCUDA(c.T("self")) {
 		return nil
 	}
-	return workspace.InTurn(workspace.CuBLAS(c.Platform()), c.T("weight").Sizes[0])
+	in, kernel, pad, products := c.T("self").Sizes[0], c.T("weight").Sizes[0], c.Int("pad"), int64(0)
+	for k := range kernel { // the times that it sees
+		if first, end := max(pad-k, 0), min(in+pad-k, in-kernel+1+2*pad); end > first {
+			products++
+		}
+	}
+	return workspace.InTurn(workspace.CuBLAS(c.Platform()), products)
 }

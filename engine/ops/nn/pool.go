@@ -295,3 +295,12 @@ func adaptiveMaxCopies(c *ops.Call) []workspace.Request {
 	}
 	return workspace.Contiguous("native/cuda/AdaptiveMaxPooling2d.cu", &ms[0], &ms[1], &c.Self().Meta)
 }
+
+// rowByRow is an input of 3 dimensions row by row, where it lies otherwise
+// (native/cuda/AdaptiveMaxPooling3d.cu).
+func rowByRow(c *ops.Call) []workspace.Request {
+	return workspace.Contiguous("native/cuda/AdaptiveMaxPooling3d.cu", &c.Self().Meta)
+}
+
+// rowByRowBefore is the same before the result (native/cuda/AdaptiveAveragePooling3d.cu).
+func rowByRowBefore(c *ops.Call) []workspace.Request { return workspace.Before(rowByRow(c)...) }

@@ -27,7 +27,7 @@ var lossRules = []ops.Rule{
 	{Schema: "aten::nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)",
 		Out: nllForward, Workspace: nllWorkspace},
 	{Schema: "aten::nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)",
-		Out: nllForward, Workspace: made(1, 0)},
+		Out: nllForward, Workspace: nll2dWorkspace},
 	{Schema: "aten::cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, float label_smoothing=0.) -> Tensor",
 		Body: crossEntropy},
 	{Schema: "aten::margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor", Body: marginRanking},

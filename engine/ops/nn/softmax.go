@@ -1,6 +1,8 @@
 package nn
 
 import (
+	"slices"
+
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/workspace"
@@ -50,19 +52,24 @@ func safeSoftmax(c *ops.Call) ([]tensor.Meta, error) {
 // row, and the zero that takes their place (transformers/attention.cpp).
 func safeSoftmaxWorkspace(c *ops.Call) []workspace.Request {
 	x := c.T("self")
-	if !ops.OnCUDA(x) || len(x.Sizes) == 0 {
-		return nil
-	}
 	dim, err := c.WrapDim(c.Int("dim"), len(x.Sizes))
-	if err != nil {
+	if err != nil || !ops.OnCUDA(x) {
 		return nil
 	}
 	mask := ops.FreshAs(x, tensor.Bool, x.Sizes...)
-	rows := ops.FreshAs(x, tensor.Bool, ops.ReducedSizes(x.Sizes, []int{dim}, true)...)
+	sizes := slices.Clone(x.Sizes)
+	if len(sizes) > 0 {
+		sizes[dim] = 1
+	}
+	rows := ops.FreshAs(x, tensor.Bool, sizes...)
 	const source = "native/transformers/attention.cpp _safe_softmax"
 	zero := ops.FreshAs(x, c.DTypeOr("dtype", x.DType))
-	return []workspace.Request{workspace.CopyOf(&mask, source), workspace.CopyOf(&rows, source),
+	out := []workspace.Request{workspace.CopyOf(&mask, source), workspace.CopyOf(&rows, source),
 		workspace.CopyOf(&zero, source)}
+	if x.IsContiguous() {
+		return out
+	}
+	return append([]workspace.Request{workspace.Make(0), workspace.CopyOf(&x.Meta, source), workspace.Drop(1)}, out...)
 }
 
 func maskedSoftmax(c *ops.Call) ([]tensor.Meta, error) {

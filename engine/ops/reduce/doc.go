@@ -5,6 +5,4 @@ package reduce
 import "github.com/memspec/memspec/engine/ops"
 
 // Rules are the family's rows. Overloads of one name stand in PyTorch's order.
-var Rules = [][]ops.Rule{
-	reduceRules, sortRules, histogramddRules, statisticsRules, outRules,
-}
+var Rules = ops.WithLacks(lacks, reduceRules, sortRules, histogramddRules, statisticsRules, outRules)

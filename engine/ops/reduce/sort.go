@@ -75,6 +75,11 @@ func contiguousWorkspace(c *ops.Call) []workspace.Request {
 	return workspace.Contiguous("native/cuda self.contiguous()", &c.Self().Meta)
 }
 
+// contiguousBefore is the same before the results.
+func contiguousBefore(c *ops.Call) []workspace.Request {
+	return workspace.Before(contiguousWorkspace(c)...)
+}
+
 func kthValue(c *ops.Call) ([]tensor.Meta, error) {
 	x := c.T("self")
 	d, err := c.WrapDim(c.Int("dim"), len(x.Sizes))
@@ -122,6 +127,24 @@ func histc(c *ops.Call) ([]tensor.Meta, error) {
 		return nil, c.Errorf("got a range from %v to %v, want max no less than min", c.Arg("min"), c.Arg("max"))
 	}
 	return ops.One(ops.FreshLike(x, n))
+}
+
+// histcWorkspace is the smallest and the largest element, where no range is given, and a contiguous
+// input between them (native/cuda/SummaryOps.cu _histc_cuda).
+func histcWorkspace(c *ops.Call) []workspace.Request {
+	x := c.T("self")
+	if c.Float("min") != c.Float("max") || !ops.OnCUDA(x) {
+		return nil
+	}
+	const source = "native/cuda/SummaryOps.cu _histc_cuda"
+	one := ops.FreshAs(x, x.DType)
+	reduced := workspace.GivenBack(reduceWorkspace(workspace.AccInput)(c))
+	var out []workspace.Request
+	for range 2 {
+		out = append(append(out, workspace.CopyOf(&one, source)), reduced...)
+	}
+	out = append(out, workspace.GivenBack(workspace.Contiguous(source, &x.Meta))...)
+	return append(out, workspace.DropOldest(2)...)
 }
 
 func histogram(c *ops.Call) ([]tensor.Meta, error) {

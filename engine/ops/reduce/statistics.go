@@ -143,28 +143,44 @@ func cov(c *ops.Call) (any, error) {
 			}
 		}
 	}
-	var norm any = in.Sizes[1] - c.Int("correction")
-	var mean *tensor.Tensor
+	return c.Do("aten::squeeze", covariance(c, in, weights)), nil
+}
+
+// covariance is that of a matrix, which a device asks whether there is anything to divide by
+// (native/Correlation.cpp).
+func covariance(c *ops.Call, in, weights *tensor.Tensor) *tensor.Tensor {
+	total, weighted := weights, in
 	if weights == nil {
-		mean = c.Do("aten::mean.dim", in, ops.IntList(1))
+		total = c.Do("aten::scalar_tensor", in.Sizes[1], ops.Kw{"dtype": int64(tensor.Int64),
+			"device": ops.Device(in.Device)})
 	} else {
-		total := c.Do("aten::sum", weights)
-		prod := c.Do("aten::mul.Tensor", in, weights)
-		mean = c.Do("aten::div.Tensor", c.Do("aten::sum.dim_IntList", prod, ops.IntList(1)), total)
-		norm = c.Do("aten::sub.Scalar", total, c.Arg("correction"))
+		total = c.Do("aten::sum", weights)
+		weighted = c.Do("aten::mul.Tensor", in, weights)
 	}
-	centered := c.Do("aten::sub.Tensor", in, c.Do("aten::unsqueeze", mean, int64(1)))
+	sum := c.Do("aten::sum.dim_IntList", weighted, ops.IntList(1))
+	mean := c.Do("aten::div.Tensor", sum, total)
+	c.Free(sum)
+	if weights != nil {
+		c.Free(weighted)
+	}
+	norm := c.Do("aten::sub.Scalar", total, c.Arg("correction"))
+	if ops.OnCUDA(in) {
+		none := c.Do("aten::le.Scalar", norm, int64(0))
+		one := c.Do("aten::ones_like", none)
+		same := c.Do("aten::eq.Tensor", none, one)
+		c.Free(c.Do("aten::all", same), same, one, none)
+	}
+	column := c.Do("aten::unsqueeze", mean, int64(1))
+	centered := c.Do("aten::sub.Tensor", in, column)
 	right := centered
 	if weights != nil {
 		right = c.Do("aten::mul.Tensor", centered, weights)
 	}
-	out := c.Do("aten::mm", centered, c.Do("aten::t", right))
-	if t, ok := norm.(*tensor.Tensor); ok {
-		out = c.Do("aten::true_divide.Tensor", out, t)
-	} else {
-		out = c.Do("aten::div.Scalar", out, norm)
-	}
-	return c.Do("aten::squeeze", out), nil
+	turned := c.Do("aten::t", right)
+	product := c.Do("aten::mm", centered, turned)
+	out := c.Do("aten::true_divide.Tensor", product, norm)
+	c.Free(product, norm, column, mean, total, turned)
+	return out
 }
 
 func corrcoef(c *ops.Call) (any, error) {
@@ -176,7 +192,13 @@ func corrcoef(c *ops.Call) (any, error) {
 	if !c.OK() || len(m.Sizes) == 0 {
 		return c.Do("aten::div.Tensor", m, m), nil
 	}
-	dev := c.Do("aten::sqrt", c.Do("aten::diagonal", m))
-	out := c.Do("aten::div_.Tensor", m, c.Do("aten::view", dev, ops.IntList(-1, 1)))
-	return c.Do("aten::div_.Tensor", out, c.Do("aten::view", dev, ops.IntList(1, -1))), nil
+	variances := c.Do("aten::diagonal", m)
+	dev := c.Do("aten::sqrt", variances)
+	column, row := c.Do("aten::view", dev, ops.IntList(-1, 1)), c.Do("aten::view", dev, ops.IntList(1, -1))
+	rows := c.Do("aten::div.Tensor", m, column)
+	both := c.Do("aten::div.Tensor", rows, row)
+	c.Free(rows)
+	out := c.Do("aten::clamp", both, int64(-1), int64(1))
+	c.Free(row, column, dev, variances, m, both)
+	return out, nil
 }

@@ -145,9 +145,8 @@ func logSumExpWorkspace(c *ops.Call) []workspace.Request {
 	largest := ops.FreshAs(x, in.DType.ToReal(), ops.ReducedSizes(x.Sizes, dims, true)...)
 	mask := ops.FreshAs(x, tensor.Bool, largest.Sizes...)
 	out = append(out, workspace.CopyOf(&largest, source))
-	extreme := workspace.Reduction(c.Platform(), &in, dims, workspace.AccInput)
-	out = append(out, extreme...)
-	out = append(out, workspace.Drop(len(extreme)), workspace.CopyOf(&largest, source), workspace.CopyOf(&mask, source),
+	out = append(out, workspace.GivenBack(workspace.Reduction(c.Platform(), &in, dims, workspace.AccInput))...)
+	out = append(out, workspace.CopyOf(&largest, source), workspace.CopyOf(&mask, source),
 		workspace.Drop(2), workspace.CopyOf(&in, source))
 	return append(append(out, workspace.Make(0)), workspace.Reduction(c.Platform(), &in, dims, workspace.AccValue)...)
 }
@@ -166,9 +165,12 @@ func medianWorkspace(leftOut bool) func(*ops.Call) []workspace.Request {
 		}
 		n := x.Numel()
 		flat := ops.FreshAs(x, x.DType, n)
-		sorting := workspace.Sort(c.Platform(), &flat, 0)
-		out := append([]workspace.Request{workspace.CopyOf(&flat, source), made(8 * n)}, sorting...)
-		out = append(out, workspace.Drop(len(sorting)+1))
+		whole := workspace.Contiguous(source, &x.Meta)
+		sorting := append([]workspace.Request{made(8 * n)}, workspace.Sort(c.Platform(), &flat, 0)...)
+		out := append(append(whole, workspace.CopyOf(&flat, source)), workspace.GivenBack(sorting)...)
+		if len(whole) > 0 {
+			out = append(out, workspace.DropPast(1))
+		}
 		if !leftOut || !x.DType.Floating() {
 			return append(out, made(1), workspace.Make(0))
 		}
@@ -203,14 +205,44 @@ func sorterWorkspace(c *ops.Call) []workspace.Request {
 	return workspace.Before(r, r, workspace.DropPast(1), workspace.Drop(1))
 }
 
+// searchWorkspace is that, and operands that lie otherwise than row by row or are of the other's
+// dtype.
+func searchWorkspace(c *ops.Call) []workspace.Request {
+	values, edges := c.T("self"), c.T("sorted_sequence")
+	if edges == nil {
+		edges = c.T("boundaries")
+	}
+	if !ops.OnCUDA(values) {
+		return nil
+	}
+	const source = "native/BucketizationUtils.h searchsorted_maybe_trim_input_tensors"
+	operands := []*tensor.Meta{&values.Meta, &edges.Meta}
+	if s := c.T("sorter"); s != nil {
+		operands = append(operands, &s.Meta)
+	}
+	out := append(sorterWorkspace(c), workspace.Contiguous(source, operands...)...)
+	both := ops.ResultType(values, edges)
+	for _, t := range []*tensor.Tensor{values, edges} {
+		if t.DType != both {
+			cast := ops.FreshAs(t, both, t.Sizes...)
+			out = append(out, workspace.CopyOf(&cast, source))
+		}
+	}
+	return out
+}
+
 // modeWorkspace is a copy where the dimension is not innermost.
 func modeWorkspace(c *ops.Call) []workspace.Request {
 	x := c.T("self")
 	d, err := c.WrapDim(c.Int("dim"), len(x.Sizes))
-	if err != nil || len(x.Sizes) == 0 || !ops.OnCUDA(x) || d == len(x.Sizes)-1 && x.IsContiguous() {
+	if err != nil || len(x.Sizes) == 0 {
 		return nil
 	}
-	return []workspace.Request{workspace.CopyOf(&x.Meta, "native/cuda/TensorModeKernel.cpp mode_kernel_impl")}
+	turned, last := x.Meta, len(x.Sizes)-1
+	turned.Sizes, turned.Strides = slices.Clone(x.Sizes), slices.Clone(x.Strides)
+	turned.Sizes[d], turned.Sizes[last] = x.Sizes[last], x.Sizes[d]
+	turned.Strides[d], turned.Strides[last] = x.Strides[last], x.Strides[d]
+	return workspace.Contiguous("native/cuda/TensorModeKernel.cpp mode_kernel_impl", &turned)
 }
 
 // distWorkspace is the difference (native/ReduceOps.cpp dist).

@@ -33,11 +33,17 @@ func rollWorkspace(c *ops.Call) []workspace.Request {
 	self := c.Self()
 	s := workspace.Request{Bytes: self.NBytes(), Before: true,
 		Source: "aten/src/ATen/native/TensorTransformations.h roll_common"}
-	out := slices.Repeat([]workspace.Request{s}, max(len(c.Ints("dims"))-1, 0))
-	if !self.IsContiguous() {
-		out = append(out, s)
+	between := max(len(c.Ints("dims"))-1, 0)
+	out := slices.Repeat([]workspace.Request{s}, between)
+	switch {
+	case self.IsContiguous():
+		return out
+	case between == 0:
+		return []workspace.Request{s}
 	}
-	return out
+	s.Before = false
+	return append([]workspace.Request{s, s, workspace.DropPast(1)}, append(slices.Repeat([]workspace.Request{s},
+		between-1), workspace.Make(0))...)
 }
 
 // flip keeps the strides of a dense tensor.

@@ -68,9 +68,9 @@ func repeatWorkspace(c *ops.Call) []workspace.Request {
 		return nil
 	}
 	sum := ops.FreshAs(counts, tensor.Int64, counts.Sizes...)
-	adding := workspace.Scan(c.Platform(), &sum, 0)
-	return workspace.Before(append(append([]workspace.Request{workspace.CopyOf(&sum,
-		"native/Repeat.cpp repeat_interleave_common")}, adding...), workspace.Drop(len(adding)))...)
+	adding := workspace.GivenBack(workspace.Scan(c.Platform(), &sum, 0))
+	return workspace.Before(append([]workspace.Request{workspace.CopyOf(&sum,
+		"native/Repeat.cpp repeat_interleave_common")}, adding...)...)
 }
 
 // repeatInterleaveBy repeats along dim by a tensor of counts: their running places, then

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import families_on_devices, layers_on_devices
+from . import families_on_devices, layers_on_devices, statistics_on_devices
 from .lines import Lines, Tensor, f, last, last_strides, of
 
 
@@ -22,7 +22,11 @@ def lines() -> list[dict]:
     products_of_patches(c)
     windows(c)
     groups(c)
-    return c.all + layers_on_devices.lines() + families_on_devices.lines()
+    out = c.all + layers_on_devices.lines() + families_on_devices.lines()
+    for line in statistics_on_devices.lines():
+        if line not in out:
+            out.append(line)
+    return out
 
 
 def products(c: Lines) -> None:

@@ -1,0 +1,19 @@
+package reduce
+
+import "github.com/memspec/memspec/engine/ops"
+
+// lacks is what these operators take on a device that their rules do not record:
+// testdata/devices.txt has the calls that show it.
+var lacks = map[string]func(*ops.Call) string{
+	"aten::corrcoef": ops.OfComplex("the parts of complex correlations"),
+	"aten::mode":     ofLongRows,
+}
+
+// ofLongRows is mode_kernel_impl's limit of what one block of threads sorts.
+func ofLongRows(c *ops.Call) string {
+	x := c.Self()
+	if d, err := c.WrapDim(c.Int("dim"), len(x.Sizes)); err == nil && len(x.Sizes) > 0 && x.Sizes[d] > 2048 {
+		return "the sorts of a row of more than 2048 elements"
+	}
+	return ""
+}
