@@ -45,6 +45,16 @@ func OfComplex(what string) func(*Call) string {
 	}
 }
 
+// OfStrided says it of calls with a tensor that does not lie row by row.
+func OfStrided(what string) func(*Call) string {
+	return func(c *Call) string {
+		if c.hasTensor(func(t *tensor.Tensor) bool { return !t.IsContiguous() }) {
+			return what
+		}
+		return ""
+	}
+}
+
 // Lack is what a call's kernels take that no formula gives, on a device; "" where all is reported,
 // or nothing runs there.
 func (c *Call) Lack() string {

@@ -62,10 +62,10 @@ func (m MatMul) Requests(p *platform.Platform) []Request {
 		if m.A.Numel() == 0 || m.B.Numel() == 0 {
 			return nil
 		}
-		out = matrixCopy(m.A)
-		if len(m.B.Sizes) == rank {
-			out = append(out, matrixCopy(m.B)...)
+		if len(m.B.Sizes) == rank { // of a result that lies row by row it is the first operand
+			out = matrixCopy(m.B)
 		}
+		out = append(out, matrixCopy(m.A)...)
 	}
 	if m.Bias != nil && m.takesLt(p) {
 		return append(out, CuBLASLt(p)...)

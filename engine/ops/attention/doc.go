@@ -5,6 +5,4 @@ package attention
 import "github.com/memspec/memspec/engine/ops"
 
 // Rules are the family's rows. Overloads of one name stand in PyTorch's order.
-var Rules = [][]ops.Rule{
-	attentionRules,
-}
+var Rules = ops.WithLacks(lacks, attentionRules)

@@ -12,5 +12,7 @@ var lacks = map[string]func(*ops.Call) string{
 	"aten::scatter_reduce":                      ops.Always("the sort of positions"),
 	"aten::scatter_reduce_":                     ops.Always("the sort of positions"),
 	"aten::_unsafe_masked_index":                ops.Always("parts of the kernel"),
+	"aten::masked_scatter":                      ops.OfStrided("copies of its operands"),
+	"aten::masked_scatter_":                     ops.OfStrided("copies of its operands"),
 	"aten::nonzero_static":                      ops.Always("parts of the kernel"),
 }

@@ -6,6 +6,12 @@ import "github.com/memspec/memspec/engine/ops"
 // testdata/devices.txt has the calls that show it.
 var lacks = map[string]func(*ops.Call) string{
 	"aten::_linalg_det":                ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
+	"aten::addbmm_":                    ops.OfStrided("the order of its copies, and that of its result"),
+	"aten::addmm":                      ofAnotherDType,
+	"aten::_linalg_eigvals":            ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
+	"aten::linalg_matrix_sqrth":        ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
+	"aten::linalg_polar":               ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
+	"aten::baddbmm_":                   ops.OfStrided("the order of its copies, and that of its result"),
 	"aten::_linalg_slogdet":            ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
 	"aten::linalg_inv_ex":              ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
 	"aten::linalg_cholesky_ex":         ofSeveral,
@@ -46,4 +52,12 @@ func ofSeveral(c *ops.Call) string {
 		return ""
 	}
 	return "what cuSOLVER, MAGMA and their batches of addresses take"
+}
+
+// ofAnotherDType is of products whose result is of a given dtype.
+func ofAnotherDType(c *ops.Call) string {
+	if c.Schema.ArgIndex("out_dtype") >= 0 {
+		return "whether cuBLAS or cuBLASLt computes it"
+	}
+	return ""
 }

@@ -23,10 +23,14 @@ func made(order ...int) func(*ops.Call) []workspace.Request {
 func im2colWorkspace(c *ops.Call) []workspace.Request {
 	x := c.Self()
 	m, err := im2col(c)
-	if err != nil || !ops.OnCUDA(x) || m[0].NBytes() <= x.NBytes() {
+	if err != nil || !ops.OnCUDA(x) {
 		return nil
 	}
-	first := workspace.CopyOf(&x.Meta, "native/cuda/Im2Col.cu")
+	const source = "native/cuda/Im2Col.cu"
+	if m[0].NBytes() <= x.NBytes() {
+		return workspace.Contiguous(source, &x.Meta)
+	}
+	first := workspace.CopyOf(&x.Meta, source)
 	if !x.IsContiguous() {
 		return append([]workspace.Request{first, first, workspace.Make(0)}, workspace.DropOldest(2)...)
 	}

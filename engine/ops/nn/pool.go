@@ -284,13 +284,19 @@ func layoutCopy(c *ops.Call) []workspace.Request {
 }
 
 // layoutCopyBefore is the same before the result (native/cuda/AdaptiveAveragePooling.cu).
-func layoutCopyBefore(c *ops.Call) []workspace.Request { return workspace.Before(layoutCopy(c)...) }
+// One without a batch is read as it lies.
+func layoutCopyBefore(c *ops.Call) []workspace.Request {
+	if len(c.Self().Sizes) == 3 {
+		return nil
+	}
+	return workspace.Before(layoutCopy(c)...)
+}
 
 // adaptiveMaxCopies are results and input row by row, where they lie otherwise
 // (native/cuda/AdaptiveMaxPooling2d.cu).
 func adaptiveMaxCopies(c *ops.Call) []workspace.Request {
 	ms, err := c.Rule.Out(c)
-	if err != nil {
+	if err != nil || len(c.Self().Sizes) == 3 {
 		return nil
 	}
 	return workspace.Contiguous("native/cuda/AdaptiveMaxPooling2d.cu", &ms[0], &ms[1], &c.Self().Meta)

@@ -24,7 +24,7 @@ var poolRules = []ops.Rule{
 	{Schema: "aten::avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor",
 		Out: avgPool(2), Workspace: layoutCopy},
 	{Schema: "aten::avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor",
-		Out: avgPool(3)},
+		Out: avgPool(3), Workspace: rowByRow},
 	{Schema: "aten::adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor", Body: adaptiveAvg1d},
 	{Schema: "aten::adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", Body: adaptiveAvg2d},
 	{Schema: "aten::adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor",

@@ -5,8 +5,29 @@ import "github.com/memspec/memspec/engine/ops"
 // lacks is what these operators take on a device that their rules do not record:
 // testdata/devices.txt has the calls that show it.
 var lacks = map[string]func(*ops.Call) string{
-	"aten::corrcoef": ops.OfComplex("the parts of complex correlations"),
-	"aten::mode":     ofLongRows,
+	"aten::corrcoef":       ops.OfComplex("the parts of complex correlations"),
+	"aten::cumprod":        ofStridedInto,
+	"aten::cumprod_":       ops.OfStrided("a copy beside the result"),
+	"aten::cumsum":         ofStridedInto,
+	"aten::cumsum_":        ops.OfStrided("a copy beside the result"),
+	"aten::mode":           ofLongRows,
+	"aten::norm":           ofStridedCast,
+	"aten::prod":           ofStridedInto,
+	"aten::segment_reduce": ops.OfStrided("copies of its operands"),
+}
+
+func ofStridedInto(c *ops.Call) string {
+	if c.T("out") != nil {
+		return ops.OfStrided("a copy beside the result")(c)
+	}
+	return ""
+}
+
+func ofStridedCast(c *ops.Call) string {
+	if c.Has("dtype") {
+		return ops.OfStrided("a copy in the result's dtype")(c)
+	}
+	return ""
 }
 
 // ofLongRows is mode_kernel_impl's limit of what one block of threads sorts.

@@ -21,6 +21,24 @@ func reduceWorkspace(acc workspace.Accumulator) func(*ops.Call) []workspace.Requ
 	}
 }
 
+// wholeWorkspace is the same of a kernel that goes over a contiguous copy where no dimension is
+// given (native/TensorCompare.cpp, ReduceAllOps.cpp).
+func wholeWorkspace(acc workspace.Accumulator) func(*ops.Call) []workspace.Request {
+	return func(c *ops.Call) []workspace.Request {
+		x := c.T("self")
+		if c.Has("dim") || !ops.OnCUDA(x) || x.IsContiguous() {
+			return reduceWorkspace(acc)(c)
+		}
+		rows := ops.FreshAs(x, x.DType, x.Sizes...)
+		dims, err := reduceDims(c, x)
+		if err != nil {
+			return nil
+		}
+		return append(workspace.Contiguous("native/ReduceAllOps.cpp", &x.Meta), workspace.Reduction(c.Platform(), &rows,
+			dims, acc)...)
+	}
+}
+
 // sumWorkspace is the same of what is added up in the result's dtype: of the input, cast where that
 // is another one (native/ReduceOpsUtils.h make_reduction). From half to float the kernel casts
 // itself.
@@ -171,7 +189,7 @@ func medianWorkspace(leftOut bool) func(*ops.Call) []workspace.Request {
 		if len(whole) > 0 {
 			out = append(out, workspace.DropPast(1))
 		}
-		if !leftOut || !x.DType.Floating() {
+		if !leftOut {
 			return append(out, made(1), workspace.Make(0))
 		}
 		past := workspace.DropPast(1)

@@ -438,6 +438,14 @@ func copied(out func(*ops.Call) ([]tensor.Meta, error)) func(*ops.Call) ([]tenso
 	}
 }
 
+// viewOfCopy is a view of a contiguous copy, where self itself may have none.
+func viewOfCopy(c *ops.Call) ([]tensor.Meta, error) {
+	rows, of := *c.Self(), *c
+	rows.Meta = ops.NewMeta(rows.DType, rows.Device, rows.Sizes)
+	of.Args = append([]any{&rows}, c.Args[1:]...)
+	return copied(viewed(sizeArg))(&of)
+}
+
 // resized is self in another shape; exec grows the storage where it must.
 func resized(shape func(*ops.Call) []int64) func(*ops.Call) ([]tensor.Meta, error) {
 	return func(c *ops.Call) ([]tensor.Meta, error) {

@@ -6,7 +6,7 @@ import (
 
 // copyRules are the copying forms of views.
 var copyRules = []ops.Rule{
-	{Schema: "aten::view_copy(Tensor self, SymInt[] size) -> Tensor", Out: copied(viewed(sizeArg))},
+	{Schema: "aten::view_copy(Tensor self, SymInt[] size) -> Tensor", Out: viewOfCopy},
 	{Schema: "aten::view_copy.dtype(Tensor self, ScalarType dtype) -> Tensor", Out: copied(viewDType)},
 	{Schema: "aten::expand_copy(Tensor self, SymInt[] size, *, bool implicit=False) -> Tensor", Out: copied(expand)},
 	{Schema: "aten::permute_copy(Tensor self, int[] dims) -> Tensor", Out: copied(permute)},
@@ -30,7 +30,7 @@ var copyRules = []ops.Rule{
 	{Schema: "aten::unbind_copy.int(Tensor self, int dim=0) -> Tensor[]", Out: copied(unbind)},
 	{Schema: "aten::split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", Out: copied(split)},
 	{Schema: "aten::narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor", Out: copied(narrow)},
-	{Schema: "aten::_reshape_copy(Tensor self, SymInt[] size) -> Tensor", Out: copied(viewed(sizeArg))},
+	{Schema: "aten::_reshape_copy(Tensor self, SymInt[] size) -> Tensor", Out: viewOfCopy},
 	{Schema: "aten::$1(Tensor self) -> Tensor", For: "_conj_copy _neg_view_copy", Out: ops.FreshSelf},
 	{Schema: "aten::_reshape_alias_copy(Tensor self, SymInt[] size, SymInt[] stride) -> Tensor", Out: copied(asStrided)},
 	{Schema: "aten::resize(Tensor self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor",

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import families_on_devices, layers_on_devices, statistics_on_devices
+from . import families_on_devices, layers_on_devices, statistics_on_devices, turned_on_devices
 from .lines import Lines, Tensor, f, last, last_strides, of
 
 
@@ -26,7 +26,7 @@ def lines() -> list[dict]:
     for line in statistics_on_devices.lines():
         if line not in out:
             out.append(line)
-    return out
+    return out + turned_on_devices.lines()
 
 
 def products(c: Lines) -> None:
