@@ -52,7 +52,12 @@ func (w *workspaces) take(before bool) {
 func (w *workspaces) takeOne(s *workspace.Request) {
 	d := w.d
 	w.drop(s.Drops, s.Past)
+	said := note.Note{ID: s.Note, Subject: s.Source, Askable: s.Asked != nil && s.Asked.By.Library == ""}
 	switch {
+	case s.Note == note.WorkspaceUnknown && s.Bytes <= 0: // a likely figure of nothing is not known either
+		d.Note(said)
+		w.held = append(w.held, nil)
+		return
 	case s.Drops > 0 && s.Bytes <= 0 && s.Upper <= 0:
 		return
 	case s.Bytes <= 0 && s.Upper <= 0, s.Keep != "" && !d.first(s.Keep), s.Trial != "" && !d.first(s.Trial):
@@ -60,7 +65,7 @@ func (w *workspaces) takeOne(s *workspace.Request) {
 		return
 	}
 	if s.Note != "" {
-		d.Note(note.Note{ID: s.Note, Subject: s.Source, Askable: s.Asked != nil && s.Asked.By.Library == ""})
+		d.Note(said)
 	}
 	was := d.Sites.enterWorkspace()
 	st := d.NewStorage(s.Bytes, Accelerator, tensor.Workspace)
