@@ -47,8 +47,10 @@ PUBLISHED_SETS := attention vit classifiers snapshots flux bert sdxl liger liger
 
 # The Python environment is fetched while Go's checks run.
 test:
-	@$(MAKE) --no-print-directory python & fetching=$$!; $(MAKE) --no-print-directory go; go=$$?; wait $$fetching && exit $$go
-	@$(MAKE) --no-print-directory lint-python prose hostile race formats probe recordings workspace-current test-python examples-python
+	@$(MAKE) --no-print-directory python & fetching=$$!; $(MAKE) --no-print-directory go; go=$$?; \
+		wait $$fetching && exit $$go
+	@$(MAKE) --no-print-directory lint-python prose hostile race formats probe recordings workspace-current \
+		test-python examples-python
 
 go: fmt vet tidy staticcheck workflows files unit check examples
 
