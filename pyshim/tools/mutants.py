@@ -53,7 +53,8 @@ TESTS = {
     "pretend/native/stacks.c": "pretend/test_pretend_dispatch.py pretend/test_pretend_native.py",
     "pretend/native/nccl.c": "pretend/test_pretend_communicators.py",
     "pretend/native": "pretend/test_pretend_native.py pretend/test_pretend_device.py",
-    "pretend/writes.py": "test_writes.py",
+    "pretend/values/modes.py": "test_values_modes.py pretend/test_pretend_ends.py pretend/test_pretend_values.py",
+    "pretend/writes.py": "test_writes_guard.py test_writes.py",
     "pretend": "pretend test_queries.py",
     "allocator": "test_blocks.py test_snapshot.py test_storages.py test_gpu.py",
     "attribution": "test_step.py test_saved_tensors.py test_profile.py test_recorded_program.py test_capture.py "
