@@ -1,5 +1,6 @@
 """Finding the cuDNN of a release, and describing devices to it."""
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from memshim.pretend import device
 from memshim.workspace import deviceclass, query, torchwheel
 
 WANTED = {
@@ -185,6 +187,22 @@ def test_classes_are_described_by_their_capability():
         < 60
         < deviceclass.properties("sm75-large")["multiProcessorCount"]
     )
+
+
+def test_limits_of_classes_are_those_of_cards_of_their_capability():
+    limits = {10 * int(a) + int(b): c for c in device.table()["capabilities"]
+              for a, b in [c["compute_capability"].split(".")]}  # fmt: skip
+    for name in deviceclass.NAMES[2:]:  # PyTorch's kernels for the first two are gone
+        card = dict(word.split("=") for word in deviceclass.card(name).split(";"))
+        wanted = limits[deviceclass.sm_version(name)]
+        assert {k: int(card[k]) for k in device.LIMITS} == {k: wanted[k] for k in device.LIMITS}, name
+        assert 10 * int(card["major"]) + int(card["minor"]) == int(card["kernels"]) == deviceclass.sm_version(name)
+
+
+def test_descriptions_are_those_that_the_committed_answers_were_given_for():
+    """One that changes needs the answers of its class again: memshim workspace --fresh."""
+    described = json.dumps([deviceclass.properties(name) for name in deviceclass.NAMES], sort_keys=True)
+    assert hashlib.sha256(described.encode()).hexdigest()[:16] == "e07113eba1e5fd8e"
 
 
 def test_torch_is_not_imported():
