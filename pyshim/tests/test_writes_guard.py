@@ -233,3 +233,54 @@ def test_the_book_lies_in_the_users_cache(monkeypatch):
 
 def test_the_error_names_ways_out():
     assert "--allow-writes lets it, --sandbox keeps" in str(writes.NotWritten("a.pt"))
+
+
+@pytest.fixture
+def hub(monkeypatch):
+    """A Hub's client, whose default methods the package has by name."""
+
+    class HfApi:
+        def create_repo(self, repo_id):
+            raise AssertionError
+
+        create_commit = upload_file = create_repo
+
+    api = types.ModuleType("huggingface_hub.hf_api")
+    api.HfApi, api.api = HfApi, HfApi()
+    api.RepoUrl = lambda url: ("repository", url)
+    api.CommitInfo = lambda **said: said
+    api.create_repo, api.upload_file = api.api.create_repo, api.api.upload_file
+    package = types.ModuleType("huggingface_hub")
+    package.create_commit, package.hf_api = api.api.create_commit, api
+    monkeypatch.setitem(sys.modules, "huggingface_hub", package)
+    monkeypatch.setitem(sys.modules, "huggingface_hub.hf_api", api)
+    monkeypatch.setattr(writes, "uploads", [])
+    writes.keep_local(package)
+    return package
+
+
+def test_nothing_is_pushed_to_the_hub(hub):
+    pushed = hub.create_commit("someone/model", operations=[])
+    assert pushed == {
+        "commit_url": "https://huggingface.co/someone/model/commit/pretend",
+        "commit_message": "",
+        "commit_description": "",
+        "oid": "pretend",
+    }
+    assert hub.hf_api.upload_file(path_or_fileobj="a", repo_id="model")["oid"] == "pretend"
+    assert hub.hf_api.HfApi().create_commit()["oid"] == "pretend"
+    assert writes.uploads == ["create_commit someone/model", "upload_file model", "create_commit"]
+
+
+def test_a_repository_that_is_not_made_has_an_owner(hub):
+    assert hub.hf_api.create_repo("model") == ("repository", "https://huggingface.co/pretend/model")
+    assert hub.hf_api.create_repo(repo_id="a/b") == ("repository", "https://huggingface.co/a/b")
+
+
+def test_a_push_in_the_background_has_ended(hub):
+    future = hub.create_commit("someone/model", run_as_future=True)
+    assert future.result(0)["oid"] == "pretend"
+
+
+def test_a_client_keeps_the_methods_that_it_lacks(hub):
+    assert not hasattr(hub.hf_api.HfApi, "upload_folder") and not hasattr(hub, "create_repo")
