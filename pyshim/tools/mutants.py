@@ -36,7 +36,8 @@ LIMIT = 600  # seconds for the tests of one mutant
 UNITS = "pyshim/tests/pretend/test_pretend_native.py"
 NAMED = "test_unit or threads or processes_send or figures or room or descriptions"
 
-# The tests of a package, quick ones first. A file's own entry comes before its package's.
+# The tests of a package, quick ones first, beside those that import the file. A file's own entry comes before its
+# package's.
 TESTS = {
     "case/step.py": "test_step.py test_capture_steps.py test_capture.py",
     "allocator/blocks.py": "test_blocks.py test_gpu.py",
@@ -205,7 +206,19 @@ def tests_of(file: str) -> list[list[str]]:
     at = max((k for k in TESTS if name == k or name.startswith(k + "/") or not k), key=len)
     units = [[UNITS, "-k", NAMED]] if file.startswith(NATIVE) else []
     modules = Path(name).with_suffix("").parts[1:] or (Path(name).stem,)
-    return [*units, nearest_first(modules, [ROOT / "pyshim/tests" / t for t in TESTS[at].split()])]
+    named = nearest_first(modules, [ROOT / "pyshim/tests" / t for t in TESTS[at].split()])
+    return [*units, list(dict.fromkeys([*importing(name), *named]))]
+
+
+def importing(name: str) -> list[str]:
+    """The files of tests that import a module of memshim, or something of it, by name."""
+    *packages, module = Path(name).with_suffix("").parts
+    if module == "__init__":
+        return []
+    package = ".".join(("memshim", *packages))
+    imports = re.compile(rf"from {package} import .*\b{module}\b|(from|import) {package}\.{module}\b")
+    files = sorted((ROOT / "pyshim/tests").rglob("test_*.py"))
+    return [f.relative_to(ROOT).as_posix() for f in files if "gpu" not in f.parts and imports.search(f.read_text())]
 
 
 def nearest_first(modules: Sequence[str], tests: list[Path]) -> list[str]:

@@ -78,6 +78,8 @@ def symbolized() -> Iterator[None]:
     finally:
         if asked is None:
             del os.environ[SYMBOLIZE]
+        else:
+            os.environ[SYMBOLIZE] = asked
 
 
 def allocator_snapshot() -> dict[str, Any]:
