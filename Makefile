@@ -45,24 +45,28 @@ RACE_COMMAND := ^TestScript$$/^(against|baseline|check|init|update|verify)$$|^Te
 PUBLISHED_SETS := attention vit classifiers snapshots flux bert sdxl liger liger-2.8 liger-later programs
 .PHONY: test help lint-python go fmt vet tidy staticcheck workflows files prose unit hostile race goldens formats python probe recordings test-python test-compat test-pretend test-serve examples-python check workspace workspace-current examples fuzz bench bench-python scale mutants mutants-python truth truth-finetune truth-fit truth-h100 truth-clusters truth-frameworks truth-ranks truth-releases truth-xmem truth-published $(PUBLISHED_SETS:%=truth-of-%) release clean
 
-# The Python environment is fetched while Go's checks run.
+# The Python environment is fetched while Go's checks run; then what takes one processor runs two at a time, each with what it prints in one piece
+# where make can do that (4.0 can).
 test:
 	@$(MAKE) --no-print-directory python & fetching=$$!; $(MAKE) --no-print-directory go; go=$$?; \
 		wait $$fetching && exit $$go
-	@$(MAKE) --no-print-directory lint-python prose hostile race formats probe recordings workspace-current \
-		test-python examples-python
+	@$(MAKE) --no-print-directory -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) race lint-python prose probe recordings formats \
+		workspace-current examples-python
+	@$(MAKE) --no-print-directory test-python
 
-go: fmt vet tidy staticcheck workflows files unit check examples
+go: fmt tidy staticcheck workflows files unit check examples
 
 # The lines at the top of this file.
 help:
 	@sed -n '/^# /!q; s/^# //p' Makefile
 
 # Go's tests and its compiler hardly collect garbage, as the command does not: a sixth less processor time.
-unit hostile race goldens formats: export GOGC ?= 400
+export GOGC ?= 400
+bench scale: GOGC := 100
 
-# What is shipped has no cgo, and what is tested has none either: it links faster. The race detector needs it.
-unit hostile goldens formats: export CGO_ENABLED ?= 0
+# What is shipped has no cgo, and what is tested has none either: it links faster, and is compiled once for all of them. The race detector and Vale
+# need it.
+export CGO_ENABLED ?= 0
 
 # A plain go test takes a share of the longest lists of cases.
 unit goldens: export MEMSPEC_WHOLE ?= 1
@@ -87,24 +91,27 @@ workflows:
 files:
 	@.ci/check-files
 
-# Vale is compiled with cgo, a minute once. Rules: .ci/styles. Help is read in docs/reference, which is generated from it.
+# Vale is compiled with cgo, a minute once, and -O0: what parses two dozen programming languages in it is not used. Rules: .ci/styles. Help is read
+# in docs/reference, which is generated from it.
+RUN_VALE := CGO_ENABLED=1 CGO_CFLAGS='-O0 -w' $(GO) run $(VALE)
 PROSE := README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md docs pyshim/README.md
 prose:
 	@rm -rf bin/prose && .ci/messages bin/prose
-	@CGO_ENABLED=1 $(GO) run $(VALE) --no-global --no-wrap $(PROSE) bin/prose
-	@if echo 'Nothing tells.' | CGO_ENABLED=1 $(GO) run $(VALE) --no-global --ext=.md >/dev/null 2>&1; then echo "prose: got no error for a sentence of words that .ci/styles lists"; exit 1; fi
+	@$(RUN_VALE) --no-global --no-wrap $(PROSE) bin/prose
+	@if echo 'Nothing tells.' | $(RUN_VALE) --no-global --ext=.md >/dev/null 2>&1; then echo "prose: got no error for a sentence of words that .ci/styles lists"; exit 1; fi
 
+# With every check of go vet, on what the tests compile anyway.
 unit:
-	$(GO) test ./...
-	cd tools && $(GO) vet ./... && $(GO) test ./...
+	$(GO) test -vet=all ./...
+	cd tools && $(GO) test -vet=all ./...
 
-# What SECURITY.md promises of malformed files; go test ./... tries a part of them.
+# What SECURITY.md promises of malformed files, all of them, two minutes; make test leaves out the dozen that take longest, and a plain go test more.
 hostile:
 	MEMSPEC_HOSTILE=1 $(GO) test -timeout 30m ./cmd/memspec -run '^TestHostile'
 
 race:
-	$(GO) test -race -short $(RACE)
-	$(GO) test -race -short -run '$(RACE_ENGINE)|$(RACE_COMMAND)' ./engine ./engine/suite ./cmd/memspec
+	CGO_ENABLED=1 $(GO) test -race -short $(RACE)
+	CGO_ENABLED=1 $(GO) test -race -short -run '$(RACE_ENGINE)|$(RACE_COMMAND)' ./engine ./engine/suite ./cmd/memspec
 
 goldens:
 	@.ci/goldens ./...
@@ -158,7 +165,7 @@ probe: $(VENV)/.stamp
 
 # The shim's own tests, the wheel's with them, and cudameasure's run of the shim. They need torch and no GPU. What a test may skip for is listed in
 # pyshim/tests/conftest.py; anything else fails. cuDNN is asked for all its committed answers where the library or the code has changed since it was
-# (.cache/heard), and with MEMSPEC_ASK=1; else for one of 31.
+# (testdata/workspace/heard.json, which MEMSPEC_ASK=1 writes); else for one of 31.
 # SHARD=1/3 runs a third of them.
 test-python: $(VENV)/.stamp $(HEADERS)/.stamp
 	PYTHON=$(VENV)/bin/python cudameasure/cudaprobe/build.sh --fetch
