@@ -8,6 +8,7 @@ The library is that of the torch of this Python, and those in the folders of MEM
 import csv
 import functools
 import hashlib
+import json
 import os
 import pickle
 import sys
@@ -55,36 +56,47 @@ def test_committed_profiles_are_what_the_library_says(file, version):
     if not groups:
         pytest.skip(f"{file} has no entries of {version}")
     folder, beside = installed(version)
-    before = heard(folder, beside, file, GOLDEN / file)
+    what, of = f"{file} {version}", state(folder, beside, GOLDEN / file)
     for by in groups:
         process = query.Process(folder, beside, by[2])
-        for e in profile.entries(by)[:: every(before)]:
+        for e in profile.entries(by)[:: every(what, of)]:
             want = {n: e[n] for n in ("bytes", "engine", "most") if n in e}
             got = {n: v for n, v in process.ask(e).items() if n != "most" or v}
             assert got == want, f"{' '.join(by)}: {profiles.key(e)}"
         process.close()
-    before.parent.mkdir(parents=True, exist_ok=True)
-    before.touch()
+    all_heard(what, of)
 
 
-def heard(folder: str, beside: tuple[str, ...], of: str, committed: Path = ask_rows.OUT) -> Path:
-    """A file that is there once this library has answered, asked by this code, what is committed
-    of a class or a file: it would answer the same again."""
-    state = hashlib.sha256(of.encode())
-    for path in sorted({*Path(folder).glob("*.so*"), *map(Path, beside), *map(Path, query.driver())}):
-        state.update(f"{path} {path.stat().st_size} {path.stat().st_mtime_ns}\n".encode())
+HEARD = GOLDEN / "heard.json"  # by what was asked of whom, the library and the code by which all was
+
+
+def state(folder: str, beside: tuple[str, ...], committed: Path) -> str:
+    """Of the library, the code that asks it and what is committed. Of the driver that it finds, which is
+    memshim's own, one of SOME answers would show a change."""
+    digest = hashlib.sha256()
+    for path in sorted({*Path(folder).glob("*.so*"), *map(Path, beside)}, key=lambda p: p.name):
+        digest.update(f"{path.name} {path.stat().st_size}\n".encode())
     for path in (*sorted(Path(query.__file__).parent.rglob("*.py")), Path(ask_rows.__file__), committed):
-        state.update(path.read_bytes())
-    return ROOT / ".cache" / "heard" / state.hexdigest()[:20]
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:20]
 
 
 # Of answers that were all heard before, or would take five minutes, one of so many is asked for again.
 SOME = 31
+ALL = bool(os.environ.get("MEMSPEC_ASK"))
 
 
-def every(before: Path) -> int:
-    """One of so many answers is asked for; all of them with MEMSPEC_ASK=1."""
-    return SOME if before.exists() and not os.environ.get("MEMSPEC_ASK") else 1
+def every(what: str, of: str) -> int:
+    """One of so many answers is asked for; all of them with MEMSPEC_ASK=1, and where HEARD has another
+    state."""
+    return SOME if not ALL and json.loads(HEARD.read_text()).get(what) == of else 1
+
+
+def all_heard(what: str, of: str) -> None:
+    """Write HEARD, with MEMSPEC_ASK=1."""
+    if ALL:
+        known = json.loads(HEARD.read_text()) if HEARD.exists() else {}
+        HEARD.write_text(json.dumps(known | {what: of}, indent=1, sort_keys=True) + "\n")
 
 
 @pytest.mark.parametrize("device_class", ask_rows.CLASSES)
@@ -92,8 +104,9 @@ def every(before: Path) -> int:
 def test_rows_are_what_the_library_says(version, device_class):
     """1800 calls a version and direction, of all classes; one process a class."""
     folder, beside = installed(version)
-    known, asked, before = ask_rows.load(), 0, heard(folder, beside, device_class)
-    step = every(before)
+    known, asked = ask_rows.load(), 0
+    what, of = f"{device_class} {version}", state(folder, beside, ask_rows.OUT)
+    step = every(what, of)
     process = query.Process(folder, beside, device_class)
     for name, answers in known["answers"].items():
         answered, _, direction = name.partition(" ")
@@ -113,12 +126,11 @@ def test_rows_are_what_the_library_says(version, device_class):
         * {"9.10.2": 1, "9.26.0": 3}[version]
     )
     process.close()
-    before.parent.mkdir(parents=True, exist_ok=True)
-    before.touch()
+    all_heard(what, of)
 
 
 # Without MEMSPEC_ASK, of the classes that rows.json does not have.
-EVERY = 1 if os.environ.get("MEMSPEC_ASK") else SOME
+EVERY = 1 if ALL else SOME
 
 
 @pytest.mark.parametrize("version", VERSIONS)
