@@ -50,8 +50,8 @@ PUBLISHED_SETS := attention vit classifiers snapshots flux bert sdxl liger liger
 test:
 	@$(MAKE) --no-print-directory python & fetching=$$!; $(MAKE) --no-print-directory go; go=$$?; \
 		wait $$fetching && exit $$go
-	@$(MAKE) --no-print-directory -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) race lint-python prose probe recordings formats \
-		workspace-current examples-python
+	@$(MAKE) --no-print-directory -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) race $(HEADERS)/.stamp lint-python prose probe recordings \
+		formats workspace-current examples-python
 	@$(MAKE) --no-print-directory test-python
 
 go: fmt tidy staticcheck workflows files unit check examples
@@ -67,6 +67,9 @@ bench scale: GOGC := 100
 # What is shipped has no cgo, and what is tested has none either: it links faster, and is compiled once for all of them. The race detector and Vale
 # need it.
 export CGO_ENABLED ?= 0
+
+# Python reads what it compiled before.
+unexport PYTHONDONTWRITEBYTECODE
 
 # A plain go test takes a share of the longest lists of cases.
 unit goldens: export MEMSPEC_WHOLE ?= 1
@@ -170,7 +173,7 @@ probe: $(VENV)/.stamp
 test-python: $(VENV)/.stamp $(HEADERS)/.stamp
 	PYTHON=$(VENV)/bin/python cudameasure/cudaprobe/build.sh --fetch
 	PYTHONPATH=$(CURDIR)/pyshim/src $(VENV)/bin/python -c 'from memshim import binary; binary.find()' # built once, before several tests ask for it
-	env -u PYTHONDONTWRITEBYTECODE MEMSPEC_WHOLE=1 MEMSPEC_SHARD=$(SHARD) PYTHONPATH=$(CURDIR)/pyshim/src $(VENV)/bin/python -m pytest -q -rs -n 2 --max-worker-restart 0 pyshim/tests
+	MEMSPEC_WHOLE=1 MEMSPEC_SHARD=$(SHARD) PYTHONPATH=$(CURDIR)/pyshim/src $(VENV)/bin/python -m pytest -q -rs -n 2 --max-worker-restart 0 pyshim/tests
 	MEMSPEC_PYTHON_TESTS=1 $(GO) test ./cudameasure
 
 # CUDA's public headers, of both majors, that the pretend GPU's declarations are compared with; 100 MB.
