@@ -2,7 +2,8 @@
 #include "unit.h"
 
 cudaError_t cudaEventSynchronize(cudaEvent_t), cudaEventRecordWithFlags(cudaEvent_t, cudaStream_t, unsigned),
-	cudaStreamCreateWithPriority(cudaStream_t *, unsigned, int), cudaStreamGetPriority(cudaStream_t, int *);
+	cudaStreamCreateWithPriority(cudaStream_t *, unsigned, int), cudaStreamGetPriority(cudaStream_t, int *),
+	cudaStreamCreateWithFlags(cudaStream_t *, unsigned);
 cudaError_t cudaStreamGetCaptureInfo_v3(cudaStream_t, int *, unsigned long long *, cudaGraph_t *,
 	const cudaGraphNode_t **, const cudaGraphEdgeData **, size_t *);
 cudaError_t cudaStreamGetCaptureInfo(cudaStream_t, int *, unsigned long long *, cudaGraph_t *,
@@ -215,8 +216,9 @@ static void asked(void) {
 	SUCCEEDS(cudaStreamEndCapture(s, &g));
 	SUCCEEDS(cudaGraphDestroy(g));
 	SUCCEEDS(cudaStreamBeginCapture(s, 0));
+	g = NULL, after = (void *)&s, edges = (void *)&s, n = 5;
 	SUCCEEDS(cudaStreamGetCaptureInfo(s, &status, &next, &g, &after, &edges, &n));
-	CHECK(next == id + 1 && g); /* another capture, of the form of CUDA 13 */
+	CHECK(next == id + 1 && g && !after && !edges && n == 0); /* another capture, of the form of CUDA 13 */
 	SUCCEEDS(cudaStreamEndCapture(s, &g));
 	cudaGraphNode_t nodes[2] = { (cudaGraphNode_t)s, (cudaGraphNode_t)s };
 	n = 1;
@@ -234,9 +236,54 @@ static void asked(void) {
 	SUCCEEDS(cudaStreamDestroy(s));
 }
 
+/* A stream is on a card that has a context, and has the default priority where none is given. */
+static void created(void) {
+	cudaStream_t s;
+	unsigned flags;
+	int active = -1, priority = 1;
+	SUCCEEDS(cuDevicePrimaryCtxGetState(0, &flags, &active));
+	CHECK(active == 0);
+	SUCCEEDS(cudaStreamCreate(&s));
+	SUCCEEDS(cuDevicePrimaryCtxGetState(0, &flags, &active));
+	CHECK(active == 1);
+	SUCCEEDS(cudaStreamGetPriority(s, &priority));
+	CHECK(priority == 0);
+	SUCCEEDS(cudaStreamDestroy(s));
+	SUCCEEDS(cudaStreamCreateWithFlags(&s, 1));
+	SUCCEEDS(cudaStreamGetPriority(s, &priority));
+	CHECK(priority == 0);
+	SUCCEEDS(cudaStreamDestroy(s));
+}
+
+/* Before CUDA 13 the call has three parameters: what lies in the places of others is left alone. */
+static cudaError_t version_12(int *version) { return *version = 12080, 0; }
+static void *runtime_12(const char *library, const char *name) {
+	void *f = NULL;
+	if (!strcmp(library, "libcudart.so.12") && !strcmp(name, "cudaRuntimeGetVersion")) ASSIGN_FUNCTION(f, version_12);
+	return f;
+}
+static void before_13(void) {
+	cudaStream_t s;
+	cudaGraph_t g, untouched = (cudaGraph_t)(void *)&s;
+	unsigned long long id = 0;
+	size_t n = 5;
+	int status;
+	fake_function = runtime_12;
+	SUCCEEDS(cudaStreamCreate(&s));
+	SUCCEEDS(cudaStreamBeginCapture(s, 0));
+	g = untouched;
+	SUCCEEDS(cudaStreamGetCaptureInfo(s, &status, &id, &g, NULL, NULL, &n));
+	CHECK(status == cudaStreamCaptureStatusActive && id && g == untouched && n == 5);
+	SUCCEEDS(cudaStreamEndCapture(s, &g));
+	SUCCEEDS(cudaGraphDestroy(g));
+	SUCCEEDS(cudaStreamDestroy(s));
+}
+
 void captures(void) {
+	created();
 	one_capture();
 	forbidden();
 	kept();
 	asked();
+	before_13();
 }

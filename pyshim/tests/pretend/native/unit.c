@@ -11,6 +11,33 @@ void *__wrap_real_function(const char *library, const char *name) {
 	return fake_function ? fake_function(library, name) : __real_real_function(library, name);
 }
 
+/* ---- locks: a thread takes none that it holds, and releases none that it does not ---- */
+
+static __thread pthread_mutex_t *held[4];
+static pthread_mutex_t **place_of(const pthread_mutex_t *m) {
+	for (size_t i = 0; i < sizeof held / sizeof *held; i++)
+		if (held[i] == m) return &held[i];
+	return NULL;
+}
+static void lock_expects(bool right, const char *error) {
+	if (right) return;
+	fprintf(stderr, "%s\n", error);
+	abort(); /* what exit calls may want the lock */
+}
+int __real_pthread_mutex_lock(pthread_mutex_t *), __wrap_pthread_mutex_lock(pthread_mutex_t *);
+int __wrap_pthread_mutex_lock(pthread_mutex_t *m) {
+	lock_expects(!place_of(m), "got a lock that this thread holds already");
+	lock_expects(place_of(NULL), "got more than four locks of a thread");
+	*place_of(NULL) = m;
+	return __real_pthread_mutex_lock(m);
+}
+int __real_pthread_mutex_unlock(pthread_mutex_t *), __wrap_pthread_mutex_unlock(pthread_mutex_t *);
+int __wrap_pthread_mutex_unlock(pthread_mutex_t *m) {
+	lock_expects(place_of(m), "got the release of a lock that this thread does not hold");
+	*place_of(m) = NULL;
+	return __real_pthread_mutex_unlock(m);
+}
+
 /* ---- memory ---- */
 
 static void memory(void) {
@@ -268,7 +295,7 @@ int main(int argc, char **argv) {
 		{ "shareable", shareable }, { "transforms", transforms }, { "solvers", solvers },
 		{ "pinned", pinned }, { "addresses", addresses }, { "pools", pools },
 		{ "calls", calls }, { "driver_addresses", driver_addresses }, { "logged", logged },
-		{ "reservations", reservations }, { "launches", launches }, { "dispatch", dispatch },
+		{ "reservations", reservations }, { "ipc", ipc }, { "launches", launches }, { "dispatch", dispatch },
 		{ "marks", marks }, { "own_code", own_code }, { "messages", messages },
 		{ "communicators", communicators }, { "recurrent", recurrent },
 		{ "recorded_solvers", recorded_solvers },
