@@ -16,7 +16,7 @@ typedef struct cublasContext *cublasHandle_t;
 #endif
 
 API cublasStatus_t cublasCreate_v2(cublasHandle_t *h) {
-	*h = calloc(1, sizeof **h);
+	*h = zeroed(sizeof **h);
 	return *h ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_ALLOC_FAILED;
 }
 API cublasStatus_t cublasDestroy_v2(cublasHandle_t h) {

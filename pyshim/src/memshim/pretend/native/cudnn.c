@@ -152,7 +152,7 @@ API cudnnStatus_t cudnnBackendExecute(cudnnHandle_t h, cudnnBackendDescriptor_t 
 }
 
 API cudnnStatus_t cudnnCreate(cudnnHandle_t *h) {
-	*h = calloc(1, sizeof **h);
+	*h = zeroed(sizeof **h);
 	if (!*h) return CUDNN_STATUS_ALLOC_FAILED;
 	(*h)->ordinal = current_device();
 	return CUDNN_STATUS_SUCCESS;

@@ -50,7 +50,7 @@ static long long ask(const struct call *c) {
 }
 
 int formula_create(int type, void **out) {
-	struct formula *d = calloc(1, sizeof *d);
+	struct formula *d = zeroed(sizeof *d);
 	if (!d) return CUDNN_STATUS_ALLOC_FAILED;
 	d->type = type;
 	*out = d;

@@ -164,7 +164,7 @@ static size_t count, room;
 static bool sorted;
 
 void **image_register(const void *data) {
-	struct image *i = calloc(1, sizeof *i);
+	struct image *i = zeroed(sizeof *i);
 	static void *none;
 	if (!i) return &none;
 	i->data = data;

@@ -12,7 +12,7 @@
 
 /* What lies in a cudaIpcMemHandle_t. */
 struct exported {
-	char magic[8];
+	char magic[sizeof MAGIC];
 	pid_t process;
 	int card; /* by its place among all of the machine's: processes may see others */
 	char *at;
@@ -43,7 +43,7 @@ static struct opened *open_once(const struct exported *e, int ordinal) {
 	struct opened *o = opened;
 	while (o && (o->what.process != e->process || o->what.at != e->at)) o = o->next;
 	if (o) return o;
-	o = calloc(1, sizeof *o);
+	o = zeroed(sizeof *o);
 	if (!o) return NULL;
 	o->what = *e;
 	o->at = address_reserve(e->size);

@@ -14,7 +14,7 @@ struct ncclComm {
 	int number; /* of communicators.c */
 	struct exchange exchange;
 	unsigned splits;
-	unsigned char *met; /* a byte a rank: messages went there, or came from there */
+	bool met[]; /* for each rank: messages went there, or came from there */
 };
 enum { AVERAGE_OPERATION = 4, PRE_MULTIPLIED_SUM }; /* ncclNumOps: the first that is not built in */
 
@@ -39,17 +39,13 @@ static ncclResult_t make(ncclComm_t *out, struct spread s, int rank, uint64_t id
 	bool split) {
 	static const size_t read = offsetof(ncclConfig_t, splitShare) + sizeof config->splitShare;
 	if (s.ranks < 1 || rank < 0 || rank >= s.ranks) return ncclInvalidArgument;
-	struct ncclComm *c = calloc(1, sizeof *c);
-	unsigned char *met = calloc((size_t)s.ranks, 1);
-	if (!c || !met) {
-		free(c);
-		free(met);
-		return ncclSystemError;
-	}
+	struct ncclComm *c = zeroed(sizeof *c + (size_t)s.ranks * sizeof *c->met);
+	if (!c) return ncclSystemError;
 	bool stated = config && config->size >= read;
 	int channels = stated && config->maxCTAs > 0 ? config->maxCTAs : 0;
 	bool shared = split && stated && config->splitShare == 1;
-	*c = (struct ncclComm){ .rank = rank, .ranks = s.ranks, .met = met };
+	c->rank = rank;
+	c->ranks = s.ranks;
 	c->number = communicator_made(s.ranks, s.local, s.nodes, channels, shared);
 	exchange_open(&c->exchange, id, rank, s.ranks);
 	const char *collnet = getenv("NCCL_COLLNET_ENABLE");
@@ -60,7 +56,7 @@ static ncclResult_t make(ncclComm_t *out, struct spread s, int rank, uint64_t id
 /* Of a rank that messages go to or come from. */
 static void meet(ncclComm_t c, int rank) {
 	if (rank == c->rank || c->met[rank]) return;
-	c->met[rank] = 1;
+	c->met[rank] = true;
 	communicator_met(c->number);
 }
 static void meet_all(ncclComm_t c) {
@@ -114,7 +110,7 @@ API void memspec_pretend_split(int colour, int ranks, int local, int nodes) {
 	unlock_memory();
 }
 static struct spread split_spread(int colour) { /* 0 ranks where nobody said */
-	struct spread s = { 0, 0, 0 };
+	struct spread s = { 0 };
 	lock_memory();
 	for (unsigned i = 1; i <= MOST_SPLITS && !s.ranks; i++) {
 		unsigned at = (next_split - i) % MOST_SPLITS;
@@ -139,7 +135,6 @@ API ncclResult_t ncclCommDestroy(ncclComm_t c) {
 	if (!c) return ncclSuccess;
 	exchange_close(&c->exchange);
 	communicator_ended(c->number);
-	free(c->met);
 	free(c);
 	return ncclSuccess;
 }

@@ -178,6 +178,7 @@ bool kernel_is_for(const void *host, const struct gpu *g); /* true where it is n
 /* Makes room for one more item of a table, whose pointer lies at `table`. False without memory of the host. */
 bool table_grow(void *table, size_t count, size_t *room, size_t item);
 void table_need(void *table, size_t count, size_t *room, size_t item); /* ends the process without it */
+void *zeroed(size_t n); /* memory of the host's that holds zeros; null where there is none */
 bool handle_make(void *place); /* writes a handle that is no other's there; free ends it */
 
 /* ---- notes.c: what was asked for and is not replaced ---- */

@@ -56,7 +56,8 @@ API cudaError_t cudaGetLastError(void) {
 }
 API cudaError_t cudaPeekAtLastError(void) { return last_error; }
 
-static struct CUstream_st *stream_of(cudaStream_t s) { return (uintptr_t)s <= 2 ? &null_stream : s; }
+static bool is_default(cudaStream_t s) { return (uintptr_t)s <= 2; }
+static struct CUstream_st *stream_of(cudaStream_t s) { return is_default(s) ? &null_stream : s; }
 
 /* ---- captures; the lock is held by their users ---- */
 
@@ -124,7 +125,7 @@ static cudaError_t begin(cudaStream_t s, struct CUgraph_st *into) {
 	static unsigned long long captures;
 	struct CUstream_st *stream = stream_of(s);
 	if ((uintptr_t)s <= 1) return fail(cudaErrorStreamCaptureUnsupported); /* the legacy stream */
-	struct capture *c = calloc(1, sizeof *c);
+	struct capture *c = zeroed(sizeof *c);
 	if (!c) return fail(cudaErrorMemoryAllocation);
 	lock_memory();
 	cudaError_t e = current(&stream->capture) ? cudaErrorIllegalState : cudaSuccess;
@@ -145,7 +146,7 @@ API cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t s, cudaGraph_t graph,
 API cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *graph) {
 	struct CUstream_st *stream = stream_of(s);
 	*graph = NULL;
-	struct CUgraph_st *made = calloc(1, sizeof *made);
+	struct CUgraph_st *made = zeroed(sizeof *made);
 	if (!made) return fail(cudaErrorMemoryAllocation);
 	lock_memory();
 	struct capture *c = current(&stream->capture);
@@ -154,8 +155,7 @@ API cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *graph) {
 	if (e == cudaErrorStreamCaptureUnmatched) c->invalid = true;
 	else if (c) {
 		made->nodes = c->nodes;
-		finish(c);
-		hold(&stream->capture, NULL);
+		finish(c); /* the stream releases it when it is next used */
 	}
 	unlock_memory();
 	if (e) free(made);
@@ -223,7 +223,7 @@ API cudaError_t cudaStreamCreateWithPriority(cudaStream_t *s, unsigned int flags
 	struct gpu *g = current_gpu();
 	if (!g) return fail(cudaErrorNoDevice);
 	gpu_activate(g);
-	*s = calloc(1, sizeof **s);
+	*s = zeroed(sizeof **s);
 	if (!*s) return fail(cudaErrorMemoryAllocation);
 	(*s)->priority = priority;
 	return cudaSuccess;
@@ -234,7 +234,7 @@ API cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned int flags) {
 API cudaError_t cudaStreamCreate(cudaStream_t *s) { return cudaStreamCreateWithPriority(s, 0, 0); }
 
 API cudaError_t cudaStreamDestroy(cudaStream_t s) {
-	if ((uintptr_t)s <= 2) return fail(cudaErrorInvalidResourceHandle);
+	if (is_default(s)) return fail(cudaErrorInvalidResourceHandle);
 	lock_memory();
 	hold(&s->capture, NULL);
 	unlock_memory();
@@ -262,7 +262,7 @@ API cudaError_t cudaLaunchHostFunc(cudaStream_t s, cudaHostFn_t f, void *data) {
 /* ---- events ---- */
 
 API cudaError_t cudaEventCreateWithFlags(cudaEvent_t *e, unsigned int flags UNUSED) {
-	*e = calloc(1, sizeof **e);
+	*e = zeroed(sizeof **e);
 	return *e ? cudaSuccess : fail(cudaErrorMemoryAllocation);
 }
 API cudaError_t cudaEventCreate(cudaEvent_t *e) { return cudaEventCreateWithFlags(e, 0); }
@@ -312,7 +312,7 @@ API cudaError_t cudaEventElapsedTime_v2(float *ms, cudaEvent_t from, cudaEvent_t
 /* ---- graphs: replaying one does nothing, and leaves what it would have written unknown ---- */
 
 API cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *x, cudaGraph_t graph, unsigned long long flags UNUSED) {
-	*x = calloc(1, sizeof **x);
+	*x = zeroed(sizeof **x);
 	if (!*x) return fail(cudaErrorMemoryAllocation);
 	(*x)->nodes = graph->nodes;
 	note_unsized("CUDA graphs: what the driver takes for an instantiated graph is outside PyTorch's allocator");
@@ -334,7 +334,7 @@ API cudaError_t cudaGraphExecDestroy(cudaGraphExec_t x) {
 
 API cudaError_t cudaUserObjectCreate(cudaUserObject_t *o, void *data, cudaHostFn_t destroy, unsigned int references,
 	unsigned int flags UNUSED) {
-	*o = calloc(1, sizeof **o);
+	*o = zeroed(sizeof **o);
 	if (!*o) return fail(cudaErrorMemoryAllocation);
 	**o = (struct CUuserObject_st){ data, destroy, references };
 	return cudaSuccess;

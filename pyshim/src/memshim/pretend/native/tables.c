@@ -1,4 +1,4 @@
-/* Tables that grow, and handles that stand for nothing. */
+/* Tables that grow, memory of zeros, and handles that stand for nothing. */
 #include "pretend.h"
 
 #include <stdlib.h>
@@ -21,6 +21,8 @@ void table_need(void *table, size_t count, size_t *room, size_t item) {
 	complain("no host memory for the table of device addresses");
 	abort();
 }
+
+void *zeroed(size_t n) { return calloc(1, n); }
 
 bool handle_make(void *place) {
 	void *handle = malloc(1);
