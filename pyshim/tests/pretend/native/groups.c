@@ -106,6 +106,60 @@ static void made_with_config(void) {
 	unsetenv("NCCL_COLLNET_ENABLE");
 }
 
+/* A number of each type has the bytes that nccl.h says. */
+static void widths(void) {
+	static const size_t wanted[] = { 1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1 };
+	char *p;
+	ncclComm_t one;
+	SUCCEEDS(cudaMalloc((void **)&p, 4096));
+	SUCCEEDS(ncclCommInitRank(&one, 1, (ncclUniqueId){ { 0 } }, 0));
+	for (int type = 0; type < 12; type++) {
+		size_t n = 2 * wanted[type];
+		SUCCEEDS(cudaMemset(p, 5, 64));
+		SUCCEEDS(cudaMemset(p + 64, 0, 64));
+		SUCCEEDS(ncclAllGather(p, p + 64, 2, type, one, NULL));
+		CHECK(p[64 + n - 1] == 5 && p[64 + n] == 0);
+	}
+	SUCCEEDS(ncclCommDestroy(one));
+	SUCCEEDS(cudaFree(p));
+}
+
+/* A captured operation is a node of its graph, on every rank: PyTorch warns of graphs without nodes. */
+static size_t captured(int operation, char *p, ncclComm_t c, cudaStream_t s) {
+	cudaGraph_t g;
+	size_t nodes = 0;
+	SUCCEEDS(cudaStreamBeginCapture(s, 0));
+	switch (operation) {
+	case 0: SUCCEEDS(ncclAllReduce(p, p, 8, UINT8, 0, c, s)); break;
+	case 1: SUCCEEDS(ncclReduce(p, p, 8, UINT8, 0, 0, c, s)); break;
+	case 2: SUCCEEDS(ncclReduceScatter(p, p + 64, 4, UINT8, 0, c, s)); break;
+	case 3: SUCCEEDS(ncclBroadcast(p, p, 8, UINT8, 0, c, s)); break;
+	case 4: SUCCEEDS(ncclAllGather(p, p + 64, 8, UINT8, c, s)); break;
+	case 5: SUCCEEDS(ncclGather(p, p + 64, 8, UINT8, 0, c, s)); break;
+	case 6: SUCCEEDS(ncclAlltoAll(p, p + 64, 4, UINT8, c, s)); break;
+	case 7: SUCCEEDS(ncclSend(p, 8, UINT8, 0, c, s)); break;
+	default: SUCCEEDS(ncclRecv(p, 8, UINT8, 0, c, s));
+	}
+	SUCCEEDS(cudaStreamEndCapture(s, &g));
+	SUCCEEDS(cudaGraphGetNodes(g, NULL, &nodes));
+	SUCCEEDS(cudaGraphDestroy(g));
+	return nodes;
+}
+static void in_graphs(void) {
+	char *p;
+	cudaStream_t s;
+	SUCCEEDS(cudaMalloc((void **)&p, 4096));
+	SUCCEEDS(cudaStreamCreate(&s));
+	for (int rank = 0; rank < 2; rank++) {
+		ncclComm_t c;
+		SUCCEEDS(ncclCommInitRank(&c, 2, (ncclUniqueId){ { 0 } }, rank));
+		for (int operation = 0; operation < 9; operation++) CHECK(captured(operation, p, c, s) == 1);
+		SUCCEEDS(ncclCommDestroy(c));
+	}
+	SUCCEEDS(cudaStreamDestroy(s));
+	SUCCEEDS(cudaFree(p));
+}
+
 /* One process may be all ranks of a node. */
 static void all_of_a_node(void) {
 	ncclComm_t all[4] = { NULL };
@@ -274,6 +328,8 @@ static void gathered_by_broadcasts(void) {
 
 void communicators(void) {
 	made_with_config();
+	widths();
+	in_graphs();
 	all_of_a_node();
 	colours();
 	expected_objects();

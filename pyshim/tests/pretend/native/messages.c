@@ -13,7 +13,8 @@ enum { INT8, UINT8, INT32, UINT32, INT64, UINT64, FLOAT16, FLOAT32, FLOAT64 };
 enum { SUM, PRODUCT, MOST, LEAST, AVERAGE, PRE_MULTIPLIED };
 void memspec_pretend_alone(const char *, int), memspec_pretend_expect(const void *, size_t, size_t, int),
 	memspec_pretend_expect_end(void);
-ncclResult_t ncclGetUniqueId(ncclUniqueId *), ncclCommInitRankConfig(ncclComm_t *, int, ncclUniqueId, int, void *);
+ncclResult_t ncclGetUniqueId(ncclUniqueId *), ncclCommInitRankConfig(ncclComm_t *, int, ncclUniqueId, int, void *),
+	ncclCommInitAll(ncclComm_t *, int, const int *);
 
 static const char *folder;
 static int entries(const char *of) {
@@ -296,7 +297,7 @@ static void gathered(ncclComm_t a, ncclComm_t b) {
 /* NCCL's communicators of one id are ranks of each other, however they are made; each id is new. */
 static void of_one_id(void) {
 	ncclUniqueId id, other;
-	ncclComm_t a, b, part;
+	ncclComm_t a, b, part, all[2];
 	char *p;
 	SUCCEEDS(cudaMalloc((void **)&p, 64));
 	SUCCEEDS(ncclGetUniqueId(&id));
@@ -317,8 +318,10 @@ static void of_one_id(void) {
 	SUCCEEDS(ncclCommInitRank(&a, 2, id, 0));
 	memspec_pretend_split(7, 2, 2, 1);
 	SUCCEEDS(ncclCommSplit(a, 7, 0, &part, NULL));
+	SUCCEEDS(ncclCommInitAll(all, 2, NULL));
 	CHECK(!is_there(sent_file(0, 0, -1)) && !is_there(sent_file(1, 0, -1)));
 	SUCCEEDS(ncclCommDestroy(part));
+	for (int i = 0; i < 2; i++) SUCCEEDS(ncclCommDestroy(all[i]));
 	SUCCEEDS(ncclCommDestroy(a));
 	SUCCEEDS(cudaFree(p));
 }

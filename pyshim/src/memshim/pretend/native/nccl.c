@@ -291,8 +291,9 @@ static ncclResult_t reduce(const void *from, void *to, size_t n, size_t at, size
 	ncclRedOp_t op, bool to_me, ncclComm_t c, cudaStream_t s) {
 	size_t wide = width(type);
 	if (n * wide > MOST_EXCHANGED || !exchanged(c, n * wide, type, s)) {
-		ncclResult_t e = to_me ? receive((const char *)from + at * wide, to, part * wide, 1, c, s) : ncclSuccess;
-		if (to_me && (int)op >= PRE_MULTIPLIED_SUM) bytes_unknown(to, part * wide);
+		if (!to_me) return capture_node(s), ncclSuccess;
+		ncclResult_t e = receive((const char *)from + at * wide, to, part * wide, 1, c, s);
+		if ((int)op >= PRE_MULTIPLIED_SUM) bytes_unknown(to, part * wide);
 		return e;
 	}
 	char sum[MOST_EXCHANGED], more[MOST_EXCHANGED];
@@ -478,6 +479,7 @@ API ncclResult_t ncclGather(const void *from, void *to, size_t n, ncclDataType_t
 	if (c->rank == root) meet_all(c);
 	else meet(c, root);
 	if (c->rank == root) return gather_all(from, to, size, type, c, s);
+	capture_node(s);
 	if (exchanged(c, size, type, s)) exchange_send(&c->exchange, -1, c->exchange.number++, from, size);
 	return ncclSuccess;
 }
