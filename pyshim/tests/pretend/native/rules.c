@@ -5,6 +5,17 @@
 
 int cufftCreate(int *), cufftDestroy(int), cufftXtMakePlanMany(int, int, const number *, const number *, number, number,
 	int, const number *, number, number, int, number, size_t *, int);
+int cufftSetStream(int, cudaStream_t), cufftSetAutoAllocation(int, int), cufftSetWorkArea(int, void *),
+	cufftXtExec(int, void *, void *, int);
+typedef uintptr_t word;
+#define PLACES_5 word, word, word, word, word
+#define PLACES_11 PLACES_5, PLACES_5, word
+int cusolverDnSgetrf_bufferSize(PLACES_5, int *), cusolverDnSsytrf_bufferSize(word, word, word, word, int *);
+int cusolverDnSgesvdaStridedBatched_bufferSize(PLACES_11, PLACES_5, int *),
+	cusolverDnZheevjBatched_bufferSize(PLACES_5, word, word, int *);
+int cusolverDnXsyevBatched_bufferSize(PLACES_11, size_t *, size_t *),
+	cusolverDnXsytrs_bufferSize(PLACES_11, size_t *, size_t *),
+	cusolverDnXgeev_bufferSize(PLACES_11, PLACES_5, word, size_t *, size_t *);
 
 enum { REAL_32 = 0, REAL_64 = 1, COMPLEX_16 = 6, COMPLEX_32 = 4, COMPLEX_64 = 5 }; /* cudaDataType */
 enum { UNSIZED = 2, ESTIMATED = 4 };                                            /* notes.c */
@@ -48,7 +59,93 @@ static bool known_plane(number first, number second) {
 	return known;
 }
 
+/* ---- the libraries' versions: rules are of one release on one card ---- */
+
+static struct {
+	int version, error;
+} library;
+static int library_version(int *v) {
+	*v = library.version;
+	return library.error;
+}
+static void *library_function(const char *soname, const char *name) {
+	void *f = NULL;
+	if ((!strcmp(soname, "libcufft.so.12") && !strcmp(name, "cufftGetVersion")) ||
+		(!strcmp(soname, "libcusolver.so.12") && !strcmp(name, "cusolverGetVersion"))) ASSIGN_FUNCTION(f, library_version);
+	return f;
+}
+static void transform_as_recorded(void) {
+	number n = 1 << 15;
+	size_t bytes;
+	int plan;
+	SUCCEEDS(cufftCreate(&plan));
+	SUCCEEDS(cufftXtMakePlanMany(plan, 1, &n, NULL, 1, 0, COMPLEX_32, NULL, 1, 0, COMPLEX_32, 1, &bytes, COMPLEX_32));
+	SUCCEEDS(cufftDestroy(plan));
+}
+static void factor_as_recorded(void) {
+	int elements;
+	SUCCEEDS(cusolverDnSgetrf_bufferSize(0, 64, 64, 0, 0, &elements));
+}
+static void factor_of_another_size(void) {
+	int elements;
+	SUCCEEDS(cusolverDnSsytrf_bufferSize(0, 65, 0, 0, &elements));
+}
+/* The kind of the note that a call makes by a release on a card: 0 for none. */
+static int note_of(void (*call)(void), int device, int version, int error) {
+	SUCCEEDS(cudaSetDevice(device));
+	library.version = version, library.error = error;
+	unsigned long long unsized = notes_of(UNSIZED), estimated = notes_of(ESTIMATED);
+	call();
+	return notes_of(UNSIZED) > unsized ? UNSIZED : notes_of(ESTIMATED) > estimated ? ESTIMATED : 0;
+}
+static void versions(void) {
+	enum { T4, H100, CUFFT = 12000, CUSOLVER = 12004 };
+	fake_function = library_function;
+	CHECK(note_of(transform_as_recorded, H100, CUFFT, 0) == 0);
+	CHECK(note_of(transform_as_recorded, H100, CUFFT + 1, 0) == ESTIMATED);
+	CHECK(note_of(transform_as_recorded, H100, CUFFT, 1) == ESTIMATED);
+	CHECK(note_of(transform_as_recorded, T4, CUFFT, 0) == ESTIMATED);
+	CHECK(note_of(factor_as_recorded, H100, CUSOLVER, 0) == 0);
+	CHECK(note_of(factor_as_recorded, H100, CUSOLVER + 1, 0) == UNSIZED);
+	CHECK(note_of(factor_as_recorded, H100, CUSOLVER, 1) == UNSIZED);
+	CHECK(note_of(factor_as_recorded, T4, CUSOLVER, 0) == UNSIZED);
+	CHECK(note_of(factor_of_another_size, H100, CUSOLVER, 0) == ESTIMATED);
+	fake_function = NULL;
+}
+
+/* A plan runs in its stream; what is no plan has none. */
+static void plans(void) {
+	int first, second, again;
+	cudaStream_t s;
+	cudaGraph_t g;
+	size_t nodes = 0;
+	SUCCEEDS(cufftCreate(&first));
+	SUCCEEDS(cufftCreate(&second));
+	CHECK(first > 0 && second > 0 && first != second);
+	SUCCEEDS(cufftDestroy(first));
+	CHECK(cufftDestroy(first) == 1 && cufftSetStream(first, NULL) == 1 && cufftSetAutoAllocation(first, 0) == 1);
+	CHECK(cufftSetWorkArea(first, NULL) == 1 && cufftXtExec(first, NULL, NULL, 1) == 1);
+	SUCCEEDS(cufftCreate(&again));
+	CHECK(again == first);
+	SUCCEEDS(cudaStreamCreate(&s));
+	SUCCEEDS(cufftSetStream(again, s));
+	SUCCEEDS(cufftSetAutoAllocation(again, 0));
+	SUCCEEDS(cufftSetWorkArea(again, NULL));
+	SUCCEEDS(cudaStreamBeginCapture(s, 0));
+	SUCCEEDS(cufftXtExec(again, NULL, NULL, 1));
+	SUCCEEDS(cufftXtExec(second, NULL, NULL, 1)); /* in the default stream */
+	SUCCEEDS(cudaStreamEndCapture(s, &g));
+	SUCCEEDS(cudaGraphGetNodes(g, NULL, &nodes));
+	CHECK(nodes == 1);
+	SUCCEEDS(cudaGraphDestroy(g));
+	SUCCEEDS(cudaStreamDestroy(s));
+	SUCCEEDS(cufftDestroy(again));
+	SUCCEEDS(cufftDestroy(second));
+}
+
 void transforms(void) {
+	plans();
+	versions();
 	/* in its own memory up to a length, then what the result takes, or half of it */
 	CHECK(line(16384, COMPLEX_32, COMPLEX_32, 3) == 0 && line(16385, COMPLEX_32, COMPLEX_32, 3) == 3 * 8 * 16385);
 	CHECK(line(16385, COMPLEX_64, COMPLEX_64, 3) == 3 * 16 * 16385);
@@ -71,7 +168,24 @@ void transforms(void) {
 	CHECK(cufftXtMakePlanMany(1 << 16, 1, &one, NULL, 1, 0, 4, NULL, 1, 0, 4, 1, &bytes, 4) == 1);
 }
 
+/* What no formula gives is taken as 0, and noted. */
+static void no_formula(void) {
+	int elements[2] = { 7, 7 };
+	size_t device[3] = { 7, 7, 7 }, host[3] = { 7, 7, 7 };
+	unsigned long long before = notes_of(UNSIZED);
+#define FIVE 0, 0, 0, 0, 0
+	SUCCEEDS(cusolverDnSgesvdaStridedBatched_bufferSize(FIVE, FIVE, FIVE, 0, &elements[0]));
+	SUCCEEDS(cusolverDnZheevjBatched_bufferSize(FIVE, 0, 0, &elements[1]));
+	SUCCEEDS(cusolverDnXsyevBatched_bufferSize(FIVE, FIVE, 0, &device[0], &host[0]));
+	SUCCEEDS(cusolverDnXsytrs_bufferSize(FIVE, FIVE, 0, &device[1], &host[1]));
+	SUCCEEDS(cusolverDnXgeev_bufferSize(FIVE, FIVE, FIVE, 0, 0, &device[2], &host[2]));
+	for (int i = 0; i < 2; i++) CHECK(elements[i] == 0);
+	for (int i = 0; i < 3; i++) CHECK(device[i] == 0 && host[i] == 0);
+	CHECK(notes_of(UNSIZED) == before + 5);
+}
+
 void solvers(void) {
+	no_formula();
 	/* of the sizes that were recorded, the largest in float32 alone */
 	static const number sizes[] = { 1, 4, 8, 16, 32, 33, 64, 100, 128, 200, 256, 512, 600 };
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
