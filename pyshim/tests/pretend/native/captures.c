@@ -163,6 +163,30 @@ static void forbidden(void) {
 	for (uintptr_t i = 0; i <= 2; i++) CHECK(cudaStreamDestroy((cudaStream_t)i) == cudaErrorInvalidResourceHandle);
 }
 
+/* What a graph that is launched would write is not known, nor what the driver takes for it. */
+static void replayed(void) {
+	cudaStream_t s;
+	cudaGraph_t g;
+	cudaGraphExec_t x;
+	char *p;
+	memspec_pretend_track(1, 0);
+	SUCCEEDS(cudaMalloc((void **)&p, 64));
+	SUCCEEDS(cudaStreamCreate(&s));
+	SUCCEEDS(cudaStreamBeginCapture(s, 0));
+	SUCCEEDS(cudaStreamEndCapture(s, &g));
+	SUCCEEDS(cudaGraphInstantiate(&x, g, 0));
+	CHECK(noted("CUDA graphs: what the driver takes for an instantiated graph is outside PyTorch's allocator"));
+	SUCCEEDS(cudaMemset(p, 1, 64));
+	CHECK(is_known(p, 64));
+	SUCCEEDS(cudaGraphLaunch(x, s));
+	CHECK(memspec_pretend_known(p, 64) == -1);
+	SUCCEEDS(cudaGraphExecDestroy(x));
+	SUCCEEDS(cudaGraphDestroy(g));
+	SUCCEEDS(cudaStreamDestroy(s));
+	SUCCEEDS(cudaFree(p));
+	memspec_pretend_track(0, 0);
+}
+
 /* Objects that a graph keeps live as long as it does, each as often as it was given. */
 static void kept(void) {
 	enum { OBJECTS = 20 };
@@ -283,6 +307,7 @@ void captures(void) {
 	created();
 	one_capture();
 	forbidden();
+	replayed();
 	kept();
 	asked();
 	before_13();

@@ -54,7 +54,6 @@ static struct opened *open_once(const struct exported *e, int ordinal) {
 		return NULL;
 	}
 	range_add((struct range){ .at = o->at, .size = e->size, .kind = OPENED, .owner = ordinal });
-	bytes_unknown(o->at, e->size);
 	o->next = opened;
 	opened = o;
 	return o;
@@ -66,11 +65,10 @@ API cudaError_t cudaIpcOpenMemHandle(void **p, cudaIpcMemHandle_t handle, unsign
 	memcpy(&e, &handle, sizeof e);
 	if (!p || flags != LAZY_PEER_ACCESS || memcmp(e.magic, MAGIC, sizeof MAGIC)) return fail(cudaErrorInvalidValue);
 	if (e.process == getpid()) return fail(cudaErrorDeviceUninitialized);
-	struct gpu *g = gpu_physical(e.card);
-	int ordinal = g ? gpu_ordinal(g) : -1;
-	if (ordinal < 0) return fail(cudaErrorInvalidValue);
+	const struct gpu *g = gpu_physical(e.card);
+	if (!g || gpu_ordinal(g) < 0) return fail(cudaErrorInvalidValue);
 	pthread_mutex_lock(&lock);
-	struct opened *o = open_once(&e, ordinal);
+	struct opened *o = open_once(&e, gpu_ordinal(g));
 	if (o) {
 		o->count++;
 		*p = o->at;
