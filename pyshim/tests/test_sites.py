@@ -101,6 +101,12 @@ def test_what_goes_before_another_line_asks_is_temporary(stacks):
     assert [c for c, _ in found(later, stacks=stacks)] == ["temporary"] * 3 + ["activation"]
 
 
+def test_what_goes_goes_when_its_free_is_asked_for(stacks):
+    asked, completed = free(1)
+    events = [alloc(1, stacks.add([LINE])), asked, alloc(2, stacks.add([CALLER])), completed]
+    assert found(events, stacks=stacks)[0] == ("temporary", "")
+
+
 def test_what_no_tensor_asked_for_is_workspace(stacks):
     events = [alloc(1, stacks.add([LIBRARY, LINE])), alloc(2, stacks.add([ADD, LINE]))]
     assert [c for c, _ in found(events, stacks=stacks)] == ["workspace"] * 2
@@ -195,8 +201,8 @@ def test_what_is_saved_and_no_activation_has_no_saver():
 
 
 def test_a_backward_operator_has_the_lines_and_the_module_of_its_forward(stacks):
+    forward = stacks.add([(forward_lines.MODULE, 0, "layer.fc"), LINE])  # the first stack is one too
     own = stacks.add([ADD, CALLER])
-    forward = stacks.add([(forward_lines.MODULE, 0, "layer.fc"), LINE])
     site = reading([alloc(1, own, forward=forward)], Marks(modules=[(0, "m")]), stacks=stacks).sites()[0]
     assert (site.op, site.module, [str(f) for f in stacks.of(site.stack)]) == (
         "at::add",
@@ -210,7 +216,9 @@ def test_a_backward_operator_has_the_lines_and_the_module_of_its_forward(stacks)
 def test_lines_are_pythons_and_the_users_below_what_inductor_wrote(stacks):
     written = (f"/tmp/c{'a' * 51}.py", 40, "call")
     r = reading([], stacks=stacks)
-    shown = [stacks.of(r._python(stacks.add(frames))) for frames in ([ADD, written, LINE, CALLER], [ADD, written])]
+    shown = [
+        stacks.of(r._python(stacks.add(frames))) for frames in ([ADD, written, LINE, CALLER], [("??", 0, "f"), written])
+    ]
     assert [[str(f) for f in frames] for frames in shown] == [
         ["train.py:3 (step)", "train.py:9 (<module>)"],
         [f"{written[0]}:40 (call)"],
