@@ -1,3 +1,5 @@
+import collections
+
 import pytest
 
 from memshim import sizes
@@ -87,3 +89,42 @@ def test_sizes_parse_says_what_is_wrong(text, error):
 )
 def test_sizes_show(n, text):
     assert sizes.show(n) == text
+
+
+def test_a_size_may_be_zero():
+    assert inputs.parse("float32[0,B-4]", {"B": 4}) == ("", TensorSpec("float32", (0, 0)))
+    with pytest.raises(InputError, match="got size -1, want 0 or more"):
+        inputs.parse("float32[B-5]", {"B": 4})
+    with pytest.raises(InputError, match="want a size"):
+        inputs.parse("float32[B//0]", {"B": 4})
+    with pytest.raises(InputError, match="got '2.5', want a size"):
+        inputs.parse("float32[2.5]")
+
+
+def test_dims_and_lengths_of_the_command_line():
+    assert inputs.parse_dims(["B=8", " T = 16 "]) == {"B": 8, "T": 16}
+    assert inputs.parse_lengths(["T=128, 120", "B=1,2"]) == {"T": [128, 120], "B": [1, 2]}
+    for read, text in ((inputs.parse_dims, "B=x"), (inputs.parse_lengths, "T=128")):
+        with pytest.raises(InputError, match="want NAME=SIZE"):
+            read([text])
+    with pytest.raises(InputError, match="got 2 lengths of T, 3 lengths of B, want as many of each"):
+        inputs.parse_lengths(["T=1,2", "B=1,2,3"])
+
+
+def test_inputs_of_which_the_sizes_are_numbers():
+    assert inputs.bound(["x=float32[2*B]", "int64[B]"], {"B": 4}) == ["x=float32[8]", "int64[4]"]
+
+
+def test_what_a_value_holds_is_recorded_by_its_kind():
+    torch = pytest.importorskip("torch")
+    pair = collections.namedtuple("pair", "a b")(torch.zeros(2), 1)
+    assert inputs.of([torch.zeros(2, 3).t(), pair, {"k": None}]) == [
+        TensorSpec("float32", (3, 2)),
+        (TensorSpec("float32", (2,)), 1),
+        {"k": None},
+    ]
+    assert type(inputs.of([1])) is list and type(inputs.of((1,))) is tuple and type(inputs.of(pair)) is tuple
+    video = torch.zeros(1, 2, 3, 4, 5).to(memory_format=torch.channels_last_3d)
+    assert inputs.of(video).memory_format == "channels_last_3d"
+    with pytest.raises(InputError, match="got an input of set, want tensors"):
+        inputs.of({1})

@@ -1,5 +1,6 @@
 """The report of single ranks for people (memshim.program.ranks_report)."""
 
+from memshim.program import ranks as ranks_of
 from memshim.program import ranks_report
 
 
@@ -28,3 +29,47 @@ def test_phases_that_did_not_run():
         "  phases seen      forward, backward, optimizer, checkpoint",
         "  not seen         evaluation, gathering of state dicts: what they take is no part of the figures",
     ]
+
+
+def of_interest(ranks, *groups, stages=False):
+    return ranks_of.of_interest(ranks, [{"why": w, "ranks": r} for w, r in groups], stages)
+
+
+def test_the_ranks_to_run_are_those_that_differ(monkeypatch):
+    experts, stage = ("experts", [0, 3, 5]), ("pipeline stage", [0, 8])
+    assert of_interest([0], experts, stage) == [0, 3, 5, 8]
+    assert of_interest([0], experts, stage, stages=True) == [0, 8]
+    monkeypatch.setattr(ranks_of, "MOST", 4)
+    assert of_interest([0], ("experts", [0, 3, 5, 7])) == [0, 3, 5, 7]
+    assert of_interest([0], ("experts", [0, 3, 5, 7, 9])) == [0, 3, 5, 9], "the last of more than can run"
+    assert of_interest([0], ("experts", [0, 3, 5, 7]), stage) == [0, 3, 5, 7]
+    assert of_interest([0], ("experts", [0, 3, 5]), ("zero", [0, 4, 6])) == [0, 3, 5, 6]
+
+
+def test_the_ranks_that_differ_and_did_not_run():
+    differ = [{"why": "experts", "ranks": [0, 3]}, {"why": "stage", "ranks": [0, 1]}]
+    assert ranks_of.missing(differ, {0: {}, 1: {}}) == [{"why": "experts", "ranks": [3]}]
+
+
+def process(reserved, **more):
+    device = {"reserved": reserved, "allocated": 1, "total": 2, "memory": 3, "context": 4, **more}
+    return {"devices": [device], "phases": [f"phase of {reserved}"]}
+
+
+def test_a_rank_is_the_process_that_took_most():
+    steps = [{"allocated": 5, "reserved": 9}, {"allocated": 4, "reserved": 8, "compiled": True}]
+    steps += [{"allocated": 3, "reserved": 2}, {"allocated": 1, "reserved": 7}]
+    ended = {"exit": 0, "fits": True, "quality": "exact", "out_of_memory": ""}
+    found = {"processes": [process(1), process(8, iterations=steps) | {"rank": {"stages": [2]}}], **ended}
+    row = ranks_of.row(3, found)
+    assert (row["rank"], row["reserved"], row["phases"], row["stages"]) == (3, 8, ["phase of 8"], [2])
+    assert row["first"] == {"allocated": 5, "reserved": 9}, "up to the last that compiled"
+    assert row["later"] == {"allocated": 3, "reserved": 7}
+    assert "ends" not in row
+    plain = ranks_of.row(0, {"processes": [process(8, iterations=steps[2:])], "ends": [1], **ended})
+    assert (plain["first"], plain["later"], plain["ends"]) == (steps[2], steps[3], [1])
+
+
+def test_a_rank_that_took_nothing():
+    row = ranks_of.row(1, {"processes": [], "exit": 1, "fits": None, "quality": "none", "out_of_memory": ""})
+    assert (row["allocated"], row["first"], row["later"], row["phases"]) == (0, None, None, [])
