@@ -10,9 +10,21 @@ int cufftSetStream(int, cudaStream_t), cufftSetAutoAllocation(int, int), cufftSe
 typedef uintptr_t word;
 #define PLACES_5 word, word, word, word, word
 #define PLACES_11 PLACES_5, PLACES_5, word
-int cusolverDnSgetrf_bufferSize(PLACES_5, int *), cusolverDnSsytrf_bufferSize(word, word, word, word, int *);
+#define PLACES_7 PLACES_5, word, word
+int cusolverDnSgesvd_bufferSize(word, word, word, int *), cusolverDnSsytrf_bufferSize(word, word, word, word, int *),
+	cusolverDnSgeqrf_bufferSize(PLACES_5, int *), cusolverDnSgetrf_bufferSize(PLACES_5, int *),
+	cusolverDnSpotrf_bufferSize(PLACES_5, int *), cusolverDnSgesvdj_bufferSize(PLACES_11, word, int *),
+	cusolverDnSgesvdjBatched_bufferSize(PLACES_11, int *, word, word);
+int cusolverDnSsyevd_bufferSize(PLACES_7, int *), cusolverDnCheevd_bufferSize(PLACES_7, int *),
+	cusolverDnSsyevj_bufferSize(PLACES_7, int *), cusolverDnCheevj_bufferSize(PLACES_7, int *),
+	cusolverDnSorgqr_bufferSize(PLACES_7, int *), cusolverDnCungqr_bufferSize(PLACES_7, int *),
+	cusolverDnSormqr_bufferSize(PLACES_11, int *), cusolverDnCunmqr_bufferSize(PLACES_11, int *);
 int cusolverDnSgesvdaStridedBatched_bufferSize(PLACES_11, PLACES_5, int *),
-	cusolverDnZheevjBatched_bufferSize(PLACES_5, word, word, int *);
+	cusolverDnSsyevjBatched_bufferSize(PLACES_7, int *), cusolverDnZheevjBatched_bufferSize(PLACES_7, int *);
+int cusolverDnXpotrf_bufferSize(PLACES_7, word, size_t *, size_t *),
+	cusolverDnXgeqrf_bufferSize(PLACES_5, PLACES_5, size_t *, size_t *),
+	cusolverDnXsyevd_bufferSize(PLACES_11, size_t *, size_t *);
+int cusolverDnCreate(void **), cusolverDnDestroy(void *);
 int cusolverDnXsyevBatched_bufferSize(PLACES_11, size_t *, size_t *),
 	cusolverDnXsytrs_bufferSize(PLACES_11, size_t *, size_t *),
 	cusolverDnXgeev_bufferSize(PLACES_11, PLACES_5, word, size_t *, size_t *);
@@ -143,8 +155,26 @@ static void plans(void) {
 	SUCCEEDS(cufftDestroy(second));
 }
 
+/* There are as many as PyTorch keeps of 16 cards, 4096 of each, but for the number 0. */
+static void all_plans(void) {
+	enum { ALL = 1 << 16, ALLOCATION_FAILED = 2 };
+	int plan;
+	for (int i = 1; i < ALL; i++) {
+		SUCCEEDS(cufftCreate(&plan));
+		CHECK(plan == i);
+	}
+	CHECK(cufftCreate(&plan) == ALLOCATION_FAILED && cufftDestroy(ALL) == 1 && cufftDestroy(0) == 1 &&
+		cufftDestroy(-1) == 1);
+	SUCCEEDS(cufftDestroy(7));
+	SUCCEEDS(cufftDestroy(9));
+	SUCCEEDS(cufftCreate(&plan));
+	CHECK(plan == 7);
+	for (int i = 1; i < ALL; i++) CHECK(cufftDestroy(i) == (i == 9));
+}
+
 void transforms(void) {
 	plans();
+	all_plans();
 	versions();
 	/* in its own memory up to a length, then what the result takes, or half of it */
 	CHECK(line(16384, COMPLEX_32, COMPLEX_32, 3) == 0 && line(16385, COMPLEX_32, COMPLEX_32, 3) == 3 * 8 * 16385);
@@ -158,6 +188,8 @@ void transforms(void) {
 	CHECK(!known_line(0, 1, COMPLEX_32) && !known_line(2, 1, COMPLEX_16));
 	CHECK(known_plane(2048, 1) && known_plane(1, 2048));
 	CHECK(!known_plane(4096, 1) && !known_plane(1, 4096) && !known_plane(2047, 1) && !known_plane(1, 2047));
+	bool known;
+	CHECK(!transform(2, 1 << 15, 2, 1, COMPLEX_32, COMPLEX_32, 1, &known) && !known); /* of one dimension alone */
 	int plan;
 	number one = 1;
 	size_t bytes;
@@ -170,22 +202,60 @@ void transforms(void) {
 
 /* What no formula gives is taken as 0, and noted. */
 static void no_formula(void) {
-	int elements[2] = { 7, 7 };
+	int elements[3] = { 7, 7, 7 };
 	size_t device[3] = { 7, 7, 7 }, host[3] = { 7, 7, 7 };
 	unsigned long long before = notes_of(UNSIZED);
 #define FIVE 0, 0, 0, 0, 0
 	SUCCEEDS(cusolverDnSgesvdaStridedBatched_bufferSize(FIVE, FIVE, FIVE, 0, &elements[0]));
 	SUCCEEDS(cusolverDnZheevjBatched_bufferSize(FIVE, 0, 0, &elements[1]));
+	SUCCEEDS(cusolverDnSsyevjBatched_bufferSize(FIVE, 0, 0, &elements[2]));
 	SUCCEEDS(cusolverDnXsyevBatched_bufferSize(FIVE, FIVE, 0, &device[0], &host[0]));
 	SUCCEEDS(cusolverDnXsytrs_bufferSize(FIVE, FIVE, 0, &device[1], &host[1]));
 	SUCCEEDS(cusolverDnXgeev_bufferSize(FIVE, FIVE, FIVE, 0, 0, &device[2], &host[2]));
-	for (int i = 0; i < 2; i++) CHECK(elements[i] == 0);
-	for (int i = 0; i < 3; i++) CHECK(device[i] == 0 && host[i] == 0);
-	CHECK(notes_of(UNSIZED) == before + 5);
+	for (int i = 0; i < 3; i++) CHECK(elements[i] == 0 && device[i] == 0 && host[i] == 0);
+	CHECK(notes_of(UNSIZED) == before + 6);
+}
+
+/* Each function reads its sizes from the places that they have in its prototype. */
+static void places_of_sizes(void) {
+	enum { REAL = 4, COMPLEX = 8, M = 50, N = 40, K = 30 };
+	int n;
+	size_t device, host;
+#define SIZED(call, width, formula) \
+	SUCCEEDS(call); \
+	CHECK(n > 0 && (size_t)n == (formula).bytes / (width))
+#define SIZED_BYTES(call, formula) \
+	device = host = 7; \
+	SUCCEEDS(call); \
+	CHECK(device == (formula).bytes && !host)
+	SIZED(cusolverDnSgesvd_bufferSize(0, M, N, &n), REAL, of_gesvd(&FLOAT, M, N));
+	SIZED(cusolverDnSsytrf_bufferSize(0, N, 0, 0, &n), REAL, of_sytrf(&FLOAT, N));
+	SIZED(cusolverDnSgeqrf_bufferSize(0, M, N, 0, 0, &n), REAL, of_geqrf(&FLOAT, M, N));
+	SIZED(cusolverDnSgetrf_bufferSize(0, M, N, 0, 0, &n), REAL, of_getrf(M, N));
+	SIZED(cusolverDnSpotrf_bufferSize(0, 0, N, 0, 0, &n), REAL, of_potrf(N));
+	SIZED(cusolverDnSgesvdj_bufferSize(0, 0, 0, M, N, FIVE, 0, 0, &n), REAL, of_gesvdj(&FLOAT, M, N));
+	SIZED(cusolverDnSgesvdjBatched_bufferSize(0, 0, K, 20, FIVE, 0, 0, &n, 0, 3), REAL,
+		of_gesvdj_batched(&FLOAT, K, 20, 3));
+	SIZED(cusolverDnSsyevd_bufferSize(0, 0, 0, N, 0, 0, 0, &n), REAL, of_syevd(&FLOAT, N));
+	SIZED(cusolverDnCheevd_bufferSize(0, 0, 0, N, 0, 0, 0, &n), COMPLEX, of_syevd(&COMPLEX_FLOAT, N));
+	SIZED(cusolverDnSsyevj_bufferSize(0, 0, 0, N, 0, 0, 0, &n), REAL, of_syevj(&FLOAT, N));
+	SIZED(cusolverDnCheevj_bufferSize(0, 0, 0, N, 0, 0, 0, &n), COMPLEX, of_syevj(&COMPLEX_FLOAT, N));
+	SIZED(cusolverDnSorgqr_bufferSize(0, M, N, K, 0, 0, 0, &n), REAL, of_orgqr(&FLOAT, M, N, K));
+	SIZED(cusolverDnCungqr_bufferSize(0, M, N, K, 0, 0, 0, &n), COMPLEX, of_orgqr(&COMPLEX_FLOAT, M, N, K));
+	SIZED(cusolverDnSormqr_bufferSize(0, 1, 0, M, N, K, FIVE, &n), REAL, of_ormqr(&FLOAT, 1, M, N, K));
+	SIZED(cusolverDnCunmqr_bufferSize(0, 1, 0, M, N, K, FIVE, &n), COMPLEX, of_ormqr(&COMPLEX_FLOAT, 1, M, N, K));
+	SIZED_BYTES(cusolverDnXpotrf_bufferSize(0, 0, 0, N, COMPLEX_32, 0, 0, 0, &device, &host), of_potrf(N));
+	SIZED_BYTES(cusolverDnXgeqrf_bufferSize(0, 0, M, N, REAL_64, FIVE, &device, &host), of_geqrf(&DOUBLE, M, N));
+	SIZED_BYTES(cusolverDnXsyevd_bufferSize(0, 0, 0, 0, N, REAL_64, FIVE, &device, &host), of_syevd(&DOUBLE, N));
+	void *handle = NULL;
+	SUCCEEDS(cusolverDnCreate(&handle));
+	CHECK(handle);
+	SUCCEEDS(cusolverDnDestroy(handle));
 }
 
 void solvers(void) {
 	no_formula();
+	places_of_sizes();
 	/* of the sizes that were recorded, the largest in float32 alone */
 	static const number sizes[] = { 1, 4, 8, 16, 32, 33, 64, 100, 128, 200, 256, 512, 600 };
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {

@@ -18,22 +18,27 @@ static struct plan {
 	bool made;
 	cudaStream_t stream;
 } plans[PLANS];
+static int free_from = 1; /* those before it are made; 0 is none */
 
-static struct plan *plan_of(int p) { return p > 0 && p < PLANS && plans[p].made ? &plans[p] : NULL; }
+static struct plan *plan_of(int p) { return (unsigned)p < PLANS && plans[p].made ? &plans[p] : NULL; }
 
 API int cufftCreate(int *out) {
-	int i = 1;
 	lock_memory();
-	while (i < PLANS && plans[i].made) i++;
-	if (i < PLANS) plans[i] = (struct plan){ .made = true };
+	while (free_from < PLANS && plans[free_from].made) free_from++;
+	int i = free_from;
+	bool room_left = i < PLANS;
+	if (room_left) plans[i] = (struct plan){ .made = true };
 	unlock_memory();
 	*out = i;
-	return i < PLANS ? SUCCESS : ALLOCATION_FAILED;
+	return room_left ? SUCCESS : ALLOCATION_FAILED;
 }
 API int cufftDestroy(int p) {
 	lock_memory();
 	struct plan *plan = plan_of(p);
-	if (plan) plan->made = false;
+	if (plan) {
+		plan->made = false;
+		free_from = p < free_from ? p : free_from;
+	}
 	unlock_memory();
 	return plan ? SUCCESS : INVALID_PLAN;
 }

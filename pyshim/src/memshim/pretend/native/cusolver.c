@@ -19,8 +19,7 @@ enum { SUCCESS = 0, ALLOCATION_FAILED = 2 }; /* cusolverStatus_t */
 typedef uintptr_t word;
 
 static int made(void **handle) {
-	*handle = malloc(1);
-	return *handle ? SUCCESS : ALLOCATION_FAILED;
+	return handle_make(handle) ? SUCCESS : ALLOCATION_FAILED;
 }
 static int freed(void *handle) {
 	free(handle);
