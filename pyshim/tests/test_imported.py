@@ -99,6 +99,24 @@ def test_a_source_is_imported_once_for_many_cases(recorded):
     assert cases.imports() == 2
 
 
+READS = """
+class Reads(torch.nn.Linear):
+    def forward(self, x):
+        x = super().forward(x)
+        return torch.cat([x, x]) if torch.rand(1, device=x.device) > 0.5 else x
+"""
+
+
+def test_runs_of_a_case_with_other_values_share_an_import(recorded):
+    """Each has its values: where the condition is false they come to what balanced ones do."""
+    cases = recorded(READS)
+    with (cases.folder / "model.py").open("a") as f:
+        f.write("def net():\n    return Reads(64, 32)\n")
+    runs = recording.header(cases.case(8))["values"]["runs"]
+    assert cases.imports() == 2, "of balanced values, and of the process that the three others are forked from"
+    assert {run["values"]: run.get("as") for run in runs} == {"least": "balanced", "most": None, "skewed": "most"}
+
+
 def test_a_source_of_several_cases_is_imported_for_the_first(recorded):
     cases = recorded()
     of_its_own_process = cases.case(8).read_bytes()

@@ -25,14 +25,13 @@ from memshim.case.errors import KINDS, TIMEOUT, ModelError, NoGPU, NothingToRun
 from memshim.case.request import TOO_LONG
 from memshim.case.step import OWN_ITERATION
 from memshim.frames import inside, shorten
-from memshim.pretend.value_reads import ROUTING
+from memshim.pretend.value_reads import ROUTING, VALUES
 
 WAIT = 6 * 3600.0  # seconds: how long others may hold the GPU before a case
 
 
 END = 0.5  # seconds for a server to end when its input is closed
 ROOM = 4 << 40  # bytes of a pretend card on which a case is recorded whole
-VALUES = "MEMSPEC_VALUES"  # of a process on a pretend GPU: balanced, least, most or skewed
 # a run with other values may take so many seconds, and so many times what the first one took
 PATIENCE, MANY_TIMES = 30.0, 20.0
 

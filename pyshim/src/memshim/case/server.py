@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 
 from memshim.case import imported, request, settings
 from memshim.pretend.activate import DESCRIPTION
+from memshim.pretend.value_reads import VALUES
 
 
 def main() -> NoReturn:
@@ -39,7 +40,7 @@ def main() -> NoReturn:
 
 def forked(job: dict[str, Any], enters: bool = True) -> int:
     """How a process ended that was forked for a job. enters: False where this process is in the
-    job's folder and environment."""
+    job's folder and, but for its values, environment."""
     pid = os.fork()
     if pid == 0:
         _measure(job, enters)
@@ -92,6 +93,8 @@ def _measure(job: dict[str, Any], enters: bool) -> None:
         os.setsid()
         if enters:
             imported.enter(job)
+        else:
+            os.environ[VALUES] = job["environment"].get(VALUES, "")
         faulthandler.enable()
         _values()
         a = argparse.Namespace(

@@ -11,6 +11,7 @@ from typing import Any
 from memshim.allocator import recording
 from memshim.case import compare_values, process
 from memshim.case.errors import TIMEOUT
+from memshim.pretend.value_reads import VALUES
 from memshim.program.ranks import Wanted
 
 FIRST = 0  # the rank that runs: the parts of the others are no larger
@@ -26,7 +27,7 @@ def record(case: dict[str, Any], gpus: int, modules: tuple[str, ...], to: str) -
     with tempfile.TemporaryDirectory(prefix="memshim-") as folder:
         ranks = Path(folder, "ranks")
         ranks.mkdir()
-        environment = process.pretended(case, "pretend") | {process.VALUES: compare_values.BALANCED}
+        environment = process.pretended(case, "pretend") | {VALUES: compare_values.BALANCED}
         environment |= Wanted(gpus, gpus).variables(FIRST, case["name"], ranks)
         job = {"where": "pretend", "timeout": TIMEOUT, "stacks": "all", "recording": os.path.abspath(to)}
         runner = process.Fresh()  # its variables count from the start

@@ -14,6 +14,7 @@ from types import FrameType
 from typing import Any
 
 Number = bool | int | float
+VALUES = "MEMSPEC_VALUES"  # of a process on a pretend GPU: balanced, least, most or skewed
 ROUTING = "routing"  # in the place of a line: indices that come from unknown scores
 WORDS = ("balanced", "least", "most", "skewed")
 MOST_LOGGED = 1 << 17  # reads whose moments are kept

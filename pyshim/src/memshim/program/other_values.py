@@ -14,10 +14,10 @@ from memshim.case import compare_values
 from memshim.files import temporary_folder
 from memshim.frames import shorten
 from memshim.pretend.device import Device
+from memshim.pretend.value_reads import VALUES
 from memshim.program import launch, process_reports
 from memshim.program.observe import WANTED
 
-VALUES = "MEMSPEC_VALUES"
 
 
 def lines(found: Mapping[str, Any]) -> list[str]:

@@ -10,9 +10,10 @@ from typing import Any
 
 import torch
 
+from memshim.pretend.value_reads import VALUES
+
 Number = bool | int | float
 
-VARIABLE = "MEMSPEC_VALUES"
 BALANCED, LEAST, MOST, SKEWED = MODES = ("balanced", "least", "most", "skewed")
 LARGE = 1e30  # a float in mode most: a size that is computed from it raises, a comparison with it takes the other side
 NEGATIVE = -1.0  # a float in mode least: a comparison with zero takes the other side
@@ -32,12 +33,12 @@ ASSUMED = {
 
 def of_environment(environ: Mapping[str, str]) -> str:
     """The mode that MEMSPEC_VALUES names, balanced without it. ValueError for any other."""
-    return checked(environ.get(VARIABLE) or BALANCED)
+    return checked(environ.get(VALUES) or BALANCED)
 
 
 def checked(mode: str) -> str:
     if mode not in MODES:
-        raise ValueError(f"got {VARIABLE}={mode!r}, want one of {', '.join(MODES)}")
+        raise ValueError(f"got {VALUES}={mode!r}, want one of {', '.join(MODES)}")
     return mode
 
 
