@@ -244,15 +244,15 @@ def test_a_bad_model_costs_its_own_case(server, case, project, source, timeout, 
 
 
 def test_many_cases_share_a_process_that_has_pytorch_loaded(project, monkeypatch):
-    """Forty cost two processes that import it, and come in order. tools/bench.py says what two
+    """Twelve cost two processes that import it, and come in order. tools/bench.py says what two
     hundred cost."""
     (case,) = memspec_yaml.load("memspec.yaml", ["small"])
-    many = [case | {"name": f"case {i}", "inputs": [f"x=float32[{i + 1},3,16,16]"]} for i in range(40)]
+    many = [case | {"name": f"case {i}", "inputs": [f"x=float32[{i + 1},3,16,16]"]} for i in range(12)]
     started, start = [], process._start
     monkeypatch.setattr(process, "_start", lambda *args, **kw: started.append(args) or start(*args, **kw))
     got = list(process.measure_all(many, 2, lambda c, run: run(c, "cpu")))
     assert [r["case"] for r in got] == [c["name"] for c in many]
-    assert [r["phases"][0]["requested"] for r in got] == [WEIGHTS + INPUT // 2 * (i + 1) for i in range(40)]
+    assert [r["phases"][0]["requested"] for r in got] == [WEIGHTS + INPUT // 2 * (i + 1) for i in range(12)]
     assert len(started) == 2
 
 
