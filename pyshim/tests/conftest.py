@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pretended
 import pytest
+import unchanged
 import warm
 
 import memshim
@@ -141,6 +142,11 @@ LONGEST = (
     "test_search.py",
     "test_pretend_features.py",
 )
+
+
+def pytest_configure(config):
+    if unchanged.wanted(config):
+        config.pluginmanager.register(unchanged.Unchanged(config))
 
 
 def pytest_collection_modifyitems(config, items):

@@ -13,6 +13,7 @@ from memshim import pretend
 from memshim.case import compare_values
 from memshim.pretend import communicators, writes
 from memshim.pretend.device import Device
+from memshim.pretend.value_reads import VALUES
 from memshim.program import launch, other_values, process_reports
 from memshim.program.observe import WANTED
 from memshim.program.report import cut_short, report
@@ -82,7 +83,7 @@ def once(program: Program, words: list[str], environ: Mapping[str, str], folder:
     pid, statuses = launch.run(words, dict(environ))
     code = 128 - statuses[pid] if statuses[pid] < 0 else statuses[pid]
     processes = process_reports.ranges(process_reports.read(folder, pid, statuses), program.cards)
-    return report(code, processes, program.said, program.on) | {"values": environ[other_values.VALUES]}, pid
+    return report(code, processes, program.said, program.on) | {"values": environ[VALUES]}, pid
 
 
 def with_ends(

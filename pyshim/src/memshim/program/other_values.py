@@ -19,7 +19,6 @@ from memshim.program import launch, process_reports
 from memshim.program.observe import WANTED
 
 
-
 def lines(found: Mapping[str, Any]) -> list[str]:
     """The lines that read values on which memory may depend, as far as one run shows."""
     out = []
