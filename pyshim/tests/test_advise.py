@@ -473,3 +473,15 @@ def test_without_a_budget_a_card_is_kept_by_an_exact_figure_alone(quality, kept)
     judged = {"outcome": "inconclusive", "findings": [], "report": {"quality": quality, "peak": peaks}}
     case = {"budgets": [], "device": {"memory": 64, "context": 0}}
     assert advise._trial((), contents, judged, case).kept == kept
+
+
+@pytest.mark.parametrize(
+    "memory, context, reserved, oom, emptied",
+    [(64, 4, 61, None, True), (64, 4, 60, None, False), (None, None, 99, None, False), (64, None, 65, {}, True)]
+    + [(64, 4, 61, {"phase": "first"}, False), (4, 4, 9, None, False), (1, 0, 2, None, True)],
+)
+def test_a_run_that_took_more_than_the_card_was_emptied(memory, context, reserved, oom, emptied):
+    header = {"oom": oom, "phases": [{"reserved": None}, {"reserved": reserved}]}
+    case = {"device": {"memory": memory, "context": context}}
+    assert advise._emptied(header, {}, case) is emptied
+    assert advise._emptied(header, {"oom": {"at": 1}}, case) is False
