@@ -38,7 +38,7 @@ WHOLE = ";".join(["name=a card", f"memory={2**50}", *SMALL, *LARGE])
 WRONG = ["sms=2147483648", f"memory={2**50 + 1}", "sms=4x", "sms=-1", "sms=", "unknown=1"]
 TESTS = (
     "unit misuse ends ranks groups formula attributes places nodes races collected kernels shareable rules host "
-    "devices values captures launches calls dispatch messages recurrent ipc"
+    "devices values captures launches calls dispatch messages recurrent ipc plans"
 ).split()
 THREADS = ["unit", "values", "races"]  # those of threads, and what unit.c needs
 # What tests have their own of: functions of other libraries, the list of these, and locks that
@@ -152,6 +152,7 @@ def compiled(*command):
         "driver_addresses",
         "reservations",
         "ipc",
+        "cudnn_plans",
         "launches",
     ],
 )
@@ -162,7 +163,7 @@ def test_unit(unit, forking, name):
         f"{p.stderr}\nreproduce: MEMSPEC_PRETEND='{T4}\n{H100}' {unit} {name}"
     )
     # calls that nothing stands in for, and images for other cards, a line each
-    refused = {"refusals": 2, "formulas": 2, "no_addresses": 1, "communicators": 1, "ipc": 1}
+    refused = {"refusals": 2, "formulas": 2, "no_addresses": 1, "communicators": 1, "ipc": 1, "cudnn_plans": 3}
     refused |= {"reservations": 1, "architectures": 1, "image_forms": 13, "registered_kernels": 3, "shareable": 3}
     assert len(p.stderr.splitlines()) == refused.get(name, 0), p.stderr
     wrong = "memspec: the kernels of unit are for sm_75, not for a NVIDIA H100 80GB HBM3 (sm_90): their launch fails\n"

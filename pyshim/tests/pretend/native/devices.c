@@ -97,6 +97,8 @@ void devices(void) { /* two cards: t4 of 1 GiB with a context of 100 MiB, h100 o
 	CHECK(f.ptxVersion == 75 && f.binaryVersion == 75);
 	CHECK(cudaFuncSetAttribute(devices, cudaFuncAttributeMaxDynamicSharedMemorySize, 65536) == 0);
 	CHECK(cudaFuncSetAttribute(devices, cudaFuncAttributeMaxDynamicSharedMemorySize, 65537) == cudaErrorInvalidValue);
+	CHECK(cudaFuncSetAttribute(devices, cudaFuncAttributeMaxDynamicSharedMemorySize, 0) == 0);
+	CHECK(cudaFuncSetAttribute(devices, cudaFuncAttributeMaxDynamicSharedMemorySize, -1) == cudaErrorInvalidValue);
 	nvmlDevice_t first, same;
 	char uuid[64], other[64];
 	SUCCEEDS(nvmlDeviceGetHandleByIndex_v2(0, &first));

@@ -175,4 +175,7 @@ void formulas(void) {
 	void *neither = made(0); /* is as it is */
 	SUCCEEDS(formula_finalize(neither));
 	SUCCEEDS(formula_destroy(neither));
+	void *of_nothing = made(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR); /* a plan that was given no engine */
+	CHECK(formula_finalize(of_nothing) == CUDNN_STATUS_NOT_SUPPORTED);
+	SUCCEEDS(formula_destroy(of_nothing));
 }

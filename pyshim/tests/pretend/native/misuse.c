@@ -205,6 +205,16 @@ void spanning(void) {
 	for (int i = 0; i < 3; i++) SUCCEEDS(cuMemRelease(h[i]));
 	SUCCEEDS(cuMemAddressFree(base, 64 * MIB));
 	SUCCEEDS(cudaFree(block));
+	base = reserve(4 * MIB); /* two of which the second is the last of all */
+	for (int i = 0; i < 2; i++) {
+		h[i] = create(2 * MIB);
+		SUCCEEDS(cuMemMap(base + (CUdeviceptr)i * 2 * MIB, 2 * MIB, 0, h[i], 0));
+	}
+	SUCCEEDS(cudaMemset(at(base + MIB), 0, 2 * MIB));
+	CHECK(cudaMemset(at(base + MIB), 0, 3 * MIB + 1) == cudaErrorInvalidValue);
+	SUCCEEDS(cuMemUnmap(base, 4 * MIB));
+	for (int i = 0; i < 2; i++) SUCCEEDS(cuMemRelease(h[i]));
+	SUCCEEDS(cuMemAddressFree(base, 4 * MIB));
 }
 
 void managed(void) {

@@ -134,7 +134,7 @@ TEST wrong_addresses(void), wrong_handles(void), wrong_sizes(void), spanning(voi
 TEST ranks(void), kept_groups(void), absent_counts(void), formulas(void), attributes(void), places(void);
 TEST nodes(void), races(void),
 	collected(void);
-TEST ipc(void);
+TEST ipc(void), cudnn_plans(void);
 TEST architectures(void), image_forms(void), registered_kernels(void), shareable(void);
 TEST transforms(void), solvers(void), recorded_solvers(void); /* rules.c */
 TEST pinned(void), addresses(void), pools(void); /* host.c */

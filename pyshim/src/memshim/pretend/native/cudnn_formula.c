@@ -134,7 +134,7 @@ int formula_finalize(void *descriptor) {
 		note_refused(CUDNN, "a graph without a convolution before 9.8");
 		return CUDNN_STATUS_NOT_SUPPORTED;
 	case CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR:
-		d->bytes = d->call.without ? 0 : ask(&d->call);
+		d->bytes = !d->call.direction ? -1 : d->call.without ? 0 : ask(&d->call);
 		if (d->bytes >= 0) return note_estimated("workspace-estimate: the workspace of cuDNN's convolutions is by formula"),
 			CUDNN_STATUS_SUCCESS;
 		note_refused(CUDNN, "a convolution before 9.8, whose workspace nobody has by formula");

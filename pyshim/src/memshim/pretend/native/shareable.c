@@ -14,7 +14,7 @@
 enum { DESCRIPTOR = 1 }; /* CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR */
 
 struct shared { /* what lies in such a file */
-	char magic[8];
+	char magic[sizeof MAGIC];
 	int kind, card; /* card: by its place among all of the machine's */
 	size_t size;
 };
