@@ -223,7 +223,8 @@ mutants:
 	cd tools && $(GO) build -o ../bin/mutants ./mutants
 	bin/mutants -n $(N) -seed $(SEED) -pkg $(PKG) -min 90
 
-# A mutant takes the tests of its package until one fails: a minute, or ten where it lives. Nothing in the tree changes.
+# A mutant of C takes the tests of its package until one fails: a minute, or ten where it lives; one of Python (ONLY=.py) those that
+# execute its line: seconds, once these are recorded. Nothing in the tree changes.
 mutants-python: $(VENV)/.stamp
 	$(VENV)/bin/python pyshim/tools/mutants.py -n $(N) --seed $(SEED) --only '$(ONLY)'
 

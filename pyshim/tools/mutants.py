@@ -4,9 +4,11 @@ of their package sees.
     python pyshim/tools/mutants.py [-n 40] [--seed 1] [--only TEXT] [--list]
 
 Works on a copy, so that nothing in the tree changes. A mutant lives if the tests of its package
-(TESTS) pass with it; of C those that need no PyTorch come first (UNITS). One whose tests do not end
-is counted by itself: a busy machine does that too. A change that cannot matter, as a wider log
-message, lives: read each one.
+(TESTS) pass with it; of C those that need no PyTorch come first (UNITS). Of Python those run that
+execute the line (executed.py), quick ones first; a file of tests is recorded once, which takes as
+long as its tests, and `lives` may then have tests behind it that took more than --seconds. One
+whose tests do not end is counted by itself: a busy machine does that too. A change that cannot
+matter, as a wider log message, lives: read each one.
 """
 
 from __future__ import annotations
@@ -26,6 +28,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+import executed
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = "pyshim/src/memshim"
@@ -270,19 +274,63 @@ def outcome(folder: Path, file: str) -> str:
     return "LIVES"
 
 
+class Python:
+    """Tries mutants of Python, each by the tests that execute its line."""
+
+    def __init__(self, folder: Path, recorded: Path, seconds: float) -> None:
+        import pytest  # noqa: F401  # here once, and not in each process that is forked
+        import torch._dynamo  # noqa: F401
+
+        self.lines = executed.Lines(recorded, SOURCES, ROOT / ".cache" / "executed")
+        self.tests, self.seconds, self.left = executed.Tests(folder, SOURCES), seconds, seconds
+
+    def outcome(self, m: Mutant) -> str:
+        """Of a mutant whose text is in its place."""
+        executed.bytecode(self.tests.folder / m.file).unlink(missing_ok=True)
+        try:
+            return next((how for f in tests_of(m.file)[0] if (how := self._of_file(m, f))), "LIVES")
+        finally:
+            self.left = self.seconds
+
+    def _of_file(self, m: Mutant, file: str) -> str:
+        """dies, no end, or nothing where the file's tests pass."""
+        found = []
+        for ran in self.lines.executing(m.file, m.line, file):
+            if ran.seconds > self.left:
+                break
+            self.left -= ran.seconds
+            found.append(ran)
+        while found:
+            limit = 120 + 15 * sum(r.seconds for r in found)
+            ended, code = self.tests.run([r.name for r in found], limit)
+            if not code:
+                return "no end" if code is None else ""
+            failed = next((r.name for r in ended if r.outcome == "failed"), found[0].name)
+            if self.lines.passes(failed):
+                return "dies"
+            found = [r for r in found if r.name != failed]  # it fails by itself, whatever the mutant
+        return ""
+
+
 def main() -> int:
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("-n", type=int, default=40, help="how many are tried (40)")
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--only", default="", help="files whose path has this text")
+    p.add_argument("--seconds", type=float, default=60, help="processor time of one mutant's tests of Python (60)")
     p.add_argument("--list", action="store_true", help="print them and try none")
     a = p.parse_args()
     found = [m for m in all_mutants() if a.only in m.file]
     chosen = random.Random(a.seed).sample(found, min(a.n, len(found)))
     tried, ended = Counter[str](), Counter[tuple[str, str]]()
     with tempfile.TemporaryDirectory(prefix="mutants-") as scratch:
-        folder = Path(scratch)
-        copied(folder)
+        folder, recorded = Path(scratch, "mutants"), Path(scratch, "recorded")
+        for made in (folder, recorded):
+            made.mkdir()
+            copied(made)
+        python = None
+        if not a.list and any(m.file.endswith(".py") for m in chosen):
+            python = Python(folder, recorded, a.seconds)
         for m in chosen:
             path, kind = folder / m.file, "C" if m.file.endswith(".c") else "Python"
             source = path.read_bytes()
@@ -296,8 +344,10 @@ def main() -> int:
             if not compiles(path):
                 path.write_bytes(source)
                 continue
-            how = outcome(folder, m.file)
+            how = python.outcome(m) if python and kind == "Python" else outcome(folder, m.file)
             path.write_bytes(source)
+            if kind == "Python":
+                executed.compile_as_it_is(path)
             tried[kind] += 1
             ended[kind, how] += 1
             print(f"{how:6} {what}  ({time.monotonic() - began:.0f} s)", flush=True)
