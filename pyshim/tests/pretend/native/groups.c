@@ -424,6 +424,20 @@ void absent_counts(void) {
 		send_counts(grouped, type, wide);
 		CHECK(arrived(wanted[i / 4].got, wide));
 	}
+	static const struct {
+		int64_t sent[6];
+		int got[6];
+	} few[] = {
+		{ { 1, 0, 1, 0, 0, 0 }, { 1, 1, 1, 0, 1, 1 } }, /* as many as experts: one for each */
+		{ { 1, 0, 0, 0, 0, 0 }, { 1, 0, 0, 0, 1, 0 } }, /* fewer: all for the first */
+	};
+	memspec_pretend_values(2);
+	for (int i = 0; i < 2; i++) {
+		SUCCEEDS(cudaMemcpy(at, few[i].sent, sizeof few[i].sent, 1));
+		memspec_pretend_chose(at, sizeof few[i].sent);
+		send_counts(true, INT64, 8);
+		CHECK(arrived(few[i].got, 8));
+	}
 	not_counted();
 	for (int grouped = 0; grouped < 2; grouped++) { /* what no router chose counts nothing: of others it is not known */
 		SUCCEEDS(cudaMemset(at, 1, 64));
