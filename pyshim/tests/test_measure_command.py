@@ -115,3 +115,34 @@ def test_the_exit_code_of_many(project, monkeypatch, capsys, case, raised, code)
     monkeypatch.setattr(process, "measure_all", all_of)
     assert measure.main([]) == code
     assert capsys.readouterr().err.count("memshim: small: why\n") == sum(e is not None for e in raised)
+
+
+def test_pickles_are_trusted_where_that_is_asked_for(tmp_path, monkeypatch, capsys):
+    from memshim.case import pickles
+
+    monkeypatch.setenv(pickles.TRUST, "")
+    assert measure.main([str(tmp_path / "absent.yaml")]) == 2
+    assert pickles.os.environ[pickles.TRUST] == ""
+    assert measure.main(["--trust", str(tmp_path / "absent.yaml")]) == 2
+    assert pickles.os.environ[pickles.TRUST] == "1"
+
+
+def test_one_case_is_measured_in_a_process_on_its_pretend_gpu(tmp_path, monkeypatch):
+    started = []
+
+    def run(command, input, text, env):
+        started.append((command[command.index("measure") :], input, env["X"]))
+        return type("Ended", (), {"returncode": 5})
+
+    monkeypatch.setattr(measure, "pretended", lambda: False)
+    monkeypatch.setattr(measure.process, "pretended", lambda case, where: {"X": f"{case['name']} {where}"})
+    monkeypatch.setattr(measure.subprocess, "run", run)
+    (tmp_path / "case.json").write_text('{"name": "net"}')
+    command = ["--request", str(tmp_path / "case.json"), "-o", "out", "--where", "pretend"]
+    assert measure.main(command) == 5
+    assert measure.main([*command, "--recording", "a.rec", "--timeout", "9", "--stacks", "python"]) == 5
+    front = ["measure", "--request", "-", "--output", "out", "--where", "pretend", "--stacks"]
+    assert started == [
+        ([*front, "all", "--timeout", str(measure.TIMEOUT)], '{"name": "net"}', "net pretend"),
+        ([*front, "python", "--timeout", "9.0", "--recording", "a.rec"], '{"name": "net"}', "net pretend"),
+    ]

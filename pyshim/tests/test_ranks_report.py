@@ -1,5 +1,9 @@
 """The report of single ranks for people (memshim.program.ranks_report)."""
 
+import re
+
+import pytest
+
 from memshim.program import ranks as ranks_of
 from memshim.program import ranks_report
 
@@ -73,3 +77,30 @@ def test_a_rank_is_the_process_that_took_most():
 def test_a_rank_that_took_nothing():
     row = ranks_of.row(1, {"processes": [], "exit": 1, "fits": None, "quality": "none", "out_of_memory": ""})
     assert (row["allocated"], row["first"], row["later"], row["phases"]) == (0, None, None, [])
+
+
+def test_ranks_are_a_row_each():
+    place = [{"name": "dp", "index": 1, "size": 2}, {"name": "tp", "index": 0, "size": 1}]
+    steps, total = {"allocated": 4 << 20, "reserved": 4 << 20}, {"low": 3 << 20, "high": 5 << 20}
+    rows = [row(0, first=steps, place=place, stages=[2]), row(12, stages=[0, 1], total_range=total, fits=None)]
+    lines = ranks_report.table(rows)
+    assert [re.split("  +", line.strip()) for line in lines] == [
+        ["rank", "place", "first step", "later steps", "allocated", "reserved", "total"],
+        ["0", "dp 1 of 2, stage 2", "4.0 MiB", "1.0 MiB", "2.0 MiB", "3.0 MiB"],
+        ["12", "stages 0 and 1", "1.0 MiB", "2.0 MiB", "3.0 MiB to 5.0 MiB", "undecided"],
+    ]
+    assert [line.index(word) for line, word in zip(lines, ("place", "dp", "stages"))] == [6, 6, 6], "to the left"
+    assert [line.rindex(word) + 3 for line, word in zip(lines[1:], ("MiB", "MiB"))] == [len(lines[0])] * 2, "right"
+
+
+@pytest.mark.parametrize(
+    "more, verdict",
+    [
+        ({}, ""),
+        ({"fits": None}, "undecided"),
+        ({"exit": 3, "fits": None}, "ended with 3"),
+        ({"exit": 1, "out_of_memory": "CUDA out of memory."}, "does not fit"),
+    ],
+)
+def test_what_became_of_a_rank(more, verdict):
+    assert ranks_report.verdict(row(0, **more)) == verdict
