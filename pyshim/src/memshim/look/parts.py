@@ -8,16 +8,16 @@ from typing import NamedTuple
 class Parts(NamedTuple):
     """They add up to the peak, in bytes."""
 
-    weights: int = 0  # parameters and buffers
-    gradients: int = 0
-    optimizer_state: int = 0
-    activations: int = 0  # what forward made and keeps, for the backward or for whoever holds it
-    temporaries: int = 0  # what an operator, a layer, the backward or a step makes for itself
-    workspace: int = 0  # memory of libraries, no tensor's
-    inputs: int = 0  # what the model is given
-    other_models: int = 0
-    other: int = 0  # tensors that are none of these: targets, data sets; and what no Python object says of
-    rounding: int = 0  # what blocks are larger than what was asked for
+    weights: int  # parameters and buffers
+    gradients: int
+    optimizer_state: int
+    activations: int  # what forward made and keeps, for the backward or for whoever holds it
+    temporaries: int  # what an operator, a layer, the backward or a step makes for itself
+    workspace: int  # memory of libraries, no tensor's
+    inputs: int  # what the model is given
+    other_models: int
+    other: int  # tensors that are none of these: targets, data sets; and what no Python object says of
+    rounding: int  # what blocks are larger than what was asked for
 
     def total(self) -> int:
         return sum(self)
@@ -29,10 +29,10 @@ class Row(NamedTuple):
     layer: str
     type: str  # the layer's class, the tensor's dtype and shape
     tensor: str
-    weights: int = 0
-    gradients: int = 0
-    optimizer_state: int = 0
-    activations: int = 0
+    weights: int
+    gradients: int
+    optimizer_state: int
+    activations: int
 
     @property
     def sizes(self) -> tuple[int, int, int, int]:
