@@ -59,8 +59,8 @@ TESTS = {
     "pretend/native/nccl.c": "pretend/test_pretend_communicators.py",
     "pretend/native": "pretend/test_pretend_native.py pretend/test_pretend_device.py",
     "pretend/values/modes.py": "test_values_modes.py pretend/test_pretend_ends.py pretend/test_pretend_values.py",
-    "pretend/absent": "test_absent_ranks.py test_sent_objects.py test_run_ranks.py test_absent_checkpoints.py "
-    "test_capture_ranks.py test_symmetric_memory.py",
+    "pretend/absent": "test_absent_ranks.py test_sent_objects.py test_absent_plans.py test_run_ranks.py "
+    "test_absent_checkpoints.py test_capture_ranks.py test_symmetric_memory.py",
     "pretend/writes.py": "test_writes_guard.py test_writes.py",
     "pretend": "pretend test_queries.py",
     "allocator": "test_blocks.py test_snapshot.py test_storages.py test_gpu.py",
