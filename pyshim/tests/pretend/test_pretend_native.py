@@ -38,12 +38,12 @@ WHOLE = ";".join(["name=a card", f"memory={2**50}", *SMALL, *LARGE])
 WRONG = ["sms=2147483648", f"memory={2**50 + 1}", "sms=4x", "sms=-1", "sms=", "unknown=1"]
 TESTS = (
     "unit misuse ends ranks groups formula attributes places nodes races collected kernels shareable rules host "
-    "devices values captures launches calls dispatch messages recurrent ipc plans"
+    "devices values captures launches calls dispatch messages recurrent ipc plans interpreter"
 ).split()
 THREADS = ["unit", "values", "races"]  # those of threads, and what unit.c needs
 # What tests have their own of: functions of other libraries, the list of these, and locks that
 # are checked.
-WRAPPED = "real_function dl_iterate_phdr pthread_mutex_lock pthread_mutex_unlock"
+WRAPPED = "real_function dlsym dl_iterate_phdr pthread_mutex_lock pthread_mutex_unlock"
 WRAPPED = [f"-Wl,--wrap={name}" for name in WRAPPED.split()]
 INCOMPLETE = "MEMSPEC_PRETEND: got a device without major, sms"
 
@@ -153,6 +153,8 @@ def compiled(*command):
         "reservations",
         "ipc",
         "cudnn_plans",
+        "audit_events",
+        "stack_texts",
         "launches",
     ],
 )

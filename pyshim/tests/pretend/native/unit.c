@@ -11,6 +11,12 @@ void *__wrap_real_function(const char *library, const char *name) {
 	return fake_function ? fake_function(library, name) : __real_real_function(library, name);
 }
 
+void *(*fake_symbol)(const char *);
+void *__real_dlsym(void *, const char *), *__wrap_dlsym(void *, const char *);
+void *__wrap_dlsym(void *library, const char *name) {
+	return fake_symbol ? fake_symbol(name) : __real_dlsym(library, name);
+}
+
 /* ---- locks: a thread takes none that it holds, and releases none that it does not ---- */
 
 static __thread pthread_mutex_t *held[4];
@@ -296,6 +302,7 @@ int main(int argc, char **argv) {
 		{ "pinned", pinned }, { "addresses", addresses }, { "pools", pools },
 		{ "calls", calls }, { "driver_addresses", driver_addresses }, { "logged", logged },
 		{ "reservations", reservations }, { "ipc", ipc }, { "cudnn_plans", cudnn_plans },
+		{ "audit_events", audit_events }, { "stack_texts", stack_texts },
 		{ "launches", launches }, { "dispatch", dispatch },
 		{ "marks", marks }, { "own_code", own_code }, { "messages", messages },
 		{ "communicators", communicators }, { "recurrent", recurrent },

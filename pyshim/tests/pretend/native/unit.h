@@ -134,7 +134,7 @@ TEST wrong_addresses(void), wrong_handles(void), wrong_sizes(void), spanning(voi
 TEST ranks(void), kept_groups(void), absent_counts(void), formulas(void), attributes(void), places(void);
 TEST nodes(void), races(void),
 	collected(void);
-TEST ipc(void), cudnn_plans(void);
+TEST ipc(void), cudnn_plans(void), audit_events(void), stack_texts(void);
 TEST architectures(void), image_forms(void), registered_kernels(void), shareable(void);
 TEST transforms(void), solvers(void), recorded_solvers(void); /* rules.c */
 TEST pinned(void), addresses(void), pools(void); /* host.c */
@@ -144,3 +144,4 @@ TEST launches(void), messages(void), communicators(void), recurrent(void);
 TEST dispatch(void), elsewhere(void), onward_elsewhere(void); /* dispatch.c */
 
 extern void *(*fake_function)(const char *library, const char *name); /* what tests have in real_function's place */
+extern void *(*fake_symbol)(const char *name);                        /* and in dlsym's */

@@ -54,5 +54,7 @@ API bool memspec_pretend_hear(const char *names, void *act) {
 	}
 	h->act = act;
 	strcpy(h->names, names);
-	return add(hear, h) == 0;
+	bool heard = !add(hear, h);
+	if (!heard) free(h);
+	return heard;
 }
