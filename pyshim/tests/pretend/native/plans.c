@@ -43,7 +43,10 @@ static cudnnStatus_t create(int type, void **d) {
 }
 static cudnnStatus_t set(void *d UNUSED, int name, int type, int64_t n, const void *value) {
 	cudnn.name = name, cudnn.sets++;
-	if (type == CUDNN_TYPE_BACKEND_DESCRIPTOR) memcpy(&cudnn.value, value, sizeof cudnn.value);
+	if (type == CUDNN_TYPE_BACKEND_DESCRIPTOR) {
+		CHECK(n == 1);
+		memcpy(&cudnn.value, value, sizeof cudnn.value);
+	}
 	if (name == CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION) {
 		CHECK(type == CUDNN_TYPE_CHAR);
 		snprintf(cudnn.json, sizeof cudnn.json, "%s", (const char *)value);
