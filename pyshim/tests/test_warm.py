@@ -53,6 +53,14 @@ def environment():
     return pretended.environment("t4")
 
 
+def test_a_variable_of_one_test_is_none_of_the_process_that_forks(monkeypatch):
+    monkeypatch.setenv("TORCH_OF_THIS_TEST", "1")
+    warm.fixed.cache_clear()
+    fixed = warm.fixed(False)
+    warm.fixed.cache_clear()
+    assert "TORCH_OF_THIS_TEST" not in fixed and "TORCH_OF_THIS_TEST" in warm.early(warm.os.environ)
+
+
 def test_the_state_of_a_program(tmp_path, environment):
     """Its arguments, search path, modules and what each import brings."""
     (tmp_path / "state.py").write_text(STATE)

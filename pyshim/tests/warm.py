@@ -31,6 +31,7 @@ from warm_server import early
 from memshim import pretend
 
 SERVER = Path(__file__).with_name("warm_server.py")
+AT_THE_START = dict(os.environ)  # of the tests: one of them may set variables for a while
 FOR_THE_COMMAND = ("MEMSPEC_", "PYTHONPATH")  # of the environment, not for the process that is forked
 
 
@@ -59,14 +60,14 @@ class Server:
 @functools.cache
 def server(pretending: bool) -> Server:
     """Forks commands on pretend GPUs, or others."""
-    started = Server(os.environ | (pretend.environment("t4") if pretending else {}))
+    started = Server(AT_THE_START | (pretend.environment("t4") if pretending else {}))
     atexit.register(started.close)
     return started
 
 
 @functools.cache
 def fixed(pretending: bool) -> dict[str, str]:
-    return early(os.environ | (pretend.environment("t4") if pretending else {}))
+    return early(AT_THE_START | (pretend.environment("t4") if pretending else {}))
 
 
 def find(words: list[str], environ: Mapping[str, str]) -> warm_server.Programs | None:
@@ -75,7 +76,7 @@ def find(words: list[str], environ: Mapping[str, str]) -> warm_server.Programs |
         return None
     front = words[:2] == ["-m", "memshim"]
     starts = front and ("--on" in words or words[2] in ("run", "capture")) and "none" not in words
-    pretending = starts or environ.get("LD_PRELOAD", "") != os.environ.get("LD_PRELOAD", "")
+    pretending = starts or environ.get("LD_PRELOAD", "") != AT_THE_START.get("LD_PRELOAD", "")
     if not starts and early(environ) != fixed(pretending):
         return None
     found = server(pretending).programs
