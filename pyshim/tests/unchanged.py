@@ -2,7 +2,7 @@
 test has it: of the whole suite, as make test runs it. MEMSPEC_AGAIN=1 runs them all.
 
 What they could read: every file of the checkout but Go's tests and other files of tests; the corpus
-beside it; Python, what is installed for it, the C compiler, devices and the variables of the
+beside it; Python, what is installed for it, compilers, devices and the variables of the
 environment. The network and the time decide no test."""
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def around() -> Iterable[str]:
     """Python, its packages, the compilers, the devices and the environment."""
     yield from (sys.version, sys.executable, platform.platform(), str(os.cpu_count()), str(os.geteuid()))
     yield from sorted({f"{d.name} {d.version}" for d in importlib.metadata.distributions()})
-    for name, usual in {"CC": "cc", "CXX": "g++"}.items():
+    for name, usual in {"CC": "cc", "CXX": "g++", "GO": "go"}.items():
         program = shutil.which(os.environ.get(name, usual))
         yield f"{program} {os.stat(program).st_mtime_ns if program else 0}"
     yield from sorted(map(str, Path("/dev").glob("nvidia*")))
