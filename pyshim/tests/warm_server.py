@@ -40,6 +40,7 @@ SAME = {*subprocess._args_from_interpreter_flags(), "-u"}  # of this process; an
 PR_SET_CHILD_SUBREAPER, PR_GET_CHILD_SUBREAPER = 36, 37  # linux/prctl.h
 PRCTL, NOUGHT = ctypes.CDLL(None).prctl, ctypes.c_ulong(0)
 SHELF = None  # of this process, once it is loaded
+PYTHON = sys.executable  # a test may say that it is another
 INTERRUPT = signal.getsignal(signal.SIGINT)  # ignored where this process was started so
 PIPES = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")  # as subprocess has them
 
@@ -247,7 +248,7 @@ def fork_programs(find):
     def give(arguments, environ, folder, numbers, fds, before=None, session=False):
         """The process id of a program that is forked; None where it cannot be."""
         arguments = [os.fsdecode(a) for a in arguments]
-        if arguments[:1] != [sys.executable] or not os.path.isdir(folder or "."):
+        if arguments[:1] != [PYTHON] or not os.path.isdir(folder or "."):
             return None
         words = arguments[1:]
         if words[:3] == HIDES:  # memshim does the same without them
