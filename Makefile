@@ -169,8 +169,9 @@ probe: $(VENV)/.stamp
 
 # The shim's own tests, the wheel's with them, and cudameasure's run of the shim. They need torch and no GPU. What a test may skip for is listed in
 # pyshim/tests/conftest.py; anything else fails. cuDNN is asked for all its committed answers where the library or the code has changed since it was
-# (testdata/workspace/heard.json, which MEMSPEC_ASK=1 writes); else for one of 31.
-# Three processes for two processors, since each waits for programs that it starts. SHARD=1/3 runs a third of them. A file of tests that passed is not run again until something changes that it could read; MEMSPEC_AGAIN=1 runs all.
+# (testdata/workspace/heard.json, which MEMSPEC_ASK=1 writes); else for one of 31. Three processes for two processors, since each waits for programs
+# that it starts; SHARD=1/3 runs a third of the tests. A file that passed is not run again until something changes that it could read; MEMSPEC_AGAIN=1
+# runs all.
 test-python: $(VENV)/.stamp $(HEADERS)/.stamp
 	PYTHON=$(VENV)/bin/python cudameasure/cudaprobe/build.sh --fetch
 	PYTHONPATH=$(CURDIR)/pyshim/src $(VENV)/bin/python -c 'from memshim import binary; binary.find()' # built once, before several tests ask for it
