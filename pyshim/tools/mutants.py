@@ -5,10 +5,10 @@ of their package sees.
 
 Works on a copy, so that nothing in the tree changes. A mutant lives if the tests of its package
 (TESTS) pass with it; of C those that need no PyTorch come first (UNITS). Of Python those run that
-execute the line (executed.py), quick ones first; a file of tests is recorded once, which takes as
-long as its tests, and `lives` may then have tests behind it that took more than --seconds. One
-whose tests do not end is counted by itself: a busy machine does that too. A change that cannot
-matter, as a wider log message, lives: read each one.
+execute the line (executed.py), quick ones first, up to --seconds of processor time. Which do is
+recorded once for each file of tests, which takes as long as its tests. One whose tests do not end
+is counted by itself: a busy machine does that too. A change that cannot matter, as a wider log
+message, lives: read each one.
 """
 
 from __future__ import annotations
