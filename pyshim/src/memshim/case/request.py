@@ -38,8 +38,6 @@ def answer(request: str, a: argparse.Namespace) -> int:
     code = _answered(request, a)
     if any(t not in before and not t.daemon for t in threading.enumerate()):
         leave(code)  # threads that the model left running would keep the process
-    sys.stdout.flush()
-    sys.stderr.flush()
     return code
 
 
