@@ -205,8 +205,8 @@ void spanning(void) {
 	for (int i = 0; i < 3; i++) SUCCEEDS(cuMemRelease(h[i]));
 	SUCCEEDS(cuMemAddressFree(base, 64 * MIB));
 	SUCCEEDS(cudaFree(block));
-	base = reserve(4 * MIB); /* two of which the second is the last of all */
-	for (int i = 0; i < 2; i++) {
+	base = reserve(4 * MIB); /* two of which the second is the last of all, and is mapped first */
+	for (int i = 2; i--;) {
 		h[i] = create(2 * MIB);
 		SUCCEEDS(cuMemMap(base + (CUdeviceptr)i * 2 * MIB, 2 * MIB, 0, h[i], 0));
 	}
