@@ -84,3 +84,17 @@ func TestChecksOfSeveralFiles(t *testing.T) {
 	assert.Equal(t, 1, d.Same)
 	assert.Equal(t, 0.5, d.increase())
 }
+
+// TestCasesWithoutAReport: of a case that one side alone has a report of, nothing can be compared.
+func TestCasesWithoutAReport(t *testing.T) {
+	with := checkedCase{Report: &report.Report{}}
+	for _, tt := range []struct {
+		before, after checkedCase
+		kind          string
+		differ        bool
+	}{{checkedCase{}, checkedCase{}, "changed", false}, {with, checkedCase{}, "unknown", true},
+		{checkedCase{}, with, "unknown", true}, {with, with, "changed", false}} {
+		k, differ := compareCase(tt.before, tt.after)
+		assert.Equal(t, []any{tt.kind, tt.differ}, []any{k.Kind, differ})
+	}
+}

@@ -154,3 +154,30 @@ func TestTimelineOfTwoStreams(t *testing.T) {
 	tl = timeline(t, "a = alloc 3MiB\nfree a\nb = alloc 3MiB", Config{})
 	assert.Equal(t, tl.Storages[0].Addr, tl.Storages[1].Addr, "with one stream at once")
 }
+
+// TestWhenTheFirstKernelHasRun: an operator allocates before it launches, so the first kernel has
+// run when another operator allocates; memory of no operator, and the model's, says nothing.
+func TestWhenTheFirstKernelHasRun(t *testing.T) {
+	const load, first, second = 0, 1, 2
+	tr := &trace.Trace{Sites: []trace.Site{{Phase: trace.Load}, {Phase: trace.Forward}, {Phase: trace.Forward}}}
+	for _, tt := range []struct {
+		why   string
+		sites []trace.SiteID
+		ran   bool
+	}{
+		{"one operator", []trace.SiteID{first}, false},
+		{"one operator that allocates twice", []trace.SiteID{first, first}, false},
+		{"two operators", []trace.SiteID{first, second}, true},
+		{"a weight before an operator", []trace.SiteID{load, first}, false},
+		{"what has no place", []trace.SiteID{first, trace.NoSite, 3}, false},
+		{"and before it", []trace.SiteID{trace.NoSite, first}, false},
+	} {
+		a, err := newCaching(Config{Settings: DefaultSettings(), Local: 62 * units.MiB})
+		require.NoError(t, err)
+		r := newReplayer(tr, a)
+		for _, site := range tt.sites {
+			r.launch(&trace.Event{Site: site})
+		}
+		assert.Equal(t, tt.ran, a.local.size == 0, tt.why)
+	}
+}

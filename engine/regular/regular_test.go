@@ -117,3 +117,23 @@ func TestPlain(t *testing.T) {
 	assert.Equal(t, more, regular.Plain(more))
 	assert.NoError(t, regular.Plain(nil))
 }
+
+// TestFilesOfAFolderInAll: each may be as large as the largest, and four of those may be opened.
+func TestFilesOfAFolderInAll(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "ten"), []byte("0123456789"), 0o600))
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "folder"), 0o700))
+	folder, err := regular.OpenFolder(dir, 10)
+	require.NoError(t, err)
+	defer folder.Close()
+	for range 4 {
+		f, err := folder.Open("ten")
+		require.NoError(t, err)
+		require.NoError(t, f.Close())
+	}
+	f, err := folder.Open("folder")
+	require.NoError(t, err, "a folder has no bytes")
+	require.NoError(t, f.Close())
+	_, err = folder.Open("ten")
+	require.EqualError(t, err, "open ten: got more than 40 bytes in the folder's files, want at most that")
+}

@@ -186,6 +186,17 @@ func TestBeside(t *testing.T) {
 	}
 }
 
+// TestACasesProfileComesFirst: what lies beside the file is for cases that name none.
+func TestACasesProfileComesFirst(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, WorkspaceFile), nil, 0o600))
+	cases, err := LoadAs(filepath.Join(dir, "memspec.yaml"), []byte(twoCases))
+	require.NoError(t, err)
+	require.Len(t, cases, 2)
+	assert.Equal(t, []string{filepath.Join(dir, "own.json"), filepath.Join(dir, WorkspaceFile)},
+		[]string{cases[0].Workspace, cases[1].Workspace})
+}
+
 // TestAgain: a case of a memspec.yaml can be made again with other values of its dims or on another
 // device; one that was written in Go on another device alone.
 func TestAgain(t *testing.T) {

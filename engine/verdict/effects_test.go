@@ -167,3 +167,15 @@ func TestTotalThatValuesDecide(t *testing.T) {
 	assert.Equal(t, "peak total 230 B, budget 250 B: values that no kernel computed decide: between 230 B and 330 B; "+
 		"assume: states which is meant", f.String())
 }
+
+// What no rule knows may take more than any of the runs with other values shows.
+func TestValuesDecideNothingOfAnIncompleteRun(t *testing.T) {
+	for quality, want := range map[report.Quality]verdict.Outcome{report.Bound: verdict.Pass,
+		report.Incomplete: verdict.Inconclusive} {
+		r := account(func(r *report.Report) {
+			r.Quality, r.Notes = quality, notes(note.ValueDecides)
+			r.OtherValues = []report.OtherValues{{Values: "most", Reserved: 210, Allocated: 110, Fits: true}}
+		})
+		assert.Equal(t, want, verdict.Judge(r, one(report.Reserved, 250), verdict.Options{}).Outcome, quality)
+	}
+}
