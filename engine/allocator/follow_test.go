@@ -63,6 +63,7 @@ func TestPagesAtRecordedPlaces(t *testing.T) {
 		{"all gone", []int{0, 10}, true, none, 0},
 		{"and there again", []int{0, 10, 0}, true, 0, 1},
 		{"below a range is another", []int{1, 0}, true, 0, 1},
+		{"the second page of a range that had lost its first", []int{2, 0, 3, 13, 10, 1}, true, 1, 1},
 	} {
 		settings := DefaultSettings()
 		settings.Expandable = true
