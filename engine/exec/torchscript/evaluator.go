@@ -68,8 +68,5 @@ func (m *interp) givesNumber(n *program.Node) bool {
 		args[i] = m.literal(n.Args[i].Const)
 	}
 	b, _, err := m.Table().Resolve(n.Op, args, nil)
-	if err != nil {
-		return n.Op == "aten::__is__" || n.Op == "aten::__isnot__"
-	}
-	return b.Rule.Host != nil
+	return err == nil && b.Rule.Host != nil
 }
