@@ -434,3 +434,14 @@ def test_after_the_end_nothing_is_seen(repository, watched):
     os.listdir(repository / "data")
     code(repository, "import os\nos.environ.get('WIDTH')\n")
     assert (watched.opened, watched.listed, watched.asked) == ({}, {}, {}) and reads.current() is None
+
+
+def test_a_file_that_the_run_wrote_or_that_is_gone_is_the_runs(tmp_path):
+    (tmp_path / "data").touch()
+    seen, path = Reads(), str(tmp_path / "data")
+    seen.began = os.stat(path).st_mtime
+    assert seen.by_run(path), "as old as the run"
+    seen.began += 1
+    assert not seen.by_run(path) and seen.by_run(str(tmp_path / "gone"))
+    seen.written.add(path)
+    assert seen.by_run(path)
