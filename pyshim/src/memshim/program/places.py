@@ -142,13 +142,13 @@ class Places:
 
         if type(optimizer).__name__ == "ZeroRedundancyOptimizer":
             self.differ(ZERO, dist.get_process_group_ranks(optimizer.process_group))
-        uneven: dict[tuple[Any, int], list[int]] = {}  # of a mesh's dimension, the sizes that are sharded there
+        sharded: dict[tuple[Any, int], list[int]] = {}  # of a mesh's dimension, the sizes that are sharded there
         for p in (p for g in optimizer.param_groups for p in g["params"]):
             for at, placement in enumerate(getattr(p, "placements", ())):
                 mesh = p.device_mesh
-                if placement.is_shard() and p.shape[placement.dim] % mesh.size(at):
-                    uneven.setdefault((mesh, at), []).append(p.shape[placement.dim])
-        for (mesh, at), sizes in uneven.items():
+                if placement.is_shard():
+                    sharded.setdefault((mesh, at), []).append(p.shape[placement.dim])
+        for (mesh, at), sizes in sharded.items():
             ranks = dist.get_process_group_ranks(mesh.get_group(at))
             self.differ(UNEVEN, [ranks[i] for i in first_of_each(sizes, len(ranks))])
 
