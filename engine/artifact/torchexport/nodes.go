@@ -220,12 +220,12 @@ var elemTypes = map[kindOfArgument]*program.Type{
 }
 
 // memoryFormats and layouts are numbered by the schema; to operators they are c10's
-// (c10/core/MemoryFormat.h, c10/core/Layout.h).
+// (c10/core/MemoryFormat.h, torch/headeronly/core/Layout.h).
 var (
 	memoryFormats = map[int64]tensor.MemoryFormat{
 		1: tensor.Contiguous, 2: tensor.ChannelsLast, 3: tensor.ChannelsLast3d, 4: tensor.Preserve,
 	}
-	layouts = map[int64]int64{1: 1, 2: 2, 3: 5, 4: 6, 5: 7, 6: 3, 7: 0}
+	layouts = map[int64]int64{1: 1, 2: 2, 3: 4, 4: 5, 5: 6, 6: 3, 7: 0}
 )
 
 // literal is an argument that names no value.
