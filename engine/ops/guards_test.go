@@ -1,6 +1,7 @@
 package ops_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -38,6 +39,11 @@ func TestHints(t *testing.T) {
 		{"aten::full", []any{list(i), int64(1), nil, nil, nil, nil}, nil, "", "a size"},
 		{"aten::select.int", []any{x, int64(0), i}, []any{x, int64(0), int64(0)}, index, "a position"},
 		{"aten::select.int", []any{x, i, int64(0)}, nil, "", "a dimension"},
+		{"aten::kthvalue", []any{x, i, int64(-1), false}, []any{x, int64(1), int64(-1), false}, value, "counted from 1"},
+		{"aten::kthvalue", []any{x, int64(1), i, false}, nil, "", "a dimension"},
+		{"aten::tril", []any{x, i}, []any{x, int64(0)}, value, "a diagonal"},
+		{"aten::embedding", []any{x, n, i, false, false}, []any{x, n, int64(-1), false, false}, value, "no row is padding"},
+		{"aten::random_.from", []any{n, i, i, nil}, []any{n, int64(0), int64(math.MaxInt32), nil}, value, "no empty range"},
 		{"aten::roll", []any{x, list(i), list()}, []any{x, list(int64(0)), list()}, index, "positions"},
 		{"aten::slice.Tensor", []any{x, int64(0), nil, i, int64(1)}, []any{x, int64(0), nil, i, int64(1)}, "",
 			"the rule bounds it"},

@@ -87,6 +87,22 @@ func TestCheck(t *testing.T) {
 			return []*Node{{Operation: &Operation{Op: "prim::Loop"}, Args: []Arg{lit(int64(1)), lit(true), arg(x)},
 				Blocks: []*Block{{Params: outs(m.value("i")), Outs: []Arg{lit(true)}}}}, ret(arg(x))}
 		}, "got 1 parameters, 1 results of the block and 0 of the loop, want 2, 2 and 1"},
+		{"loop_parameters_alone", func(_ *maker, x *Value) []*Node {
+			return []*Node{{Operation: &Operation{Op: "prim::Loop"}, Args: []Arg{lit(int64(1)), lit(true)},
+				Blocks: []*Block{{Outs: []Arg{lit(true)}}}}, ret(arg(x))}
+		}, "got 0 parameters, 1 results of the block and 0 of the loop, want 1, 1 and 0"},
+		{"loop_block_results_alone", func(m *maker, x *Value) []*Node {
+			return []*Node{{Operation: &Operation{Op: "prim::Loop"}, Args: []Arg{lit(int64(1)), lit(true)},
+				Blocks: []*Block{{Params: outs(m.value("i"))}}}, ret(arg(x))}
+		}, "got 1 parameters, 0 results of the block and 0 of the loop, want 1, 1 and 0"},
+		{"loop_results_alone", func(m *maker, x *Value) []*Node {
+			return []*Node{{Operation: &Operation{Op: "prim::Loop"}, Args: []Arg{lit(int64(1)), lit(true)},
+				Outs: outs(m.value("y")), Blocks: []*Block{{Params: outs(m.value("i")), Outs: []Arg{lit(true)}}}}, ret(arg(x))}
+		}, "got 1 parameters, 1 results of the block and 1 of the loop, want 1, 1 and 0"},
+		{"if_parameters", func(m *maker, x *Value) []*Node {
+			return []*Node{{Operation: &Operation{Op: "prim::If"}, Args: []Arg{lit(true)},
+				Blocks: []*Block{{Params: outs(m.value("i"))}, {}}}, ret(arg(x))}
+		}, "block 0: got 1 parameters and 0 results, want 0 and 0"},
 		{"operator_with_block", func(_ *maker, x *Value) []*Node {
 			return []*Node{{Operation: &Operation{Op: "aten::relu"}, Args: []Arg{arg(x)}, Blocks: []*Block{{}}}, ret(arg(x))}
 		}, "aten::relu: got 1 blocks, want none"},

@@ -45,6 +45,7 @@ func TestParseSize(t *testing.T) {
 		{"TruncToInt(IntTrueDiv(" + s + ", Integer(4)))", "s77//4", 1},
 		{"CeilToInt(IntTrueDiv(" + s + ", Integer(4)))", "-(-(s77)//4)", 2},
 		{"TruncToInt(Mul(Float('2.0', precision=53), ToFloat(" + s + ")))", "2*s77", 12},
+		{"TruncToInt(Mul(Float('12.0', precision=53), ToFloat(" + s + ")))", "12*s77", 72},
 		{"FloorToInt(Mul(" + s + ", Pow(Integer(4), Integer(-1))))", "s77//4", 1},
 		{"FloorToInt(" + s + ")", "s77", 6},
 		{"RoundToInt(ToFloat(" + s + "))", "s77", 6},

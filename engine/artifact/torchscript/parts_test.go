@@ -259,6 +259,36 @@ func TestFunctionsInEachOther(t *testing.T) {
 	assert.Equal(t, 200, maxDepth)
 }
 
+// TestValuesOfFunctionsInEachOther: a forked function numbers its values without gaps, with those
+// that it uses from around it.
+func TestValuesOfFunctionsInEachOther(t *testing.T) {
+	p, err := Decode(archive(`class M(Module):
+  def forward(self: __torch__.M,
+    x: Tensor,
+    y: Tensor) -> Tensor:
+    def f():
+      z = torch.add(x, y)
+      return torch.relu(z)
+    w = fork(f)
+    return x
+`))
+	require.NoError(t, err)
+	g, err := p.Entry.Graph()
+	require.NoError(t, err)
+	assert.Equal(t, 4, g.NumValues, "self, x, y and the future")
+	var forked *program.Func
+	for _, n := range g.Body.Nodes {
+		if n.Op == "prim::fork" {
+			forked = n.Callee
+		}
+	}
+	require.NotNil(t, forked)
+	g, err = forked.Graph()
+	require.NoError(t, err)
+	assert.Len(t, g.Params, 2, "x and y")
+	assert.Equal(t, 4, g.NumValues, "x, y, their sum and what is returned")
+}
+
 // TestRecordsOfArchives: which records are code, what an archive of another form is called, and
 // which attribute's fault is reported.
 func TestRecordsOfArchives(t *testing.T) {

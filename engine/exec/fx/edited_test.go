@@ -106,6 +106,19 @@ var edits = []struct {
 	{"what an associative scan gives has no name", "associated", 0, func(_ *program.Program, g *program.Graph) {
 		forget(g, "higher_order::associative_scan")
 	}},
+	{"an associative scan's graph takes a tensor beside those it combines", "associated", 0,
+		func(_ *program.Program, g *program.Graph) {
+			n := find(g.Body, "higher_order::associative_scan")
+			n.Args = append(slices.Clone(n.Args), program.Arg{Items: []program.Arg{{Value: g.Params[0]}}})
+			b := n.Blocks[0]
+			more := &program.Value{ID: g.NumValues, Name: "more", Type: g.Params[0].Type}
+			made := &program.Value{ID: g.NumValues + 1, Name: "made", Type: g.Params[0].Type}
+			g.NumValues += 2
+			relu := &program.Node{Operation: &program.Operation{Op: "aten::relu", Where: n.Where,
+				Meta: &program.NodeMeta{Key: "aten::relu"}}, Args: []program.Arg{{Name: "self", Value: more}},
+				Outs: []*program.Value{made}}
+			b.Params, b.Nodes = append(slices.Clone(b.Params), more), append(slices.Clone(b.Nodes), relu)
+		}},
 	{"a scan's results do not fit what can be addressed", "scanned", 0, func(_ *program.Program, g *program.Graph) {
 		n := find(g.Body, "higher_order::scan")
 		b := n.Blocks[0]

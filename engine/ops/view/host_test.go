@@ -17,6 +17,8 @@ import (
 func TestPartsByTensors(t *testing.T) {
 	h := aten.NewHost(t, builtin.Table())
 	x := h.Of(tensor.Float32, 5, 3)
+	turned := h.Bench.Tensor(tensor.Meta{DType: tensor.Float32, Sizes: []int64{3, 4}, Strides: []int64{1, 3},
+		Device: "cpu"}, nil)
 	number := func(n int64) any {
 		v := h.Of(tensor.Int64)
 		v.Data = &tensor.Data{Ints: []int64{n}}
@@ -49,6 +51,16 @@ func TestPartsByTensors(t *testing.T) {
 		{"a diagonal above", "aten::diagonal", []any{h.Of(tensor.Float32, 3, 4, 5), one}, "float32[5, 3] [1, 25]", ""},
 		{"a diagonal of the last dimensions, turned", "aten::diagonal", []any{h.Of(tensor.Float32, 3, 4, 5), int64(-1), two,
 			zero}, "float32[4, 3] [5, 21]", ""},
+		{"a new dimension of one", "aten::expand", []any{turned, ops.IntList(1, 3, 4)}, "float32[1, 3, 4] [3, 1, 3]", ""},
+		{"two of them", "aten::expand", []any{turned, ops.IntList(1, 1, 3, 4)}, "float32[1, 1, 3, 4] [3, 3, 1, 3]", ""},
+		{"a new dimension of more", "aten::expand", []any{turned, ops.IntList(2, 3, 4)}, "float32[2, 3, 4] [0, 1, 3]", ""},
+		{"new ones of more and of one", "aten::expand", []any{turned, ops.IntList(5, 1, 3, 4)},
+			"float32[5, 1, 3, 4] [0, 3, 1, 3]", ""},
+		{"new ones of more", "aten::expand", []any{turned, ops.IntList(5, 2, 3, 4)}, "float32[5, 2, 3, 4] [0, 0, 1, 3]", ""},
+		{"a new dimension before one of one", "aten::expand", []any{h.Of(tensor.Float32, 1, 4), ops.IntList(1, 3, 4)},
+			"float32[1, 3, 4] [0, 0, 1]", ""},
+		{"no dimension to two", "aten::expand", []any{h.Of(tensor.Float32), ops.IntList(2, 1)}, "float32[2, 1] [0, 0]", ""},
+		{"a new dimension as it is", "aten::expand", []any{turned, ops.IntList(-1, 3, 4)}, "", "got sizes [-1 3 4]"},
 	} {
 		got, _, err := h.Bench.Run(tt.op, tt.args, ops.Kw{})
 		if tt.err != "" {
