@@ -142,6 +142,7 @@ func TestOnTheHost(t *testing.T) {
 		{"got float32, want int64", "aten::one_hot", []any{f(2), int64(7)}},
 		{"got input of float32 and weight of float64, want one dtype", "aten::conv2d", []any{f(2, 3, 8, 8), double}},
 		{`got padding "x", want valid or same`, "aten::conv2d", []any{f(2, 3, 8, 8), f(4, 3, 3, 3), nil, ints(1, 1), "x"}},
+		{"got no stride, want 1 or 2 members", "aten::conv2d", []any{f(2, 3, 8, 8), f(4, 3, 3, 3), nil, ints(), "same"}},
 		{"want at least 2 dimensions", "aten::_native_batch_norm_legit", []any{f(3), nil, nil, true, 0.1, 1e-5}},
 	} {
 		_, _, err := h.Bench.Run(c.op, c.args, nil)
