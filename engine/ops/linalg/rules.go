@@ -92,7 +92,7 @@ var linalgRules = []ops.Rule{
 	{Schema: "aten::linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor", Body: matrixRank},
 	{Schema: "aten::linalg_matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor", Body: matrixRank},
 	{Schema: "aten::linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)",
-		Out: lstsq},
+		Body: lstsq},
 	{Schema: "aten::linalg_matrix_exp(Tensor self) -> Tensor", Out: ops.Refusing(squareMatrices, ops.FreshSelf)},
 	{Schema: "aten::matrix_exp(Tensor self) -> Tensor", Body: ops.Delegate("aten::linalg_matrix_exp")},
 	{Schema: "aten::linalg_matrix_sqrth(Tensor self) -> Tensor", Out: ops.Refusing(squareMatrices, ops.FreshSelf)},

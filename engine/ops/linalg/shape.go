@@ -302,29 +302,57 @@ func pinvOut(c *ops.Call) ([]tensor.Meta, error) {
 	return ops.One(ops.FreshLike(a, with(batch, cols, rows)...))
 }
 
-func lstsq(c *ops.Call) ([]tensor.Meta, error) {
+// lstsq solves in place of a copy of b that has room for the solution, whose rows are a part of it.
+// What else there is the driver decides. Source: linalg_lstsq in
+// aten/src/ATen/native/BatchLinearAlgebra.cpp.
+func lstsq(c *ops.Call) (any, error) {
 	a, b := c.Self(), c.T("b")
-	batch, rows, cols, err := matrix(c, a)
+	batchA, rows, cols, err := matrix(c, a)
 	if err != nil {
 		return nil, err
 	}
-	if len(b.Sizes) == 0 {
-		return nil, c.Errorf("got b without dimensions, want at least 1")
+	if n := len(a.Sizes) - len(b.Sizes); len(b.Sizes) == 0 || n < 0 || n > 1 {
+		return nil, c.Errorf("got b %v, want as many dimensions as self %v or one fewer", b.Sizes, a.Sizes)
 	}
-	vector := vectorRHS(a, b)
-	sizes := with(batch, cols)
-	if !vector {
-		sizes = append(sizes, b.Sizes[len(b.Sizes)-1])
+	vector, sides := len(b.Sizes) < len(a.Sizes), slices.Clone(b.Sizes)
+	if vector {
+		sides = append(sides, 1)
 	}
-	residuals := ops.FreshLike(a, 0)
-	if rows > cols && !vector {
-		residuals = ops.FreshAs(a, a.DType.ToReal(), with(batch, b.Sizes[len(b.Sizes)-1])...)
+	n := len(sides)
+	if sides[n-2] != rows {
+		return nil, c.Errorf("got b %v, want %d rows, as self %v has", b.Sizes, rows, a.Sizes)
 	}
-	rank := ops.FreshAs(a, tensor.Int64, 0)
-	if a.Device == "cpu" {
-		rank = ops.FreshAs(a, tensor.Int64, with(batch)...)
+	width := sides[n-1]
+	batch, err := c.Broadcast(batchA, sides[:n-2])
+	if err != nil {
+		return nil, err
 	}
-	return []tensor.Meta{columnMajor(b, b.DType, sizes...), residuals, rank, ops.FreshAs(a, a.DType.ToReal(), 0)}, nil
+	m := columnMajor(b, b.DType, with(batch, max(rows, cols), width)...)
+	on := func(d tensor.DType) ops.Kw { return ops.Kw{"dtype": int64(d), "device": ops.Device(a.Device)} }
+	empty := func(d tensor.DType, sizes ...int64) *tensor.Tensor {
+		return c.Do("aten::empty.memory_format", ops.IntList(sizes...), on(d))
+	}
+	x := c.Do("aten::empty_strided", ops.IntList(m.Sizes...), ops.IntList(m.Strides...), on(b.DType))
+	x = c.Do("aten::narrow", x, int64(-2), int64(0), cols)
+	if vector {
+		x = c.Do("aten::squeeze.dim", x, int64(-1))
+	}
+	residuals, rank, values := []int64{0}, []int64{0}, []int64{0}
+	driver := c.Str("driver")
+	if driver == "" && a.Device == "cpu" {
+		driver = "gelsy"
+	}
+	if rows > cols && driver != "gelsy" {
+		residuals = with(batch, width)
+	}
+	if a.Device == "cpu" && driver != "gels" {
+		rank = batchA
+	}
+	if driver == "gelsd" || driver == "gelss" {
+		values = with(batchA, min(rows, cols))
+	}
+	return c.Tuple(x, empty(a.DType.ToReal(), residuals...), empty(tensor.Int64, rank...),
+		empty(a.DType.ToReal(), values...)), nil
 }
 
 func crossed(c *ops.Call) ([]tensor.Meta, error) {
