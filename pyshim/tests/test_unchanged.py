@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,22 @@ def test_what_failed_runs_again(checkout):
     checkout.write("pyshim/tests/test_two.py", "def test_two(): assert False\n")
     assert checkout.ran() == (["two"], 1)
     assert checkout.ran("-n", "2") == (["two"], 1)
+
+
+@pytest.mark.parametrize("ended, noted", [(["one", "two"], True), (["one"], False)])
+def test_a_file_of_which_a_part_ran_runs_again(tmp_path, monkeypatch, ended, noted):
+    """A process that crashes takes the rest of the run with it, and pytest says that a test failed."""
+    monkeypatch.setattr(unchanged, "PASSED", tmp_path)
+    config = types.SimpleNamespace(rootpath=unchanged.TESTS.parent, workerinput={"left_out": []})
+    run = unchanged.Unchanged(config)
+    file = unchanged.FILES[0]
+    run.states = {file: "as it was"}
+    name = file.relative_to(config.rootpath).as_posix()
+    run.pytest_xdist_node_collection_finished([f"{name}::{test}" for test in ("one", "two")])
+    for test in ended:
+        run.pytest_runtest_logreport(types.SimpleNamespace(nodeid=f"{name}::{test}", when="teardown", failed=False))
+    run.pytest_sessionfinish(None, pytest.ExitCode.TESTS_FAILED)
+    assert unchanged.note(file).exists() == noted
 
 
 @pytest.mark.parametrize("variables", [{"MEMSPEC_AGAIN": "1"}, {"MEMSPEC_WHOLE": ""}, {"MEMSPEC_SHARD": "1/3"}])

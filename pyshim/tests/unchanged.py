@@ -85,7 +85,8 @@ class Unchanged:
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.states: dict[Path, str] = {}
-        self.ran: set[Path] = set()
+        self.collected: set[str] = set()
+        self.ended: set[str] = set()
         self.failed: set[Path] = set()
         given = getattr(config, "workerinput", {}).get("left_out")
         if given is None:
@@ -102,21 +103,31 @@ class Unchanged:
         self.config.hook.pytest_deselected(items=[i for i in items if str(i.path) in self.left_out])
         items[:] = [i for i in items if str(i.path) not in self.left_out]
 
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self.collected.update(i.nodeid for i in session.items)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
+        self.collected.update(ids)
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        path = self.config.rootpath / report.location[0]
-        self.ran.add(path)
+        if report.when == "teardown":
+            self.ended.add(report.nodeid)
         if report.failed:
-            self.failed.add(path)
+            self.failed.add(self.file(report.nodeid))
+
+    def file(self, test: str) -> Path:
+        return self.config.rootpath / test.partition("::")[0]
 
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         if not self.states:  # one of several processes
             return
         if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and len(self.left_out) == len(FILES):
             session.exitstatus = pytest.ExitCode.OK
-        if exitstatus == pytest.ExitCode.OK or exitstatus == pytest.ExitCode.TESTS_FAILED and not session.shouldfail:
-            PASSED.mkdir(parents=True, exist_ok=True)
-            for path in self.ran - self.failed:
-                note(path).write_text(self.states[path])
+        PASSED.mkdir(parents=True, exist_ok=True)
+        cut_short = {self.file(test) for test in self.collected - self.ended}
+        for path in {self.file(test) for test in self.ended} - self.failed - cut_short:
+            note(path).write_text(self.states[path])
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         if self.left_out:
