@@ -24,6 +24,9 @@ func scaledDotProductAttention(c *ops.Call) (any, error) {
 	if flat {
 		q, k = c.Do("aten::unsqueeze", q, int64(0)), c.Do("aten::unsqueeze", k, int64(0))
 		v = c.Do("aten::unsqueeze", v, int64(0))
+		if !c.OK() {
+			return nil, nil
+		}
 	}
 	if n := len(v.Sizes) - 2; k.Sizes[len(k.Sizes)-2] != v.Sizes[n] {
 		return nil, c.Errorf("got %d keys and %d values, want as many", k.Sizes[len(k.Sizes)-2], v.Sizes[n])
@@ -31,9 +34,6 @@ func scaledDotProductAttention(c *ops.Call) (any, error) {
 	mask := c.T("attn_mask")
 	if mask != nil && c.Bool("is_causal") {
 		return nil, c.Errorf("got attn_mask and is_causal, want one of them")
-	}
-	if !c.OK() {
-		return nil, nil
 	}
 	a := workspace.Attention{Query: &q.Meta, Key: &k.Meta, Value: &v.Meta, Causal: c.Bool("is_causal"),
 		Grouped: c.Bool("enable_gqa"), Dropout: c.Float("dropout_p")}

@@ -19,6 +19,8 @@ func matmul(c *ops.Call) (any, error) {
 func product(c *ops.Call, a, b *tensor.Tensor) *tensor.Tensor {
 	da, db := len(a.Sizes), len(b.Sizes)
 	switch {
+	case !c.OK():
+		return ops.NoResult()
 	case da == 1 && db == 1:
 		return c.Do("aten::dot", a, b)
 	case da == 2 && db == 1:

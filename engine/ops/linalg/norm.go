@@ -95,6 +95,9 @@ func matrixNorm(c *ops.Call) (any, error) {
 	}
 	if d := c.DTypeOr("dtype", x.DType); d != x.DType && (named || math.Abs(ord) == 2) {
 		x = c.Do("aten::_to_copy", x, ops.Kw{"dtype": int64(d)})
+		if !c.OK() {
+			return nil, nil
+		}
 	}
 	extreme := "aten::amax"
 	if ord < 0 {
@@ -107,7 +110,7 @@ func matrixNorm(c *ops.Call) (any, error) {
 		}), nil
 	case !named && math.Abs(ord) == 2:
 		return singular(c, x, a, b, keep, func(s *tensor.Tensor) *tensor.Tensor {
-			return extremeOf(c, extreme, s, len(s.Sizes)-1, keep)
+			return extremeOf(c, extreme, s, len(x.Sizes)-2, keep)
 		}), nil
 	case !named && (math.Abs(ord) == 1 || math.IsInf(ord, 0)):
 		if math.IsInf(ord, 0) {

@@ -32,6 +32,9 @@ func convolutionBackward(c *ops.Call) (any, error) {
 		b.x = b.contiguous(v.x, tensor.Contiguous)
 		b.widen()
 	}
+	if !c.OK() {
+		return nil, nil
+	}
 	switch b.Backend(convPlatform(c), b.g.Sizes) {
 	case workspace.ConvEmpty:
 		return c.DoAny("memspec::convolution_gradients", c.Args...), nil
@@ -100,6 +103,9 @@ func (b *convGradients) throughCuDNN() {
 	}
 	if f := x.SuggestFormat(); v.Transposed || g.SuggestFormat() != f {
 		g = b.contiguous(g, f)
+	}
+	if !c.OK() {
+		return
 	}
 	padding, stride, dilation := ops.IntList(v.Padding...), ops.IntList(v.Stride...), ops.IntList(v.Dilation...)
 	flags := []any{v.Groups, p.Benchmark, p.Deterministic, p.TF32CuDNN}
