@@ -123,7 +123,10 @@ func (file *initFile) gather(cmd *cobra.Command, args []string, name string) err
 		return fmt.Errorf("--name: got it for %d artifacts, want one", len(args))
 	}
 	given := slices.Clone(file.flags.Inputs)
-	for _, path := range args {
+	for i, path := range args {
+		if slices.Contains(args[:i], path) {
+			return fmt.Errorf("got %s twice, want it once", path)
+		}
 		file.flags.Inputs = given
 		m, err := file.model(cmd, path)
 		switch {
@@ -134,7 +137,7 @@ func (file *initFile) gather(cmd *cobra.Command, args []string, name string) err
 			continue
 		}
 		if m.name = name; name == "" {
-			m.name = file.unused(modelName(path), path)
+			m.name = file.unused(path)
 		}
 		file.models = append(file.models, *m)
 	}
@@ -144,12 +147,16 @@ func (file *initFile) gather(cmd *cobra.Command, args []string, name string) err
 	return nil
 }
 
-// unused is the name, or the path where another model has it.
-func (file *initFile) unused(name, path string) string {
-	if slices.ContainsFunc(file.models, func(m initModel) bool { return m.name == name }) {
-		return strings.TrimSuffix(filepath.ToSlash(path), filepath.Ext(path))
+// unused is the first name that no other model has: the file's, the path without its extension, the
+// path.
+func (file *initFile) unused(path string) string {
+	whole := filepath.ToSlash(path)
+	for _, name := range []string{modelName(path), strings.TrimSuffix(whole, filepath.Ext(whole))} {
+		if !slices.ContainsFunc(file.models, func(m initModel) bool { return m.name == name }) {
+			return name
+		}
 	}
-	return name
+	return whole
 }
 
 func (file *initFile) model(cmd *cobra.Command, path string) (*initModel, error) {
