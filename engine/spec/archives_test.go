@@ -130,7 +130,7 @@ func describe(b *strings.Builder, c *spec.Case) {
 		line("dim", "%s=%d", d.Name, d.Value)
 	}
 	for _, a := range c.Assume {
-		line("assume", "%s: %d  # %s", a.Line, a.Size, a.Pos)
+		line("assume", "%s: %s  # %s", a.Line, a.Text(), a.Pos)
 	}
 	for _, id := range c.Allow {
 		line("allow", "%s", id)
