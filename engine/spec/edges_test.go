@@ -264,6 +264,9 @@ func TestWriteValue(t *testing.T) {
 	var b strings.Builder
 	writeValue(&b, reflect.ValueOf(map[string]int{"b": 2, "a": 1, "c": 3}))
 	assert.Equal(t, `3{"a",1,"b",2,"c",3,`, b.String(), "in one order")
+	assert.PanicsWithValue(t, "a case holds a chan int, which cannot be compared", func() {
+		writeValue(&b, reflect.ValueOf(make(chan int)))
+	})
 }
 
 // TestErrorsOfInputs: the first of several words that are wrong, and what stands between words.
@@ -276,7 +279,18 @@ func TestErrorsOfInputs(t *testing.T) {
 		require.NoError(t, err, text)
 		assert.Equal(t, want, v.String(), text)
 	}
-	_, err := ParseValue(strings.Repeat(" ", 65536) + "1")
+	for text, want := range map[string]string{"float32[2,3]": "[3 1]", "float32[1,2,2,1] channels_last": "[4 1 2 2]"} {
+		v, err := ParseValue(text)
+		require.NoError(t, err)
+		strides, err := v.(Tensor).Strides()
+		require.NoError(t, err)
+		assert.Equal(t, want, fmt.Sprint(strides), text)
+	}
+	unbound, err := ParseValue("float32[B]")
+	require.NoError(t, err)
+	_, err = unbound.(Tensor).Strides()
+	assert.EqualError(t, err, `got dim "B" without a value`)
+	_, err = ParseValue(strings.Repeat(" ", 65536) + "1")
 	assert.EqualError(t, err, "got an input of 65537 bytes, want at most 65536")
 	_, err = ParseValue(strings.Repeat(" ", 65535) + "1")
 	assert.NoError(t, err)
@@ -332,4 +346,38 @@ func TestDimsThatNothingNames(t *testing.T) {
 		err := Parse("memspec.yaml", []byte(strings.Replace(doc, " * blocka", "", 1)+"      - {dims: {blockc: 1, blockd: "+
 		"1, blockf: 1}}\n"))
 	require.ErrorContains(t, err, `did you mean "blockc"?`, "the first assumption's")
+}
+
+// TestMeantMetric: what other tools and people call a metric leads to it.
+func TestMeantMetric(t *testing.T) {
+	for names, want := range map[string]string{
+		"peak memory max_memory_allocated cuda GPU": "allocated", "max_memory_reserved cached cache": "reserved",
+		"VRAM nvidia-smi device process": "total", "params parameters model weight": "weights",
+		"pinned pin_memory page_locked host": "host_pinned", "first compile warmup tuning": "first_call",
+		"activations forward": "delta", "reservd ''": "",
+	} {
+		for _, name := range strings.Fields(names) {
+			meant, _, _ := strings.Cut(strings.TrimPrefix(meantMetric(name), ": did you mean "), " ")
+			assert.Equal(t, want, strings.TrimSuffix(meant, "?"), name)
+		}
+	}
+}
+
+// TestAMappingEndsWithItsVisits: wherever in a mapping the budget of visits ends, that is said.
+func TestAMappingEndsWithItsVisits(t *testing.T) {
+	var doc yaml.Node
+	require.NoError(t, yaml.Unmarshal([]byte("{a: 1, <<: {b: 2, a: 3}, c: 4}"), &doc))
+	const visits = 14 // of the mappings, their keys and values, and of keys that merged ones may not change
+	for left := range visits + 1 {
+		r := newReader("f", []byte("x"))
+		r.visits = maxNodeVisits - left
+		var names []string
+		for _, e := range r.mapping(doc.Content[0], "a mapping") {
+			names = append(names, e.name+e.val.Value)
+		}
+		assert.Equal(t, left < visits, r.full, "%d visits", left)
+		if !r.full {
+			assert.Equal(t, "a1 b2 c4", strings.Join(names, " "))
+		}
+	}
 }

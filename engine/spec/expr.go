@@ -22,13 +22,10 @@ func ParseExpr(s string) (Expr, error) { return expr.Parse(s) }
 
 // exprOffset is where in its text an expression is wrong.
 func exprOffset(err error) int {
-	switch e := err.(type) {
-	case *ExprError:
-		return e.Offset
-	case *UnboundError:
+	if e, ok := err.(*UnboundError); ok {
 		return e.Offset
 	}
-	return 0
+	return err.(*ExprError).Offset
 }
 
 // inFile says of an error what to write into memspec.yaml.

@@ -35,6 +35,7 @@ func TestParseInput(t *testing.T) {
 		{"-1e-5", "-1e-05", ""}, {"1E-5", "1e-05", "either letter"}, {"2E+1", "20.0", ""}, {"+2", "2", ""},
 		{"true", "true", ""}, {"False", "false", ""}, {"None", "null", ""}, {"null", "null", ""},
 		{`'it\'s\n\\'`, `'it\'s\n\\'`, ""}, {`"a=b"`, `'a=b'`, "an = in a text is no name"},
+		{`'\t\r\q"'`, `'\t\rq"'`, "a character that needs no escape is itself"},
 		{"mode='bilinear'", "mode='bilinear'", ""},
 	} {
 		in, err := spec.ParseInput(c.in)

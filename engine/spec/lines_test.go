@@ -70,6 +70,8 @@ func TestLinesThatNoCaseCanHave(t *testing.T) {
 		"device: [t4, l4]":         "--set:1:1: got a list of devices, want one",
 		"dims: {B: [1, 2]}":        "--set:1:8: got a list for the dim B, want a number",
 		"at_least: {kv_tokens: 4}": "--set:1:23: got a budget on kv_tokens, want one on weights, delta, allocated,",
+		"a: [":                     "--set:1:1: not YAML: did not find expected node content",
+		"":                         "--set:1:1: got an empty file, want version: 1 and models:",
 		"dims: {C: 1}":             `m: got the dim "C", want one of the case's: B`,
 		"grad: no_grad":            "--set:1:1: got grad: in a case of mode: training, want mode: inference",
 		"{accumulate: 2, clip: 1}": "",

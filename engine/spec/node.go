@@ -251,13 +251,11 @@ func kindName(n *yaml.Node) string {
 		return "a mapping"
 	case yaml.SequenceNode:
 		return "a list"
-	case yaml.ScalarNode:
-		if n.Tag == "!!null" {
-			return "nothing"
-		}
-		return strconv.Quote(shorten(n.Value))
 	}
-	return "an alias"
+	if n.Tag == "!!null" {
+		return "nothing"
+	}
+	return strconv.Quote(shorten(n.Value))
 }
 
 func shorten(s string) string {

@@ -60,6 +60,8 @@ func TestWritten(t *testing.T) {
 	assert.Equal(t, []string{cases[0].Name, ""}, written(cases[0], nil))
 	assert.Equal(t, []string{cases[0].Name, ""}, written(cases[0].OnNamed("t4")), "where it is")
 	assert.Equal(t, []string{cases[0].Name, "l4"}, written(cases[0].OnNamed("l4")))
+	_, err = cases[0].OnNamed("l44")
+	assert.EqualError(t, err, `got device "l44", want a known device: did you mean "l4"? (all: memspec devices)`)
 	there, err := cases[0].OnNamed("l4")
 	require.NoError(t, err)
 	assert.Equal(t, []string{cases[0].Name, "v100-16gb"}, written(there.OnNamed("v100-16gb")), "from another")

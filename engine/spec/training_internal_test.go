@@ -24,6 +24,7 @@ func TestArguments(t *testing.T) {
 		{"0o17", nil, finite}, {"1.0e+999", "1.0e+999", ""},
 		{"inf", "inf", ""}, {"-inf", "-inf", ""}, {"infinity", "infinity", ""}, {"nan", "nan", ""}, {"1e999", "1e999", ""},
 		{"-1e999", "-1e999", ""},
+		{"0x1p-2", "0x1p-2", ""},
 		{"true", true, ""}, {"false", false, ""}, {"null", nil, ""}, {"~", nil, ""}, {"mean", "mean", ""},
 		{`"true"`, "true", ""},
 		{"[1, a, null, true]", []any{1.0, "a", nil, true}, ""}, {"[]", []any{}, ""}, {"[.inf, 1]", []any{1.0}, finite},

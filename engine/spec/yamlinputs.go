@@ -1,7 +1,6 @@
 package spec
 
 import (
-	"errors"
 	"math"
 	"strconv"
 	"strings"
@@ -98,11 +97,7 @@ func (r *reader) scalar(n *yaml.Node) (Value, bool) {
 	}
 	v, err := ParseValue(n.Value)
 	if err != nil {
-		at := 0
-		if ie, ok := errors.AsType[*InputError](err); ok {
-			at = ie.Offset
-		}
-		r.errorIn(n, at, err)
+		r.errorIn(n, err.(*InputError).Offset, err)
 		return nil, false
 	}
 	exprs(v, func(e Expr) { r.placed = append(r.placed, placedExpr{e, n}) })
