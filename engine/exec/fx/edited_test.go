@@ -13,6 +13,7 @@ import (
 
 	"github.com/memspec/memspec/engine/exec"
 	"github.com/memspec/memspec/engine/exec/fx"
+	"github.com/memspec/memspec/engine/internal/expr"
 	"github.com/memspec/memspec/engine/internal/testing/golden"
 	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/program"
@@ -160,6 +161,64 @@ var edits = []struct {
 		n := find(g.Body, "higher_order::wrap_with_autocast")
 		n.Op, n.Args = "higher_order::hints_wrapper", []program.Arg{{Items: n.Args[4:]}}
 	}},
+	{"a wrapper that sets gradients runs its graph on its last arguments", "branch", 0,
+		func(_ *program.Program, g *program.Graph) {
+			n := find(g.Body, "higher_order::wrap_with_autocast")
+			n.Op, n.Args = "higher_order::wrap_with_set_grad_enabled", slices.Clone(n.Args[3:])
+		}},
+	{"an operator that runs a graph in a way that is not known", "branch", 1, func(_ *program.Program, g *program.Graph) {
+		find(g.Body, "higher_order::wrap_with_autocast").Op = "higher_order::other"
+	}},
+	{"a function of vmap that is not known", "vectorised", 0, func(_ *program.Program, g *program.Graph) {
+		find(g.Body, addBatchDim).Op = addBatchDim + "s"
+	}},
+	{"a loop without rounds that carries a number", "loops", 0, func(_ *program.Program, g *program.Graph) {
+		n := find(g.Body, "higher_order::while_loop")
+		n.Args[0].Items = append(slices.Clone(n.Args[0].Items), program.Arg{Const: int64(3)})
+		for _, b := range n.Blocks {
+			more := &program.Value{ID: g.NumValues, Name: "more", Type: &program.Type{Kind: program.IntType}}
+			g.NumValues++
+			b.Params = append(slices.Clone(b.Params), more)
+		}
+		body := n.Blocks[1]
+		body.Outs = append(slices.Clone(body.Outs), program.Arg{Value: body.Params[2]})
+		made := &program.Value{ID: g.NumValues, Name: "made", Type: &program.Type{Kind: program.IntType}}
+		g.NumValues++
+		n.Outs, n.Meta.Recorded = append(n.Outs, made), append(n.Meta.Recorded, nil)
+		n.Blocks[0].Outs[0] = program.Arg{Const: false}
+		find(g.Body, "aten::add").Args[1] = program.Arg{Name: "other", Value: made}
+	}},
+	{"a map over a tensor that is not known", "mapped", 0, func(_ *program.Program, g *program.Graph) {
+		unknown(g, find(g.Body, "higher_order::map_impl"))
+	}},
+	{"a map over tensors of different lengths", "mapped", 0, func(_ *program.Program, g *program.Graph) {
+		n := find(g.Body, "higher_order::map_impl")
+		short := first(g, n, 1)
+		n.Args[0].Items = append(slices.Clone(n.Args[0].Items), short)
+		b := n.Blocks[0]
+		b.Params = []*program.Value{b.Params[0], {ID: g.NumValues, Name: "part", Type: g.Params[0].Type}, b.Params[1]}
+		g.NumValues++
+	}},
+	{"a scan over a tensor without elements", "scanned", 0, func(_ *program.Program, g *program.Graph) {
+		n := find(g.Body, "higher_order::scan")
+		n.Args[1].Items[0] = first(g, n, 0)
+	}},
+	{"an associative scan over two", "associated", -2, func(_ *program.Program, g *program.Graph) { alongFirst(g) }},
+	{"an associative scan over four", "associated", 0, func(_ *program.Program, g *program.Graph) { alongFirst(g) }},
+	{"an operator without a rule of which no result is recorded", "nested", 0,
+		func(_ *program.Program, g *program.Graph) {
+			n := find(g.Body, "aten::mul")
+			n.Op, n.Meta.Key, n.Meta.Recorded = "test::none", "test::none", []*program.TensorMeta{nil}
+		}},
+	{"a recorded result that cannot be addressed", "nested", 0, func(_ *program.Program, g *program.Graph) {
+		n := find(g.Body, "aten::mul")
+		n.Op, n.Meta.Key = "test::none", "test::none"
+		n.Meta.Recorded[0].Sizes[1] = expr.Const(1 << 62)
+	}},
+	{"a constant that was copied from elsewhere lies on the device", "loops", 0,
+		func(p *program.Program, _ *program.Graph) {
+			p.States[0].OfCode = false
+		}},
 	{"an operator within a loop's body fails", "loops", 0, func(_ *program.Program, g *program.Graph) {
 		find(g.Body, "higher_order::while_loop").Blocks[1].Nodes[0].Args[0] = program.Arg{Name: "self", Const: "text"}
 	}},
@@ -180,6 +239,35 @@ var edits = []struct {
 		n := find(g.Body, "aten::mul")
 		n.Args = n.Args[:1]
 	}},
+}
+
+// unknown makes an operator's first tensor one that is not known.
+func unknown(g *program.Graph, n *program.Node) {
+	made := &program.Value{ID: g.NumValues, Name: "made", Type: g.Params[0].Type}
+	g.NumValues++
+	before(g, n, &program.Node{Operation: &program.Operation{Op: "test::none", Where: n.Where,
+		Meta: &program.NodeMeta{Key: "test::none", Recorded: []*program.TensorMeta{nil}}}, Outs: []*program.Value{made}})
+	n.Args[0].Items[0] = program.Arg{Value: made}
+}
+
+// first is the beginning of the program's first input, made for a node.
+func first(g *program.Graph, n *program.Node, rows int64) program.Arg {
+	made := &program.Value{ID: g.NumValues, Name: "made", Type: g.Params[0].Type}
+	g.NumValues++
+	args := []program.Arg{{Name: "self", Value: g.Params[0]}, {Name: "end", Const: rows}}
+	before(g, n, &program.Node{Operation: &program.Operation{Op: "aten::slice", Where: n.Where,
+		Meta: &program.NodeMeta{Key: "aten::slice.Tensor"}}, Args: args, Outs: []*program.Value{made}})
+	return program.Arg{Value: made}
+}
+
+// alongFirst makes an associative scan go along its inputs' first dimension, whose size is a
+// symbol.
+func alongFirst(g *program.Graph) {
+	for _, n := range g.Body.Nodes {
+		if n.Op == "aten::movedim" {
+			n.Args[1].Const, n.Args[2].Const = int64(0), int64(0)
+		}
+	}
 }
 
 // autocast makes the region of the archive another.

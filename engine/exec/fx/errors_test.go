@@ -178,6 +178,32 @@ func TestMalformed(t *testing.T) {
 		{"nothing to show a dimension of", "vectorised", removeBatchDim, func(n *program.Node) {
 			n.Args = n.Args[:2]
 		}, "a size and a dimension"},
+		{"a wrapper of fewer arguments than its graph", "branch", "higher_order::wrap_with_autocast",
+			func(n *program.Node) {
+				n.Op, n.Args = "higher_order::wrap_with_set_grad_enabled", n.Args[5:]
+			}, "higher_order::wrap_with_set_grad_enabled: got 1 arguments, want 2 for its graph"},
+		{"an autocast region that does not say which", "branch", "higher_order::wrap_with_autocast",
+			func(n *program.Node) {
+				n.Args = n.Args[3:]
+			}, "higher_order::wrap_with_autocast: got 3 arguments, want at least 4"},
+		{"a wrapper with hints of too few operands", "branch", "higher_order::wrap_with_autocast", func(n *program.Node) {
+			n.Op, n.Args = "higher_order::hints_wrapper", []program.Arg{{Items: n.Args[5:]}}
+		}, "higher_order::hints_wrapper: got 1 operands, want the 2 of its graph"},
+		{"a scan without lists", "scanned", "higher_order::scan", func(n *program.Node) {
+			n.Args = []program.Arg{{Items: append(append(n.Args[0].Items, n.Args[1].Items...), n.Args[2].Items...)}}
+		}, "higher_order::scan: got no lists of what is carried and gone over"},
+		{"a scan over nothing", "scanned", "higher_order::scan", func(n *program.Node) {
+			n.Args = []program.Arg{n.Args[0], {Items: []program.Arg{}}, {Items: append(n.Args[1].Items, n.Args[2].Items...)}}
+		}, "higher_order::scan: got no tensors to go over"},
+		{"a scan that carries more than its graph gives", "scanned", "higher_order::scan", func(n *program.Node) {
+			n.Blocks[0].Outs = nil
+		}, "higher_order::scan: got no tensors to go over"},
+		{"a scan over a number", "scanned", "higher_order::scan", func(n *program.Node) {
+			n.Args[1].Items[0] = constant(int64(1))
+		}, "higher_order::scan: got something else than tensors with a dimension to go over"},
+		{"a number is computed of text", "branch", "aten::mul", func(n *program.Node) {
+			n.Meta.Key, n.Args[0], n.Args[1] = "", constant("a"), constant(int64(1))
+		}, "aten::mul: "},
 		{"an operator within a mapped graph fails", "mapped", "aten::add", func(n *program.Node) {
 			n.Args[0] = constant("text")
 		}, "aten::add"},
@@ -211,5 +237,24 @@ func TestMalformed(t *testing.T) {
 				assert.NotEmpty(t, e.Op)
 			}
 		})
+	}
+}
+
+// TestNoGraph: a program that has none to run is an error.
+func TestNoGraph(t *testing.T) {
+	failing := errors.New("no graph")
+	for _, tt := range []struct {
+		why   string
+		entry *program.Func
+		want  string
+	}{
+		{"no entry", nil, "got a program without a graph, want one"},
+		{"a graph that cannot be read", program.NewFunc(&program.Func{}, func(*program.Func) (*program.Graph, error) {
+			return nil, failing
+		}), "no graph"},
+	} {
+		_, err := exec.Run(context.Background(), fx.New(&program.Program{Entry: tt.entry}), builtin.Table(),
+			exec.Options{Platform: on(t, "t4")})
+		assert.ErrorContains(t, err, tt.want, tt.why)
 	}
 }

@@ -242,6 +242,7 @@ func (w *walker) while(in *inst) (any, error) {
 		if !goOn {
 			w.Drop(met)
 			if round == 0 {
+				w.enterSite(in)
 				return w.copies(carried)
 			}
 			return carried, nil
@@ -280,16 +281,10 @@ func (w *walker) copies(carried *ops.Tuple) (any, error) {
 	return out, nil
 }
 
-// do runs an operator, whose result is held once.
+// do runs an operator of the table, whose result is held once.
 func (w *walker) do(key string, args ...any) (any, error) {
-	b, ok := w.Table().Lookup(key)
-	if !ok {
-		return nil, &ops.MissingError{Op: key}
-	}
-	full, err := b.Fill(args)
-	if err != nil {
-		return nil, err
-	}
+	b, _ := w.Table().Lookup(key)
+	full, _ := b.Fill(args)
 	return w.Apply(b, full)
 }
 
