@@ -33,7 +33,7 @@ type pointJSON struct {
 func writeTimeline(w io.Writer, tl *allocator.Timeline, format string) error {
 	tr := tl.Trace
 	out := timelineJSON{Schema: 1, Points: []pointJSON{}}
-	err := tl.Each(func(i int, s allocator.Stats) bool {
+	tl.Each(func(i int, s allocator.Stats) bool {
 		e := &tr.Events[i]
 		site := tr.Site(e.Site)
 		out.Points = append(out.Points, pointJSON{Event: i, Action: e.Action.String(), Size: e.Bytes, Pass: e.Pass,
@@ -41,9 +41,6 @@ func writeTimeline(w io.Writer, tl *allocator.Timeline, format string) error {
 			Reserved: s.Reserved})
 		return true
 	})
-	if err != nil {
-		return err
-	}
 	if format == "json" {
 		return report.EncodeJSON(w, out)
 	}

@@ -95,10 +95,7 @@ func replayRecord(m *recording.Recording) (*recordReplay, error) {
 		return nil, err
 	}
 	out.tl = tl
-	peaks, err := passPeaks(tl, len(m.Passes))
-	if err != nil {
-		return nil, err
-	}
+	peaks := passPeaks(tl, len(m.Passes))
 	for i := range m.Passes {
 		p := &m.Passes[i]
 		out.Phases = append(out.Phases, phaseReplay{Name: p.Name, Simulated: peaks[i],
@@ -133,7 +130,7 @@ func platformOf(m *recording.Recording) (platform.Platform, error) {
 
 // passPeaks are what is held when the baseline is over, then each pass's peaks. A pass begins when
 // what the one before returned is released.
-func passPeaks(tl *allocator.Timeline, passes int) ([]allocator.PeakSizes, error) {
+func passPeaks(tl *allocator.Timeline, passes int) []allocator.PeakSizes {
 	out := make([]allocator.PeakSizes, passes)
 	began := make([]bool, passes)
 	var last allocator.PeakSizes
@@ -142,7 +139,7 @@ func passPeaks(tl *allocator.Timeline, passes int) ([]allocator.PeakSizes, error
 		return allocator.PeakSizes{Requested: s.Requested, Allocated: s.Allocated, Active: s.Active,
 			Reserved: s.Reserved}
 	}
-	err := tl.Each(func(event int, s allocator.Stats) bool {
+	tl.Each(func(event int, s allocator.Stats) bool {
 		e := &tl.Trace.Events[event]
 		if e.Pass >= passes { // the one that memory ran out in
 			return false
@@ -167,7 +164,7 @@ func passPeaks(tl *allocator.Timeline, passes int) ([]allocator.PeakSizes, error
 		pass++
 		out[pass] = last
 	}
-	return out, err
+	return out
 }
 
 func endRecordReplay(out *cli.Outputs, path string) error {

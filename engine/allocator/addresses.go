@@ -1,6 +1,7 @@
 package allocator
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/memspec/memspec/engine/units"
@@ -107,15 +108,7 @@ func (d *driverAddresses) hold(at uint64, size units.Bytes) {
 
 // insert keeps a list in the order of addresses, and returns where the stretch is.
 func insert(list *[]extent, e extent) int {
-	i, _ := slices.BinarySearchFunc(*list, e.at, func(x extent, at uint64) int {
-		switch {
-		case x.at < at:
-			return -1
-		case x.at > at:
-			return 1
-		}
-		return 0
-	})
+	i, _ := slices.BinarySearchFunc(*list, e.at, func(x extent, at uint64) int { return cmp.Compare(x.at, at) })
 	*list = slices.Insert(*list, i, e)
 	return i
 }

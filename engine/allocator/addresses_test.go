@@ -142,3 +142,18 @@ func TestTheFirstKernelFreesWhatTheContextHeld(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, y+Addr(20*units.MiB), z, "behind it")
 }
+
+// TestAFullChunkHasNoRest: what an allocation fills to the last page is free no more.
+func TestAFullChunkHasNoRest(t *testing.T) {
+	var d driverAddresses
+	first := d.place(20 * units.MiB)
+	second := d.place(12 * units.MiB)
+	assert.Equal(t, first+uint64(20*units.MiB), second)
+	assert.Empty(t, d.free)
+	assert.Len(t, d.chunks, 1)
+	d.release(first, 20*units.MiB)
+	assert.Equal(t, []extent{{first, 20 * units.MiB}}, d.free)
+	d.release(second, 12*units.MiB)
+	assert.Empty(t, d.free)
+	assert.Empty(t, d.chunks)
+}

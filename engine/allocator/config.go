@@ -60,17 +60,13 @@ func (s *Settings) round(n units.Bytes) units.Bytes {
 }
 
 // roundPower2 is roundup_power2_next_division: up to the next of the divisions between two powers
-// of two.
+// of two. There are fewer divisions than bytes.
 func roundPower2(n, divisions units.Bytes) units.Bytes {
 	floor := units.Bytes(1) << (bits.Len64(uint64(n)) - 1)
 	if n == floor {
 		return n
 	}
-	step := floor / divisions
-	if step == 0 {
-		return 2 * floor
-	}
-	return n.RoundUp(step)
+	return n.RoundUp(floor / divisions)
 }
 
 // segmentSize is get_allocation_size.

@@ -72,6 +72,8 @@ var settingsCases = []settingsCase{
 	{"max_split_size_mb:+30", func(s *Settings) { s.MaxSplitSize = 30 * units.MiB }, ""},
 	{"max_split_size_mb:+", nil, `max_split_size_mb: got "+", want a number`},
 	{"max_split_size_mb:+-3", nil, `max_split_size_mb: got "+-3", want a number`},
+	{"garbage_collection_threshold", nil, "garbage_collection_threshold: got no value, want one after a colon"},
+	{"roundup_power2_divisions", nil, "roundup_power2_divisions: got no value, want one after a colon"},
 	{"garbage_collection_threshold:0", nil, "garbage_collection_threshold: got 0, want between 0 and 1"},
 	{"garbage_collection_threshold:1.0", nil, "garbage_collection_threshold: got 1, want between 0 and 1"},
 	{"garbage_collection_threshold:abc", nil, `garbage_collection_threshold: got "abc", want a number`},

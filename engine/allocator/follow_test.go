@@ -109,3 +109,29 @@ func TestRangeSize(t *testing.T) {
 		assert.Equal(t, tt.want.RoundUp(tt.page), a.rangeSize(tt.page))
 	}
 }
+
+// TestPagesOfAPool: pages belong to the pool that their size says, and to another range where they
+// reach beyond the one that they begin in.
+func TestPagesOfAPool(t *testing.T) {
+	settings := DefaultSettings()
+	settings.Expandable = true
+	a, err := newCaching(Config{Settings: settings, Total: 50 * units.MiB}) // ranges of 60 MiB
+	require.NoError(t, err)
+	const base = 1 << 40
+	for _, e := range []trace.Event{{Addr: base, Bytes: 20 << 20}, {Addr: base + 40<<20, Bytes: 40 << 20},
+		{Addr: 2 * base, Bytes: 2 << 20}} {
+		require.True(t, a.mapAt(&e))
+	}
+	type run struct {
+		addr  uint64
+		size  units.Bytes
+		small bool
+	}
+	var got []run
+	for _, s := range a.Snapshot().Segments {
+		got = append(got, run{s.Addr, s.Size, s.Small})
+	}
+	assert.Equal(t, []run{{base, 20 << 20, false}, {base + 40<<20, 40 << 20, false}, {2 * base, 2 << 20, true}}, got)
+	assert.Equal(t, units.Bytes(62<<20), a.Stats().Reserved)
+	assert.Len(t, a.segments, 3)
+}

@@ -37,3 +37,27 @@ free_completed a
 	assert.Equal(t, 2048*units.Bytes(1), tl.Peaks.Allocated.Bytes)
 	assert.Equal(t, 1536*units.Bytes(1), tl.End.Allocated)
 }
+
+// TestHeapOfManyStreams: a private pool takes segments of a stream that is first seen in it, and a
+// run of pages joins the last of those that are there.
+func TestHeapOfManyStreams(t *testing.T) {
+	const text = `heap 0x200000 20MiB private=1.0
+block 20MiB inactive
+heap 0x10000000 2MiB stream=7 private=1.0
+block 2MiB inactive
+heap 0x20000000 20MiB expandable
+block 20MiB active_allocated requested=1
+heap 0x22800000 20MiB expandable
+block 20MiB inactive
+heap 0x25000000 20MiB expandable
+block 20MiB active_allocated requested=2
+`
+	tr, err := tracetext.Parse(strings.NewReader(text))
+	require.NoError(t, err)
+	a, err := New(Config{Heap: tr.Heap})
+	require.NoError(t, err)
+	require.NoError(t, Verify(a.Snapshot(), a.Stats()))
+	assert.Equal(t, tr.Heap, a.Snapshot().Segments)
+	c := a.(*caching)
+	assert.Len(t, c.segments, 3, "the three runs are one segment")
+}

@@ -237,9 +237,6 @@ func (t *addrTable) get(addr uint64) blockID {
 }
 
 func (t *addrTable) remove(addr uint64) {
-	if t.used == 0 {
-		return
-	}
 	mask := len(t.slots) - 1
 	i := t.home(addr)
 	for t.slots[i].addr != addr {

@@ -102,6 +102,24 @@ func TestRecordingSettings(t *testing.T) {
 	assert.Zero(t, s.GCThreshold, "the recorded frees say what was collected")
 	_, err = ReplayRecording(&trace.Recording{Trace: &trace.Trace{}, Settings: trace.Conf{Text: "foo:1"}})
 	require.ErrorContains(t, err, `got the key "foo"`)
+	_, err = ReplayFromStart(&trace.Recording{Trace: &trace.Trace{}, Settings: trace.Conf{Text: "foo:1"}})
+	require.ErrorContains(t, err, `got the key "foo"`)
+}
+
+// TestReplayFromStartErrors: a heap whose blocks do not fill it, and an allocation that no device
+// has memory for.
+func TestReplayFromStartErrors(t *testing.T) {
+	for _, tt := range []struct{ why, text, want string }{
+		{"a heap with a hole", "heap 0x200000 2MiB small\nblock 512 inactive\n",
+			"heap: segment 0x200000: got blocks up to 0x200200, want 0x400000"},
+		{"an allocation of an exbibyte", "a = alloc 512 addr=0x1\nb = alloc 1152921504606846976 addr=0x2\n",
+			"event 1: out of memory"},
+	} {
+		tr, err := tracetext.Parse(strings.NewReader(tt.text))
+		require.NoError(t, err, tt.why)
+		_, err = ReplayFromStart(&trace.Recording{Trace: tr})
+		assert.ErrorContains(t, err, tt.want, tt.why)
+	}
 }
 
 func TestReplaySnapshotErrors(t *testing.T) {

@@ -154,10 +154,7 @@ func ReplayUpper(tr *trace.Trace, a Allocator) (*Upper, error) {
 	st := a.Stats()
 	p.begin(&st)
 	for i := range tr.Events {
-		oom, err := r.step(i)
-		if err != nil {
-			return nil, err
-		}
+		oom, _ := r.step(i)
 		if oom != nil {
 			p.OOM = oom
 			return p, nil
@@ -278,11 +275,8 @@ func (r *replayer) step(i int) (*OOMError, error) {
 		}
 		r.launch(e)
 		addr, err := r.a.Malloc(bytes, e.Stream)
-		if oom, ok := err.(*OOMError); ok {
-			return oom, nil
-		}
 		if err != nil {
-			return nil, fmt.Errorf("event %d: %w", i, err)
+			return err.(*OOMError), nil
 		}
 		*s = Storage{Alloc: i, Free: Never, Addr: addr, Requested: bytes, Stream: e.Stream}
 	case trace.FreeRequested:
@@ -316,29 +310,26 @@ func (r *replayer) step(i int) (*OOMError, error) {
 }
 
 func (r *replayer) storage(i int, id tensor.StorageID) (*Storage, error) {
-	if id < 0 || int(id) >= len(r.storages) {
+	if id < 0 {
 		return nil, fmt.Errorf("event %d: got storage %d, want one from 0 to %d", i, id, len(r.storages)-1)
 	}
 	return &r.storages[id], nil
 }
 
 // Each replays again and calls f after every event, until it returns false.
-func (tl *Timeline) Each(f func(event int, s Stats) bool) error {
-	return tl.again(func(event int, a Allocator) bool { return f(event, a.Stats()) })
+func (tl *Timeline) Each(f func(event int, s Stats) bool) {
+	tl.Walk(func(event int, a Allocator) bool { return f(event, a.Stats()) })
 }
 
 // At replays again up to an event, included, and returns what the allocator held then. Blocks name
 // their storages.
-func (tl *Timeline) At(event int) (Snapshot, Stats, error) {
+func (tl *Timeline) At(event int) (Snapshot, Stats) {
 	a := tl.first.Fresh()
 	if event > Before {
-		err := tl.again(func(i int, b Allocator) bool {
+		tl.Walk(func(i int, b Allocator) bool {
 			a = b
 			return i < event
 		})
-		if err != nil {
-			return Snapshot{}, Stats{}, err
-		}
 	}
 	s := a.Snapshot()
 	owner := make(map[Addr]tensor.StorageID, len(tl.Storages))
@@ -355,21 +346,19 @@ func (tl *Timeline) At(event int) (Snapshot, Stats, error) {
 			}
 		}
 	}
-	return s, a.Stats(), nil
+	return s, a.Stats()
 }
 
-func (tl *Timeline) again(f func(event int, a Allocator) bool) error {
+// Walk replays again and calls f with the allocator after every event, until it returns false. f
+// may ask the allocator for its Stats and its Snapshot, and must not change it.
+func (tl *Timeline) Walk(f func(event int, a Allocator) bool) {
 	r := newReplayer(tl.Trace, tl.first.Fresh())
 	for i := range tl.Trace.Events {
-		oom, err := r.step(i)
-		if err != nil {
-			return err
-		}
+		oom, _ := r.step(i) // Replay took every event
 		if !f(i, r.a) || oom != nil {
-			break
+			return
 		}
 	}
-	return nil
 }
 
 // Pass returns the span of a pass.

@@ -42,10 +42,7 @@ var unusableNames = [...]string{"", "of a private pool", "kept for allocations o
 
 // String says it in words; it is empty for a block that would have served.
 func (u Unusable) String() string {
-	if int(u) < len(unusableNames) {
-		return unusableNames[u]
-	}
-	return "unknown"
+	return unusableNames[u]
 }
 
 // unusable says why a free block does not serve an allocation of size, which is rounded already.
@@ -89,21 +86,17 @@ func (a *caching) unused(requested units.Bytes, stream int) []FreeBlock {
 	return out
 }
 
-// Walk replays again and calls f with the allocator after every event, until it returns false. f
-// may ask the allocator for its Stats and its Snapshot, and must not change it.
-func (tl *Timeline) Walk(f func(event int, a Allocator) bool) error { return tl.again(f) }
-
 // Unused lists the blocks that are free right after an allocation, by address, each with why that
 // allocation did not use it. Where the allocation made the allocator ask the device for memory, a
 // Usable one is what was left over of that memory (except expandable segments together with
 // max_split_size_mb, where PyTorch's search may pass a block over). There are none for an event
 // that allocates nothing.
-func (tl *Timeline) Unused(event int) ([]FreeBlock, error) {
+func (tl *Timeline) Unused(event int) []FreeBlock {
 	if event < 0 || event >= len(tl.Trace.Events) || tl.Trace.Events[event].Action != trace.Alloc {
-		return nil, nil
+		return nil
 	}
 	var out []FreeBlock
-	err := tl.again(func(i int, a Allocator) bool {
+	tl.Walk(func(i int, a Allocator) bool {
 		if i < event {
 			return true
 		}
@@ -113,5 +106,5 @@ func (tl *Timeline) Unused(event int) ([]FreeBlock, error) {
 		}
 		return false
 	})
-	return out, err
+	return out
 }

@@ -39,8 +39,7 @@ func TestDrawn(t *testing.T) {
 				name = "with one"
 			}
 			all := newShared()
-			p, err := pictureOf(c, Paths{}, all)
-			require.NoError(t, err)
+			p := pictureOf(c, Paths{}, all)
 			text, err := json.MarshalIndent([]any{p, all}, "", "")
 			require.NoError(t, err)
 			a.Want(name+"/picture", append(bytes.ReplaceAll(text, []byte(",\n"), []byte(", ")), '\n'))

@@ -125,11 +125,7 @@ func (p *page) Case(c *Case) error {
 	}
 	if c.Timeline != nil {
 		if p.drawn(c) {
-			data, err := pictureOf(c, p.o.Paths, p.shared)
-			if err != nil {
-				return err
-			}
-			text, err := json.Marshal(data) // it escapes <, > and &
+			text, err := json.Marshal(pictureOf(c, p.o.Paths, p.shared)) // it escapes <, > and &
 			if err != nil {
 				return err
 			}

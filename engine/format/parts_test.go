@@ -247,8 +247,7 @@ func TestPeakOf(t *testing.T) {
 func TestPictureOfNothing(t *testing.T) {
 	tl, err := allocator.Replay(&trace.Trace{}, caching(t))
 	require.NoError(t, err)
-	p, err := pictureOf(&Case{Name: "empty", Timeline: tl}, Paths{}, newShared())
-	require.NoError(t, err)
+	p := pictureOf(&Case{Name: "empty", Timeline: tl}, Paths{}, newShared())
 	text, err := json.Marshal(p)
 	require.NoError(t, err)
 	assert.NotContains(t, string(text), "null")
@@ -268,8 +267,7 @@ c = alloc 500 activation aten::relu net m.py:3
 	require.NoError(t, err)
 	tl, err := allocator.Replay(tr, caching(t))
 	require.NoError(t, err)
-	p, err := pictureOf(&Case{Name: "two", Timeline: tl}, Paths{}, newShared())
-	require.NoError(t, err)
+	p := pictureOf(&Case{Name: "two", Timeline: tl}, Paths{}, newShared())
 	relu, mm := p.At[0], p.At[1]
 	assert.Equal(t, [][4]int64{{int64(relu), 1024 + 512, 1100, 2}, {int64(mm), 2 << 20, 2 << 20, 1}}, p.Holders)
 }

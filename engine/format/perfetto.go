@@ -57,10 +57,7 @@ func (p *perfetto) Case(c *Case) error {
 		return p.err
 	}
 	pid := p.next
-	pts, err := points(c.Timeline)
-	if err != nil {
-		return err
-	}
+	pts := points(c.Timeline)
 	p.event(perfettoEvent{Phase: "M", Name: "process_name", PID: pid, Args: map[string]any{"name": c.title()}})
 	p.event(perfettoEvent{Phase: "M", Name: "process_sort_index", PID: pid, Args: map[string]any{"sort_index": pid}})
 	p.event(perfettoEvent{Phase: "M", Name: "thread_name", PID: pid, TID: 1,

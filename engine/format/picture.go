@@ -96,7 +96,7 @@ type pictureSegment struct {
 // mostDepth is how many levels of modules a timeline shows.
 const mostDepth = 5
 
-func pictureOf(c *Case, paths Paths, all *shared) (*picture, error) {
+func pictureOf(c *Case, paths Paths, all *shared) *picture {
 	d := &drawer{c: c, tl: c.Timeline, paths: paths, all: all}
 	d.sites = slices.Repeat([]int{-1}, len(d.tl.Trace.Sites))
 	d.p = &picture{Name: c.title(), Passes: [][3]int{}, Phases: [][3]int{}, Modules: [][][3]int{}, Lines: limits(c),
@@ -105,12 +105,11 @@ func pictureOf(c *Case, paths Paths, all *shared) (*picture, error) {
 		d.p.OOM = d.tl.OOM.Requested
 	}
 	d.p.Peak = [2]int{d.tl.Peaks.Allocated.Event, d.tl.Peaks.Reserved.Event}
-	if err := d.events(); err != nil {
-		return nil, err
-	}
+	d.events()
 	d.bands()
 	d.holders()
-	return d.p, d.moments()
+	d.moments()
+	return d.p
 }
 
 type drawer struct {
@@ -137,15 +136,9 @@ func (d *drawer) line(file string, line int) string {
 	return file
 }
 
-func (d *drawer) events() error {
-	pts, err := points(d.tl)
-	if err != nil {
-		return err
-	}
-	_, before, err := d.tl.At(allocator.Before)
-	if err != nil {
-		return err
-	}
+func (d *drawer) events() {
+	pts := points(d.tl)
+	_, before := d.tl.At(allocator.Before)
 	d.p.Start = before.Allocated
 	last, reserved := d.p.Start, units.Bytes(-1)
 	d.p.Change, d.p.At, d.p.Reserved = make([]units.Bytes, len(pts)), make([]int, len(pts)), [][2]int64{}
@@ -158,7 +151,6 @@ func (d *drawer) events() error {
 		}
 		d.p.At[i] = d.made(&d.tl.Trace.Events[i])
 	}
-	return nil
 }
 
 // made is where the storage of an event was made, -1 where it was there before; of an event without
@@ -225,29 +217,20 @@ func (d *drawer) holders() {
 
 // moments are the segments at the reserved peak, with why what is free did not serve the allocation
 // that made it, and at the allocated one.
-func (d *drawer) moments() error {
+func (d *drawer) moments() {
 	d.p.Moments = []pictureMoment{}
 	if event := d.tl.Peaks.Reserved.Event; event >= 0 {
-		unused, err := d.tl.Unused(event)
-		if err != nil {
-			return err
-		}
+		unused := d.tl.Unused(event)
 		d.p.Requested = d.tl.Trace.Events[event].Bytes
-		if err := d.moment("the reserved peak", event, unused); err != nil {
-			return err
-		}
+		d.moment("the reserved peak", event, unused)
 	}
 	if event := d.tl.Peaks.Allocated.Event; event >= 0 && event != d.tl.Peaks.Reserved.Event {
-		return d.moment("the allocated peak", event, nil)
+		d.moment("the allocated peak", event, nil)
 	}
-	return nil
 }
 
-func (d *drawer) moment(name string, event int, unused []allocator.FreeBlock) error {
-	snap, _, err := d.tl.At(event)
-	if err != nil {
-		return err
-	}
+func (d *drawer) moment(name string, event int, unused []allocator.FreeBlock) {
+	snap, _ := d.tl.At(event)
 	why := map[allocator.Addr]string{}
 	for _, f := range unused {
 		text := f.Reason.String()
@@ -273,7 +256,6 @@ func (d *drawer) moment(name string, event int, unused []allocator.FreeBlock) er
 		m.Segments = append(m.Segments, seg)
 	}
 	d.p.Moments = append(d.p.Moments, m)
-	return nil
 }
 
 func (d *drawer) madeBy(id tensor.StorageID) int {

@@ -19,10 +19,7 @@ func Plot(w io.Writer, c *Case) error {
 	if c.Timeline == nil || len(c.Timeline.Trace.Events) == 0 {
 		return nil
 	}
-	pts, err := points(c.Timeline)
-	if err != nil {
-		return err
-	}
+	pts := points(c.Timeline)
 	p := &plot{columns: max(20, layout.Columns(w)-plotLabels-3)}
 	p.gather(pts)
 	if p.top == 0 {
@@ -53,7 +50,7 @@ func Plot(w io.Writer, c *Case) error {
 	if c.Limit > 0 {
 		fmt.Fprintf(&b, "%s device: its memory less what the CUDA context takes\n", strings.Repeat(" ", plotLabels+2))
 	}
-	_, err = io.WriteString(w, b.String())
+	_, err := io.WriteString(w, b.String())
 	return err
 }
 

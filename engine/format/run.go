@@ -18,13 +18,13 @@ import (
 type point struct{ Requested, Allocated, Reserved units.Bytes }
 
 // points are one an event, up to where memory ran out.
-func points(tl *allocator.Timeline) ([]point, error) {
+func points(tl *allocator.Timeline) []point {
 	out := make([]point, 0, len(tl.Trace.Events))
-	err := tl.Each(func(_ int, s allocator.Stats) bool {
+	tl.Each(func(_ int, s allocator.Stats) bool {
 		out = append(out, point{s.Requested, s.Allocated, s.Reserved})
 		return true
 	})
-	return out, err
+	return out
 }
 
 // A band is a stretch of events within one call: of a phase, of a module, of an operator. Bands of

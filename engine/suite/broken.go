@@ -94,17 +94,14 @@ func (r *Result) writeSegments(p *layout.Printer) {
 	var grew []growth
 	var last units.Bytes
 	peak := tl.Peaks.Reserved.Event
-	err := tl.Each(func(event int, s allocator.Stats) bool {
+	tl.Each(func(event int, s allocator.Stats) bool {
 		if s.Reserved > last {
 			grew = append(grew, growth{event, s.Reserved - last, s.Reserved})
 		}
 		last = s.Reserved
 		return event < peak
 	})
-	at, _, err2 := tl.At(peak)
-	if err != nil || err2 != nil {
-		return // the account says what it can
-	}
+	at, _ := tl.At(peak)
 	var used, largest units.Bytes
 	for _, s := range at.Segments {
 		for _, b := range s.Blocks {
