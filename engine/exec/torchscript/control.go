@@ -128,22 +128,8 @@ func (m *interp) evalCreate(f *frame, in *inst) (any, error) {
 		nameTuple(t, c)
 		return t, nil
 	}
-	o := &Object{Class: c, refs: 1, attrs: make([]any, len(c.Attrs)), filled: make([]bool, len(c.Attrs))}
-	// without arguments it is __new__: __init__ is called on its own
-	if init := c.Method("__init__"); init != nil && len(n.Args) > 0 {
-		args := []any{o}
-		m.Hold(o)
-		args = append(args, m.heldArgs(f, n.Args)...)
-		if len(args) != len(init.Params) {
-			return nil, fmt.Errorf("%s: got %d arguments, want %d", init.Name, len(args), len(init.Params))
-		}
-		v, err := m.call(init, args, f.module)
-		if err != nil {
-			return nil, err
-		}
-		m.Drop(v)
-	}
-	return o, nil
+	// this is __new__: __init__ is called on its own
+	return &Object{Class: c, refs: 1, attrs: make([]any, len(c.Attrs)), filled: make([]bool, len(c.Attrs))}, nil
 }
 
 // evalWith runs __enter__ or __exit__ of a with statement. torch's own context managers (no_grad,
@@ -161,10 +147,10 @@ func (m *interp) evalWith(f *frame, in *inst) (any, error) {
 	if fn == nil {
 		return nil, nil
 	}
-	m.Hold(o)
-	if len(args) > len(fn.Params) {
-		args = args[:len(fn.Params)]
+	if len(args) != len(fn.Params) {
+		return nil, fmt.Errorf("%s: got %d arguments, want %d", fn.Name, len(args), len(fn.Params))
 	}
+	m.Hold(o)
 	return m.call(fn, args, f.module)
 }
 

@@ -90,15 +90,11 @@ func (m *interp) eval(f *frame, in *inst) (any, error) {
 		return m.evalCall(f, in, n.Callee, nil, 0)
 	case "prim::CreateObject":
 		return m.evalCreate(f, in)
-	case "prim::TupleConstruct", "prim::NamedTupleConstruct":
+	case "prim::TupleConstruct":
 		if err := m.MakeItems(len(n.Args)); err != nil {
 			return nil, err
 		}
-		t := &ops.Tuple{Items: m.heldArgs(f, n.Args), Refs: 1}
-		if n.Class != nil {
-			nameTuple(t, n.Class)
-		}
-		return t, nil
+		return &ops.Tuple{Items: m.heldArgs(f, n.Args), Refs: 1}, nil
 	case "prim::ListConstruct":
 		if err := m.MakeItems(len(n.Args)); err != nil {
 			return nil, err
@@ -231,9 +227,7 @@ func (m *interp) evalArgs(in *inst, args []any, kw ops.Kw) (any, error) {
 	if v, done, err := m.onIdentity(n, args); done {
 		return v, err
 	}
-	if n.Means != program.NoUpgrade {
-		args, kw = upgrade(n.Means, args, kw)
-	}
+	args, kw = upgrade(n.Means, args, kw)
 	var out *tensor.Tensor
 	if o, ok := kw["out"].(*tensor.Tensor); ok {
 		out = o

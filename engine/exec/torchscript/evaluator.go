@@ -50,6 +50,7 @@ func (e evaluator) Compute(n *program.Node, at *passes.Call, numbers bool) (any,
 	if v, done, err := m.onIdentity(n, args); done {
 		return v, err == nil && ops.IsKnown(v)
 	}
+	args, kw = upgrade(n.Means, args, kw)
 	bound, full, err := m.Table().Resolve(n.Op, args, kw)
 	if err != nil || bound.Schema.VarArgs {
 		return nil, false

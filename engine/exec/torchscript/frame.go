@@ -253,7 +253,7 @@ func (m *interp) object(lit *program.Object) *Object {
 // setState gives an archived object its state as loading does, by its own __setstate__.
 func (m *interp) setState(o *Object, state any) {
 	fn := o.Class.Method("__setstate__")
-	if fn == nil || len(fn.Params) != 2 {
+	if len(fn.Params) != 2 {
 		return
 	}
 	m.Alter()

@@ -2,6 +2,7 @@ package torchscript
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"testing/fstest"
@@ -256,5 +257,50 @@ func TestGivesNumber(t *testing.T) {
 	} {
 		n := &program.Node{Operation: &program.Operation{Op: tt.op}, Args: tt.args}
 		assert.Equal(t, tt.want, m.givesNumber(n), "%s of %d", tt.op, len(tt.args))
+	}
+}
+
+// TestNoProgram: what has no method to run, or none that can be read, is an error.
+func TestNoProgram(t *testing.T) {
+	failing := errors.New("no graph")
+	d, err := device.Lookup("none")
+	require.NoError(t, err)
+	none, err := platform.New(d, platform.Newest())
+	require.NoError(t, err)
+	for _, tt := range []struct {
+		why   string
+		entry *program.Func
+		want  string
+	}{
+		{"no entry", nil, "got a program without a forward method, want one"},
+		{"a graph that cannot be read", program.NewFunc(&program.Func{}, func(*program.Func) (*program.Graph, error) {
+			return nil, failing
+		}), "no graph"},
+	} {
+		for _, l := range []exec.Liveness{exec.LastUse, exec.PythonFrame} {
+			_, err := exec.Run(context.Background(), New(&program.Program{Entry: tt.entry}), builtin.Table(),
+				exec.Options{Platform: &none, Liveness: l})
+			assert.ErrorContains(t, err, tt.want, tt.why)
+		}
+	}
+}
+
+// TestLiteral: what an archive has of a class of C++ is packed, and has its state.
+func TestLiteral(t *testing.T) {
+	m := started(t, exec.LastUse)
+	assert.Equal(t, &ops.Packed{Class: "C", State: int64(3)}, m.literal(&program.Opaque{Class: "C", State: int64(3)}))
+}
+
+// TestContainersCount: what a program makes of lists, tuples and dicts ends a run that makes too
+// much.
+func TestContainersCount(t *testing.T) {
+	for _, op := range []string{"prim::ListConstruct", "prim::TupleConstruct", "prim::DictConstruct"} {
+		m := started(t, exec.LastUse)
+		in := &inst{node: &program.Node{Operation: &program.Operation{Op: op}}}
+		_, err := m.eval(nil, in)
+		require.NoError(t, err, op)
+		require.Error(t, m.MakeItems(1<<25))
+		_, err = m.eval(nil, in)
+		assert.ErrorContains(t, err, "bytes of strings, lists, tuples and dicts", op)
 	}
 }

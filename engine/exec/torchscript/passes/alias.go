@@ -167,7 +167,7 @@ func (a *aliases) node(n *program.Node) {
 	case "prim::Return":
 		a.leave(n)
 		return
-	case "prim::TupleConstruct", "prim::ListConstruct", "prim::DictConstruct", "prim::NamedTupleConstruct":
+	case "prim::TupleConstruct", "prim::ListConstruct", "prim::DictConstruct":
 		if len(n.Outs) == 1 && !a.shared[n.Outs[0].ID] {
 			if a.results[n.Outs[0].ID] {
 				a.leave(n)

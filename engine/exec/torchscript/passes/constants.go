@@ -126,7 +126,7 @@ func (g *Graph) foldable(n *program.Node, a *aliases, what extent) bool {
 		return false
 	case "prim::ListConstruct", "prim::TupleConstruct":
 		return what == everything && !a.hasWriters(n)
-	case "prim::TupleUnpack", "prim::ListUnpack", "prim::NamedTupleConstruct", "prim::unchecked_cast":
+	case "prim::TupleUnpack", "prim::ListUnpack", "prim::unchecked_cast":
 		return false
 	}
 	e := g.effects(n)

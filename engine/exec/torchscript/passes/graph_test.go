@@ -103,7 +103,7 @@ func (k *known) Compute(n *program.Node, _ *Call, numbers bool) (any, bool) {
 		return &ops.Dict{Refs: 1}, true
 	case "aten::len", "aten::append", "aten::rand", "aten::frexp", "aten::dequantize", "prim::GetAttr",
 		"prim::Uninitialized", "prim::unchecked_unwrap_optional", "prim::unchecked_cast",
-		"prim::DictConstruct", "prim::NamedTupleConstruct", "prim::isinstance", "op::f":
+		"prim::DictConstruct", "prim::isinstance", "op::f":
 		// what nobody should ask for, except the first
 		return int64(len(args)), true
 	}

@@ -5,7 +5,7 @@ import "github.com/memspec/memspec/engine/program"
 // lowerSimpleTuples gives the users of a tuple that is made and taken apart its members
 // (passes/lower_tuples.cpp LowerSimpleTuples).
 func (g *Graph) lowerSimpleTuples() {
-	if !has(g.Body, "prim::TupleConstruct") && !has(g.Body, "prim::NamedTupleConstruct") {
+	if !has(g.Body, "prim::TupleConstruct") {
 		return
 	}
 	def := g.definers()
@@ -20,7 +20,7 @@ func (g *Graph) lowerSimpleTuples() {
 				continue
 			}
 			d := def[n.Args[0].Value.ID]
-			if d == nil || d.Op != "prim::TupleConstruct" && d.Op != "prim::NamedTupleConstruct" {
+			if d == nil || d.Op != "prim::TupleConstruct" {
 				continue
 			}
 			switch n.Op {
