@@ -76,6 +76,12 @@ func TestByHand(t *testing.T) {
 			n.Outs = []*program.Value{value(g, "buf0")}
 			g.Body.Nodes = []*program.Node{n, end(g)}
 		}, "a.wrapper.cpp:0: got a number, which names no tensor here"},
+		{"a view of a number that was read", func(g *program.Graph) {
+			read, n := node(program.ValueRead, program.Arg{Value: g.Params[0]}), node(program.BufferView)
+			read.Outs, n.Outs = []*program.Value{value(g, "u0")}, []*program.Value{value(g, "buf0")}
+			n.Args = []program.Arg{{Value: read.Outs[0]}}
+			g.Body.Nodes = []*program.Node{read, n, end(g)}
+		}, "a.wrapper.cpp:0: got unknown, want a tensor"},
 		{"a size of a dimension that is no number", func(g *program.Graph) {
 			g.Body.Nodes = []*program.Node{node(program.SizeRead, program.Arg{Value: g.Params[0]}, program.Arg{Const: "0"}),
 				end(g)}
@@ -154,6 +160,9 @@ func TestArguments(t *testing.T) {
 		{"a fraction for a whole number", "aten::topk", func(x program.Arg) []program.Arg {
 			return []program.Arg{x, {Const: 1.5}}
 		}, 2, "aten::topk: k: got a fraction, want a whole number"},
+		{"nothing for a whole number", "aten::topk", func(x program.Arg) []program.Arg {
+			return []program.Arg{x, {}}
+		}, 2, "aten::topk: k: got nothing, want int"},
 		{"a word for a whole number", "aten::topk", func(x program.Arg) []program.Arg {
 			return []program.Arg{x, {Const: "two"}}
 		}, 2, "aten::topk: got str as k, want int"},

@@ -124,7 +124,7 @@ func (w *walker) argument(a *program.Arg, t *schema.Type) (any, error) {
 	case isNone(a) && t.Kind == schema.List:
 		return &ops.List{Elem: t.Elems[0].Kind, Refs: 1}, nil
 	case isNone(a):
-		return nil, nil
+		return nil, fmt.Errorf("got nothing, want %s", t)
 	case a.Items != nil:
 		if t.Kind != schema.List {
 			return nil, fmt.Errorf("got a list, want %s", t)

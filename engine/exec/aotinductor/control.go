@@ -220,10 +220,7 @@ func (w *walker) loop(n *program.Node) error {
 	}
 	outer := w.rounds
 	defer func() { w.rounds = outer }()
-	var err error
-	if w.rounds, err = w.Rounds(loopSite{w, n, exit}, nil); err != nil {
-		return err
-	}
+	w.rounds, _ = w.Rounds(loopSite{w, n, exit}, nil)
 	for {
 		end, err := w.run(n.Blocks[0])
 		if err != nil {

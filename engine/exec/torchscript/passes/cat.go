@@ -133,16 +133,15 @@ func (c *combiner) combine(inner, outer concat) {
 func (c *combiner) unchanged(b *program.Block, k concat) bool {
 	between := false
 	for _, n := range b.Nodes {
-		switch {
-		case n == k.list:
-			between = true
-		case n == k.node:
-			return between
-		case between && c.writes(n, k.list):
+		if n == k.node {
+			break
+		}
+		if between && c.writes(n, k.list) {
 			return false
 		}
+		between = between || n == k.list
 	}
-	return false
+	return between
 }
 
 // writes says whether a node, or one in its blocks, may write to a list or to its members.
