@@ -272,3 +272,162 @@ func TestNativeGradients(t *testing.T) {
 	assert.Empty(t, aConv(&host, w).NativeGradients(p, g, false))
 	assert.Empty(t, aConv(dense(tensor.Float32, tensor.Contiguous, 0, 3, 9, 8), w).NativeGradients(p, g, false))
 }
+
+// TestDepthwiseGradients: the kernel of the input's gradient reads the weight as it lies in memory,
+// that of the weight's reads the input, and that of three dimensions reads all.
+func TestDepthwiseGradients(t *testing.T) {
+	p := on(t, "a100-sxm-80gb", "2.15")
+	const f = tensor.Float32
+	flat := func(sizes ...int64) *tensor.Meta { // rows and columns exchanged
+		m := dense(f, tensor.Contiguous, sizes...)
+		n := len(sizes)
+		m.Strides[n-2], m.Strides[n-1] = 1, sizes[n-2]
+		return m
+	}
+	for _, tt := range []struct {
+		why     string
+		x, w, g *tensor.Meta
+		weight  bool
+		want    string
+	}{
+		{"of the input", flat(2, 4, 9, 8), flat(8, 1, 3, 2), flat(2, 8, 9, 9), false, fmt.Sprintf("%d!", 4*8*3*2)},
+		{"of the weight", flat(2, 4, 9, 8), flat(8, 1, 3, 2), flat(2, 8, 9, 9), true, fmt.Sprintf("%d!", 4*2*4*9*8)},
+		{"of the weight, of an input that lies as it should", dense(f, tensor.Contiguous, 2, 4, 9, 8), flat(8, 1, 3, 2),
+			flat(2, 8, 9, 9), true, ""},
+		{"in three dimensions", flat(2, 4, 5, 9, 8), flat(8, 1, 3, 3, 2), flat(2, 8, 5, 9, 9), false,
+			fmt.Sprintf("%d %d %d", 4*2*8*5*9*9, 4*2*4*5*9*8, 4*8*3*3*2)},
+	} {
+		v := aConv(tt.x, tt.w)
+		v.CuDNNOff = true
+		assert.Equal(t, ConvDepthwise, v.Backend(p, tt.g.Sizes), tt.why)
+		assert.Equal(t, tt.want, asked(v.NativeGradients(p, tt.g, tt.weight)), tt.why)
+	}
+}
+
+// TestCuDNNTakesDepthwise: an operator of cuDNN's own goes to cuDNN where aten::convolution takes
+// the kernel for depthwise convolutions.
+func TestCuDNNTakesDepthwise(t *testing.T) {
+	p := on(t, "a100-sxm-80gb", "2.15")
+	x, w := dense(tensor.Float32, tensor.Contiguous, 2, 4, 9, 8), dense(tensor.Float32, tensor.Contiguous, 8, 1, 3, 3)
+	out := []int64{2, 8, 9, 8}
+	v := aConv(x, w)
+	assert.Equal(t, ConvDepthwise, v.Backend(p, out))
+	assert.Empty(t, v.Requests(p, out, AnyConv))
+	assert.Equal(t, v.CuDNN(p, out, false), v.Requests(p, out, CuDNNConv))
+	assert.NotEmpty(t, v.CuDNN(p, out, false))
+}
+
+// TestDepthwiseOfCuDNN: which depthwise convolutions PyTorch leaves to cuDNN, at each edge of
+// check_cudnn_depthwise_workload_with_filter.
+func TestDepthwiseOfCuDNN(t *testing.T) {
+	good := func(change func(v *Convolution)) *Convolution {
+		v := aConv(dense(tensor.Float16, tensor.Contiguous, 4, 32, 9, 8),
+			dense(tensor.Float16, tensor.Contiguous, 32, 1, 3, 3))
+		change(v)
+		return v
+	}
+	sizes := func(m *tensor.Meta, s ...int64) { *m = *dense(tensor.Float16, tensor.Contiguous, s...) }
+	for _, tt := range []struct {
+		why    string
+		change func(v *Convolution)
+		want   bool
+	}{
+		{"a square filter of 3", func(*Convolution) {}, true},
+		{"rows that are dilated", func(v *Convolution) { v.Dilation = []int64{2, 1} }, false},
+		{"columns that are", func(v *Convolution) { v.Dilation = []int64{1, 2} }, false},
+		{"another dtype", func(v *Convolution) { v.Input.DType = tensor.BFloat16 }, false},
+		{"fewer channels than 32", func(v *Convolution) { sizes(v.Input, 4, 31, 9, 8) }, false},
+		{"steps that differ", func(v *Convolution) { v.Stride = []int64{2, 1} }, false},
+		{"in one row they may", func(v *Convolution) { sizes(v.Input, 4, 32, 1, 8); v.Stride = []int64{2, 1} }, true},
+		{"a filter that is not square", func(v *Convolution) { sizes(v.Weight, 32, 1, 5, 3) }, false},
+		{"one of 5", func(v *Convolution) { sizes(v.Weight, 32, 1, 5, 5) }, true},
+		{"one of 2", func(v *Convolution) { sizes(v.Weight, 32, 1, 2, 2) }, false},
+		{"columns of 7", func(v *Convolution) { sizes(v.Input, 4, 32, 9, 7) }, true},
+		{"of 6", func(v *Convolution) { sizes(v.Input, 4, 32, 9, 6) }, false},
+		{"steps of 3", func(v *Convolution) { v.Stride = []int64{3, 3} }, false},
+		{"steps of 2 want more channels", func(v *Convolution) { v.Stride = []int64{2, 2} }, false},
+		{"512 of them", func(v *Convolution) { sizes(v.Input, 4, 512, 9, 8); v.Stride = []int64{2, 2} }, true},
+		{"256 of 28 columns", func(v *Convolution) { sizes(v.Input, 4, 256, 9, 28); v.Stride = []int64{2, 2} }, true},
+		{"not of 27", func(v *Convolution) { sizes(v.Input, 4, 256, 9, 27); v.Stride = []int64{2, 2} }, false},
+		{"one image", func(v *Convolution) { sizes(v.Input, 1, 32, 9, 29); v.Stride = []int64{2, 2} }, true},
+		{"with a filter of 1 of up to 28 columns", func(v *Convolution) {
+			sizes(v.Input, 1, 32, 9, 28)
+			sizes(v.Weight, 32, 1, 1, 1)
+			v.Stride = []int64{2, 2}
+		}, true},
+		{"no more", func(v *Convolution) {
+			sizes(v.Input, 1, 32, 9, 29)
+			sizes(v.Weight, 32, 1, 1, 1)
+			v.Stride = []int64{2, 2}
+		}, false},
+		{"16 images with a filter of 1", func(v *Convolution) {
+			sizes(v.Input, 16, 128, 9, 7)
+			sizes(v.Weight, 128, 1, 1, 1)
+			v.Stride = []int64{2, 2}
+		}, true},
+		{"17", func(v *Convolution) {
+			sizes(v.Input, 17, 128, 9, 7)
+			sizes(v.Weight, 128, 1, 1, 1)
+			v.Stride = []int64{2, 2}
+		}, false},
+	} {
+		assert.Equal(t, tt.want, good(tt.change).depthwiseOfCuDNN(), tt.why)
+	}
+}
+
+// TestReduceStagingOfFewBlocks: on one multiprocessor of 2,048 threads, worked out by hand from
+// setReduceConfig.
+func TestReduceStagingOfFewBlocks(t *testing.T) {
+	for _, tt := range []struct {
+		why    string
+		d      tensor.DType
+		rows   int64
+		cols   int64
+		buffer int64
+	}{
+		{"16 blocks run, 8 are wanted, each value is added up by two", tensor.Float32, 1024, 1024, 4 * 1024 * 2 * 128},
+		{"fewer than 256 values a thread", tensor.Float32, 1020, 1024, 0},
+		{"16 are wanted, so one each is enough", tensor.Float32, 1024, 2048, 0},
+		{"257 values a thread are two blocks' work", tensor.Float32, 1028, 2048, 4 * 2048 * 2 * 128},
+		{"blocks of half as many threads where elements have 16 bytes", tensor.Complex128, 1024, 1024,
+			16 * 1024 * 4 * 128},
+	} {
+		size := tt.d.ItemSize()
+		buffer, _ := shapeReduction(dense(tt.d, tensor.Contiguous, tt.rows, tt.cols), []int{0}).staging(size, size, 1, 2048)
+		assert.Equal(t, tt.buffer, buffer, tt.why)
+	}
+}
+
+// TestNothingAsked: tensors of the host, devices that are not described, and a library that may
+// take nothing.
+func TestNothingAsked(t *testing.T) {
+	none, p := on(t, "none", "2.15"), on(t, "a100-sxm-80gb", "2.15")
+	assert.Empty(t, CuBLAS(none))
+	assert.Empty(t, CuBLASLt(none))
+	p.CublasWorkspace = ":0:0"
+	assert.Empty(t, CuBLAS(p))
+	host := dense(tensor.Float16, tensor.Contiguous, 2, 3, 64, 32)
+	host.Device = "cpu"
+	assert.Empty(t, CuDNNAttentionBackward(host))
+	q := bmhk(tensor.Float32, 1, 4, 64, 64)
+	for i := range 4 {
+		m := [4]*tensor.Meta{q, q, q, q}
+		flat := dense(tensor.Float32, tensor.Contiguous, 4, 64, 64)
+		m[i] = flat
+		a := Attention{Query: m[0], Key: m[1], Value: m[2]}
+		assert.Empty(t, a.EfficientBackward(p, m[3]), "operand %d has three dimensions", i)
+	}
+	a := Attention{Query: host, Key: host, Value: host}
+	assert.Empty(t, a.EfficientBackward(p, host))
+}
+
+// TestTakesWhatIsAllowed: a backend that the program forbids takes no call.
+func TestTakesWhatIsAllowed(t *testing.T) {
+	p := on(t, "a100-sxm-80gb", "2.15")
+	q := bmhk(tensor.Float16, 1, 4, 64, 64)
+	a := Attention{Query: q, Key: q, Value: q}
+	assert.True(t, a.Takes(p, platform.SDPAFlash))
+	p.Attention = 1 << platform.SDPAMath
+	assert.False(t, a.Takes(p, platform.SDPAFlash))
+	assert.True(t, a.Takes(p, platform.SDPAMath))
+}
