@@ -83,9 +83,6 @@ func (h *Heap) event(a trace.Action, s *tensor.Storage, site trace.SiteID) {
 // release ends a storage's life, whoever holds it.
 func (h *Heap) release(id tensor.StorageID) {
 	s := h.live[id]
-	if s == nil {
-		return
-	}
 	h.live[id] = nil
 	if eventful(s) {
 		h.event(trace.FreeRequested, s, h.births[id])

@@ -40,6 +40,9 @@ func TestOwn(t *testing.T) {
 		{"of both, in a list", "+0=16 -0", "+0=16 -0", "+0=16 -0", func(m *exec.Machine, weight, _, input *tensor.Tensor) {
 			m.Drop(made(m, &ops.List{Items: []any{weight, input}}))
 		}},
+		{"of both, in a tuple", "+0=16 -0", "+0=16 -0", "+0=16 -0", func(m *exec.Machine, weight, _, input *tensor.Tensor) {
+			m.Drop(made(m, &ops.Tuple{Items: []any{input, weight}}))
+		}},
 		{"of sizes alone", "+0=16 -0", "+0=16", "+0=16 -0", func(m *exec.Machine, _, _, _ *tensor.Tensor) {
 			m.Drop(made(m, int64(4)))
 		}},
@@ -97,4 +100,31 @@ func TestOwn(t *testing.T) {
 		require.Equal(t, c.first, passEvents(held.Trace, 1), "%s, first pass", c.name)
 		require.Equal(t, c.second, passEvents(held.Trace, 2), "%s, second pass", c.name)
 	}
+}
+
+// TestOwnOfALaterPass: what a later pass makes alone is kept by nothing: modules are filled in the
+// first.
+func TestOwnOfALaterPass(t *testing.T) {
+	d, err := device.Lookup("none")
+	require.NoError(t, err)
+	on, err := platform.New(d, platform.Newest())
+	require.NoError(t, err)
+	r, err := exec.Run(context.Background(), func(m *exec.Machine) (exec.Driver, error) {
+		passes := 0
+		return scripted{m: m, forward: func(m *exec.Machine, _ []any) (any, error) {
+			passes++
+			m.Alter()
+			for range passes {
+				v, err := m.NewTensor(tensor.Meta{DType: tensor.Float32, Sizes: []int64{4}, Strides: []int64{1},
+					Device: exec.Accelerator}, tensor.Activation)
+				require.NoError(t, err)
+				m.KeepOwn(nil, nil, v)
+				m.Drop(v)
+			}
+			return nil, nil
+		}}, nil
+	}, builtin.Table(), exec.Options{Platform: &on, HoldLocals: true})
+	require.NoError(t, err)
+	require.Equal(t, "+0=16", passEvents(r.Trace, 1))
+	require.Equal(t, "+0=16 -0 +1=16 -1", passEvents(r.Trace, 2))
 }

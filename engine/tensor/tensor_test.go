@@ -290,3 +290,11 @@ func TestCategories(t *testing.T) {
 	require.False(t, ok)
 	require.Equal(t, 64, MaxData)
 }
+
+// TestAccumulateType: what ATen/AccumulateType.h says of a GPU.
+func TestAccumulateType(t *testing.T) {
+	for d, want := range map[DType]DType{Float16: Float32, BFloat16: Float32, Float32: Float32, Float64: Float64,
+		ComplexHalf: Complex64, Complex64: Complex64, Int8: Int64, Bool: Int64, Int64: Int64} {
+		assert.Equal(t, want, d.AccumulateType(), d.String())
+	}
+}

@@ -223,6 +223,7 @@ func TestAlign(t *testing.T) {
 		{"the same", base, ""},
 		{"other names and places", "d = alloc 512 stream=3\na = alloc 700 addr=0x5\npass 7\nfree d\nfree_completed d\nfree a",
 			""},
+		{"the cache is emptied elsewhere", strings.Replace(base, "free a", "empty_cache\nfree a", 1), ""},
 		{"another size", "a = alloc 512\nb = alloc 701", "after 1 events: the sizes differ: got b = alloc 701, want b = " +
 			"alloc 700 activation y"},
 		{"another order of frees", strings.Replace(base, "free a", "free b", 1), "after 2 events: the sizes differ: got " +
@@ -250,6 +251,9 @@ func TestAlign(t *testing.T) {
 			assert.Len(t, d.ABefore, min(d.Compared, 3))
 		})
 	}
+	emptied, _ := tracetext.Parse(strings.NewReader("a = alloc 5\nempty_cache\nfree a"))
+	all := func(*Trace, *Event) bool { return true }
+	require.Nil(t, Align(emptied, emptied, all), "what has no storage is alike")
 	one, _ := tracetext.Parse(strings.NewReader("a = alloc 5"))
 	require.ErrorContains(t, Align(one, &Trace{}, Memory), "after 0 events: an event is missing")
 	require.ErrorContains(t, Align(&Trace{}, one, Memory), "after 0 events: one event too many")

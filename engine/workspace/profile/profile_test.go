@@ -119,6 +119,7 @@ func TestStandInIsTheNearestVersionOfTheClass(t *testing.T) {
 		{"8.9.2", "9.8.0", "of another major release the oldest"},
 		{"9.9.0", "9.8.0", "of two as near, the older"},
 		{"9.20.0", "9.26.0", ""},
+		{"9.18.1", "9.10.2", "of two as near in the part that differs, the older"},
 		{"9.26.0", "9.10.2", "itself is no stand-in"},
 	} {
 		_, got, ok := p.StandIn(profile.Answerer{Library: "cudnn", Version: c.version, Class: "sm89"}, &call)
@@ -221,4 +222,42 @@ func FuzzParse(f *testing.F) {
 			t.Fatal(d)
 		}
 	})
+}
+
+// TestBefore: a profile is asked first, then the one behind it; neither changes.
+func TestBefore(t *testing.T) {
+	call, other := conv1(), conv1()
+	other.Groups = 3
+	of := func(bytes units.Bytes, calls ...profile.Call) *profile.Profile {
+		p := &profile.Profile{}
+		for _, c := range calls {
+			require.NoError(t, p.Add(sm89, profile.Entry{Call: c, Answer: profile.Answer{Bytes: bytes}}))
+		}
+		return p
+	}
+	first, behind := of(1, call), of(2, call, other)
+	both := first.Before(behind)
+	for c, want := range map[*profile.Call]units.Bytes{&call: 1, &other: 2} {
+		got, ok := both.Lookup(sm89, c)
+		assert.True(t, ok)
+		assert.Equal(t, want, got.Bytes)
+		by := sm89
+		by.Version = "9.11.0"
+		got, who, ok := both.StandIn(by, c)
+		assert.True(t, ok)
+		assert.Equal(t, sm89, who)
+		assert.Equal(t, want, got.Bytes)
+	}
+	assert.Equal(t, first.Groups(), both.Groups())
+	_, ok := first.Lookup(sm89, &other)
+	assert.False(t, ok)
+	assert.Same(t, behind, (*profile.Profile)(nil).Before(behind))
+	assert.Same(t, behind, behind.Before(behind))
+	assert.Nil(t, (*profile.Profile)(nil).Groups())
+}
+
+// TestParseRefusesMuch: a profile has at most 64 MiB.
+func TestParseRefusesMuch(t *testing.T) {
+	_, err := profile.Parse(make([]byte, 64<<20+1))
+	assert.EqualError(t, err, "got a workspace profile of 67108865 bytes, want at most 67108864")
 }
