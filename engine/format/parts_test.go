@@ -139,29 +139,6 @@ func TestPlotThatFails(t *testing.T) {
 	require.ErrorIs(t, Plot(w, &Case{Timeline: tl}), io.ErrClosedPipe)
 }
 
-// TestRunsThatChanged: a trace that another event has come to since does not run again, and every
-// format that draws one says so.
-func TestRunsThatChanged(t *testing.T) {
-	tr, err := tracetext.Parse(strings.NewReader("a = alloc 512\nb = alloc 512\nfree a\n"))
-	require.NoError(t, err)
-	tl, err := allocator.Replay(tr, caching(t))
-	require.NoError(t, err)
-	tr.Events = append(tr.Events, tr.Events[0])
-	c := &Case{Name: "changed", Timeline: tl, Report: &report.Report{}, Judged: true, Outcome: verdict.Pass}
-	const want = "event 3: storage 0: got it allocated twice"
-	require.ErrorContains(t, Plot(&strings.Builder{}, c), want)
-	for _, f := range Formats() {
-		w := f.New(&strings.Builder{}, Options{})
-		err := w.Case(c)
-		switch f.Name {
-		case "perfetto", "html", "snapshot":
-			require.ErrorContains(t, err, want, f.Name)
-		default:
-			require.NoError(t, err, f.Name)
-		}
-	}
-}
-
 // TestPassName: a pass has the trace's name, that of a training step is an iteration, and of
 // several alike each has its number; without a name or a report it is its number.
 func TestPassName(t *testing.T) {

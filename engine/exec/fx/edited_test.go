@@ -166,6 +166,26 @@ var edits = []struct {
 			n := find(g.Body, "higher_order::wrap_with_autocast")
 			n.Op, n.Args = "higher_order::wrap_with_set_grad_enabled", slices.Clone(n.Args[3:])
 		}},
+	{"a wrapper of nothing else runs its graph on all of its arguments", "branch", 0,
+		func(_ *program.Program, g *program.Graph) {
+			n := find(g.Body, "higher_order::wrap_with_autocast")
+			n.Op, n.Args = "higher_order::wrap", slices.Clone(n.Args[4:])
+		}},
+	{"a branch whose way is known", "branch", 0, func(_ *program.Program, g *program.Graph) {
+		find(g.Body, "higher_order::cond").Args[0] = program.Arg{Const: true}
+	}},
+	{"the other way", "branch", 0, func(_ *program.Program, g *program.Graph) {
+		find(g.Body, "higher_order::cond").Args[0] = program.Arg{Const: false}
+	}},
+	{"a scan over two tensors", "scanned", 0, func(_ *program.Program, g *program.Graph) {
+		n := find(g.Body, "higher_order::scan")
+		n.Args[1].Items = append(slices.Clone(n.Args[1].Items), first(g, n, 3))
+		b := n.Blocks[0]
+		more := &program.Value{ID: g.NumValues, Name: "more", Type: g.Params[0].Type}
+		g.NumValues++
+		b.Params = slices.Insert(slices.Clone(b.Params), 2, more)
+		find(b, "aten::relu").Args[0].Value = more
+	}},
 	{"an operator that runs a graph in a way that is not known", "branch", 1, func(_ *program.Program, g *program.Graph) {
 		find(g.Body, "higher_order::wrap_with_autocast").Op = "higher_order::other"
 	}},

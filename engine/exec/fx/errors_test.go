@@ -201,6 +201,9 @@ func TestMalformed(t *testing.T) {
 		{"a scan over a number", "scanned", "higher_order::scan", func(n *program.Node) {
 			n.Args[1].Items[0] = constant(int64(1))
 		}, "higher_order::scan: got something else than tensors with a dimension to go over"},
+		{"an operator within an autocast region fails", "branch", "aten::matmul", func(n *program.Node) {
+			n.Args[1] = constant("text")
+		}, "want Tensor"},
 		{"a number is computed of text", "branch", "aten::mul", func(n *program.Node) {
 			n.Meta.Key, n.Args[0], n.Args[1] = "", constant("a"), constant(int64(1))
 		}, "aten::mul: "},

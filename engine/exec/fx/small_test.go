@@ -134,3 +134,35 @@ func TestLeaves(t *testing.T) {
 		assert.Equal(t, tt.want, got, tt.why)
 	}
 }
+
+// TestBuilt: what a program gives its caller has the structure that it was exported with, and what
+// is behind it is left.
+func TestBuilt(t *testing.T) {
+	leaf := &program.Tree{}
+	of := func(k program.TreeKind, names ...string) *program.Tree {
+		return &program.Tree{Kind: k, Names: names, Items: []*program.Tree{leaf, leaf}}
+	}
+	one, two := int64(1), int64(2)
+	pair := []any{one, two}
+	dict := &ops.Dict{Keys: []any{"a", "b"}, Values: pair, Refs: 1}
+	tuple := &ops.Tuple{Items: pair, Refs: 1}
+	for _, tt := range []struct {
+		why  string
+		t    *program.Tree
+		want any
+		rest int
+	}{
+		{"a leaf", leaf, one, 2},
+		{"a list", of(program.ListTree), &ops.List{Items: pair, Refs: 1}, 1},
+		{"a tuple", of(program.TupleTree), tuple, 1},
+		{"a dict", of(program.DictTree, "a", "b"), dict, 1},
+		{"an object with names", of(program.ObjectTree, "a", "b"), dict, 1},
+		{"one without", of(program.ObjectTree), tuple, 1},
+		{"a dict within a tuple", &program.Tree{Kind: program.TupleTree, Items: []*program.Tree{of(program.DictTree, "a",
+			"b"), leaf}}, &ops.Tuple{Items: []any{dict, int64(3)}, Refs: 1}, 0},
+	} {
+		got, rest := built(tt.t, []any{one, two, int64(3)})
+		assert.Equal(t, tt.want, got, tt.why)
+		assert.Len(t, rest, tt.rest, tt.why)
+	}
+}
