@@ -233,7 +233,7 @@ class Library:
         always, nondeterministic ones if asked to be deterministic, tensor cores for float32 if TF32
         is not allowed (Conv_v8.cpp filterEngineConfigs).
         """
-        graph, refused, tried = self.graph(call), None, 0
+        graph, refused, tried = self.graph(call), None, False
         for mode in (INSTANT, FALLBACK):
             try:
                 found = self.configurations(graph, device, mode)
@@ -253,7 +253,7 @@ class Library:
                 except Refused as e:
                     refused = e
                     continue
-                tried += 1
+                tried = True
                 yield engine, size
         if not tried:
             raise refused or Refused("asking for configurations (there are none)", 3000)
