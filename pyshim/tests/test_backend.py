@@ -2,6 +2,7 @@
 
 import ctypes
 import json
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -36,10 +37,11 @@ class Backend:
         self.library = SimpleNamespace(
             cudnnGetVersion=lambda: 92615,
             cudnnGetCudartVersion=lambda: 12999,
-            **{
-                f"cudnnBackend{name.title().replace('_', '')}": lambda *a, f=getattr(self, name): f(*a)
-                for name in ("create_descriptor", "destroy_descriptor", "finalize", "set_attribute", "get_attribute")
-            },
+            cudnnBackendCreateDescriptor=partial(self.create_descriptor),
+            cudnnBackendDestroyDescriptor=partial(self.destroy_descriptor),
+            cudnnBackendFinalize=partial(self.finalize),
+            cudnnBackendSetAttribute=partial(self.set_attribute),
+            cudnnBackendGetAttribute=partial(self.get_attribute),
         )
 
     def create_descriptor(self, kind, out):
