@@ -5,6 +5,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+
 from memshim import binary
 from memshim.case import capture, memspec_yaml
 from memshim.judge import check, increase, items, machine, options

@@ -6,6 +6,7 @@ import sys
 from types import SimpleNamespace
 
 import pytest
+
 from memshim import binary, pretend
 from memshim.judge import separate_process
 from memshim.judge.separate_process import Apart, judge_ends
