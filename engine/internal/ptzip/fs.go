@@ -14,11 +14,7 @@ import (
 // not read until they are called: that is how an archive inside the archive is opened.
 func (z *Reader) Open(name string) (fs.File, error) {
 	if info, ok := z.folder(name); ok {
-		entries, err := z.ReadDir(name)
-		if err != nil {
-			return nil, err
-		}
-		return &folderFile{info: info, entries: entries}, nil
+		return &folderFile{info: info, entries: z.entries(name)}, nil
 	}
 	i, err := z.find("open", name)
 	if err != nil {
@@ -60,6 +56,11 @@ func (z *Reader) ReadDir(name string) ([]fs.DirEntry, error) {
 		}
 		return nil, &fs.PathError{Op: "readdir", Path: name, Err: err}
 	}
+	return z.entries(name), nil
+}
+
+// entries returns what a folder holds, by name.
+func (z *Reader) entries(name string) []fs.DirEntry {
 	prefix := ""
 	if name != "." {
 		prefix = name + "/"
@@ -79,7 +80,7 @@ func (z *Reader) ReadDir(name string) ([]fs.DirEntry, error) {
 		}
 	}
 	slices.SortFunc(out, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	return out, nil
+	return out
 }
 
 // folder says whether the name is one. A record of the same name comes first.

@@ -16,9 +16,7 @@ var inflaters = sync.Pool{New: func() any { return flate.NewReader(nil) }}
 func inflate(out, packed []byte) error {
 	r := inflaters.Get().(io.Reader)
 	defer inflaters.Put(r)
-	if err := r.(flate.Resetter).Reset(bytes.NewReader(packed), nil); err != nil {
-		return err
-	}
+	_ = r.(flate.Resetter).Reset(bytes.NewReader(packed), nil) // always nil
 	n, err := io.ReadFull(r, out)
 	switch {
 	case errors.Is(err, io.EOF):

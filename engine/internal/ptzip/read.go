@@ -173,11 +173,8 @@ func (z *Reader) spanEnd(rec *record) int64 {
 }
 
 // start returns where the payload begins in the record's bytes: the local header's name and padding
-// have their own lengths.
+// have their own lengths. There are bytes enough for the header: see place.
 func (rec *record) start(head []byte) (int, error) {
-	if len(head) < localHeader {
-		return 0, malformed(rec.offset, "got %d bytes left, want a local header", len(head))
-	}
 	if sig := le.Uint32(head); sig != localSignature {
 		return 0, malformed(rec.offset, "got signature %#08x, want a local header", sig)
 	}
@@ -187,16 +184,8 @@ func (rec *record) start(head []byte) (int, error) {
 	return localHeader + int(le.Uint16(head[26:])) + int(le.Uint16(head[28:])), nil
 }
 
-// section returns the payload of a stored record without reading it.
+// section returns the payload of a record, as it is packed, without reading it.
 func (z *Reader) section(i int32) (*io.SectionReader, error) {
-	rec := &z.records[i]
-	if rec.method != stored {
-		return nil, malformed(rec.offset, "got compression method %d, want a stored record", rec.method)
-	}
-	return z.packedSection(i)
-}
-
-func (z *Reader) packedSection(i int32) (*io.SectionReader, error) {
 	rec := &z.records[i]
 	head, err := z.readAt(rec.offset, localHeader)
 	if err != nil {
@@ -219,7 +208,7 @@ func (z *Reader) CopyRaw(w *zip.Writer, root, name string) error {
 		return err
 	}
 	rec := &z.records[i]
-	from, err := z.packedSection(i)
+	from, err := z.section(i)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}

@@ -98,6 +98,10 @@ func TestFailedReads(t *testing.T) {
 	r = &broken{ReaderAt: bytes.NewReader(data), err: fs.ErrClosed, after: 1}
 	_, err = Open(r, int64(len(data)))
 	assert.ErrorIs(t, err, fs.ErrClosed, "of the directory")
+	data = data[:len(data)-1]
+	r = &broken{ReaderAt: bytes.NewReader(data), err: fs.ErrClosed, after: 1}
+	_, err = Open(r, int64(len(data)))
+	assert.ErrorIs(t, err, fs.ErrClosed, "of where a comment may be")
 }
 
 // broken is a file whose reads fail from one of them on, where there is an error.
@@ -115,4 +119,95 @@ func (b *broken) ReadAt(p []byte, off int64) (int, error) {
 		b.after--
 	}
 	return b.ReaderAt.ReadAt(p, off)
+}
+
+// TestLargeRecordsBroken: a record that is read at a place is checked where it is opened, as one
+// that is read whole is.
+func TestLargeRecordsBroken(t *testing.T) {
+	for at, tt := range map[int]struct {
+		with byte
+		want string
+	}{
+		0:  {'X', "open a: offset 0: got signature 0x04034b58, want a local header"},
+		27: {0xff, "open a: offset 0: got -61167 bytes left, want 4097"},
+		26: {3 + 17, "open a: offset 0: got 4096 bytes left, want 4097"},
+	} {
+		data := archive(t, entry{"n/a", strings.Repeat("a", MaxSmall+1), stored})
+		data[at] = tt.with
+		z, err := OpenBytes(data)
+		require.NoError(t, err)
+		_, err = z.Open("a")
+		assert.EqualError(t, err, tt.want)
+		require.ErrorContains(t, z.CopyRaw(zip.NewWriter(io.Discard), "", "a"), strings.TrimPrefix(tt.want, "open "))
+	}
+	data := archive(t, entry{"n/a", strings.Repeat("a", MaxSmall+1), stored})
+	data[26] = 3 + 16 // as far as the next record begins
+	z, err := OpenBytes(data)
+	require.NoError(t, err)
+	f, err := z.Open("a")
+	require.NoError(t, err)
+	got, err := io.ReadAll(f)
+	require.NoError(t, err)
+	assert.Len(t, got, MaxSmall+1, "what is no weight is also read through")
+	assert.NoError(t, f.Close())
+	assert.EqualError(t, z.CopyRaw(zip.NewWriter(io.Discard), strings.Repeat("r", 1<<16), "a"),
+		"zip: FileHeader.Name too long", "what the other archive refuses")
+}
+
+// TestTwinsOfARun: records that fill more than a run are not compared.
+func TestTwinsOfARun(t *testing.T) {
+	for size, want := range map[int]string{longestRun: "a", longestRun + 1: "b"} {
+		text := strings.Repeat("x", size)
+		z, err := OpenBytes(archive(t, entry{"n/a", text, stored}, entry{"n/b", text, stored}))
+		require.NoError(t, err)
+		assert.Equal(t, "a", z.Twin("a"))
+		assert.Equal(t, want, z.Twin("b"), size)
+	}
+}
+
+// TestLongestDirectory: a directory of more than 1 GiB is not read.
+func TestLongestDirectory(t *testing.T) {
+	end := make([]byte, endRecord)
+	le.PutUint32(end, endSignature)
+	for length, want := range map[int64]string{
+		longestDirectory + 1: "central directory bytes: got 1073741825, want at most 1073741824",
+		longestDirectory:     "EOF", // none of it is there
+	} {
+		le.PutUint32(end[12:], uint32(length))
+		_, err := Open(&ending{end, length}, length+endRecord)
+		assert.ErrorContains(t, err, want)
+	}
+}
+
+// ending is a file of which there is only what stands from an offset on.
+type ending struct {
+	end []byte
+	at  int64
+}
+
+func (e *ending) ReadAt(p []byte, off int64) (int, error) {
+	if off+int64(len(p)) <= e.at {
+		return 0, io.EOF
+	}
+	clear(p)
+	return copy(p[e.at-off:], e.end) + int(e.at-off), nil
+}
+
+// TestFolders: a folder is listed, and not read.
+func TestFolders(t *testing.T) {
+	z, err := OpenBytes(archive(t, entry{"n/b/c", "", stored}, entry{"n/a", "", stored}, entry{"n/b/d/e", "", stored}))
+	require.NoError(t, err)
+	f, err := z.Open("b")
+	require.NoError(t, err)
+	_, err = f.Read(nil)
+	assert.EqualError(t, err, "read b: invalid argument")
+	info, err := f.Stat()
+	require.NoError(t, err)
+	assert.Equal(t, []any{"b", int64(0), fs.ModeDir | 0o555, true}, []any{info.Name(), info.Size(), info.Mode(),
+		info.IsDir()})
+	for name, want := range map[string]string{"a": "file does not exist", "none": "file does not exist",
+		"../b": "invalid argument", "b/": "invalid argument"} {
+		_, err := z.ReadDir(name)
+		assert.EqualError(t, err, "readdir "+name+": "+want)
+	}
 }

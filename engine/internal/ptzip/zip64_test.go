@@ -3,6 +3,8 @@ package ptzip
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
+	"io/fs"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -39,6 +41,32 @@ func TestZip64(t *testing.T) {
 		_, err = OpenBytes(data)
 		require.ErrorContains(t, err, "zip64 end record: got offset")
 	}
+
+	at := len(local) + len(central) + len(end64)
+	binary.LittleEndian.PutUint64(data[at+8:], uint64(len(local)+len(central)))
+	for after, what := range []string{"the end", "the locator", "the end record of zip64", "the directory"} {
+		r := &broken{ReaderAt: bytes.NewReader(data), err: fs.ErrClosed, after: after}
+		_, err = Open(r, int64(len(data)))
+		require.ErrorIs(t, err, fs.ErrClosed, what)
+		require.Zero(t, r.after, what)
+	}
+	for place, want := range map[int]string{
+		len(local) + len(central): fmt.Sprintf("offset %d: got signature 0x06064bff, want a zip64 end record",
+			len(local)+len(central)),
+		at: "central directory: got 4294967295 bytes", // no locator: what the end record says holds
+		len(local) + centralHeader + len("n/a") + len(padding) + 2: fmt.Sprintf(
+			"offset %d: offset 0: record \"n/a\": got a zip64 field of 23 bytes, want 8 for each size", len(local)),
+	} {
+		one := bytes.Clone(data)
+		one[place] = 0xff
+		if one[place+1] == 0 { // a length
+			one[place] = 23
+		}
+		_, err = OpenBytes(one)
+		require.ErrorContains(t, err, want)
+	}
+	_, err = OpenBytes(join([]byte("PK\x05\x06"), u16(0), u16(0), u16(max16), u16(max16), u32(0), u32(0), u16(0)))
+	require.EqualError(t, err, "offset 0: got 65535 records in a central directory of 0 bytes", "no room for a locator")
 
 	z, err = OpenBytes(join([]byte("PK\x06\x06"), u64(44), make([]byte, 44), []byte("PK\x06\x07"), u32(0), u64(0), u32(1),
 		end))
