@@ -296,3 +296,84 @@ func TestBodies(t *testing.T) {
 	require.NoError(t, err)
 	assert.Nil(t, none, "a function without a body, which no outline left")
 }
+
+// TestTuples: a comma makes a tuple, also behind one member, wherever Python takes one; behind a
+// comma a member follows or the place where the list ends.
+func TestTuples(t *testing.T) {
+	for _, tt := range []struct {
+		in, tuple, members string
+		trailing           bool
+	}{
+		{"for a, in b:\n    pass", "a,", "a", true},
+		{"for a, b, in c:\n    pass", "a, b,", "a b", true},
+		{"for a, b in c:\n    pass", "a, b", "a b", false},
+		{"for a in b, :\n    pass", "b,", "b", true},
+		{"for a in b, c, d:\n    pass", "b, c, d", "b c d", false},
+		{"return a,", "a,", "a", true},
+		{"return a, b, c", "a, b, c", "a b c", false},
+		{"x = a, b,", "a, b,", "a b", true},
+		{"x = (a,)", "(a,)", "a", true},
+		{"x = (a, b)", "(a, b)", "a b", false},
+		{"x = ()", "()", "", false},
+		{"x = y[a, ]", "a,", "a", true},
+		{"x = y[a, b]", "a, b", "a b", false},
+		{"x = y[a:b, ..., c]", "", "", false},
+	} {
+		f, err := Parse("f.py", "def f():\n  "+tt.in+"\n")
+		if tt.tuple == "" {
+			assert.Error(t, err, tt.in)
+			continue
+		}
+		require.NoError(t, err, tt.in)
+		tuple := firstTuple(f.Body[0].(*FuncDef).Body[0])
+		require.NotNil(t, tuple, tt.in)
+		var members []string
+		for _, x := range tuple.Elems {
+			members = append(members, f.Text(x.Bounds()))
+		}
+		assert.Equal(t, []any{tt.tuple, tt.members, tt.trailing}, []any{f.Text(tuple.Span), strings.Join(members, " "),
+			tuple.Trailing}, tt.in)
+	}
+	for in, want := range map[string]string{
+		"for a, 1 in b:\n    pass":   `f.py:2:10: got "1", want name, attribute or subscript`,
+		"x = a, , b":                 `f.py:2:10: got ",", want expression`,
+		"x = y[, a]":                 `f.py:2:9: got ",", want expression`,
+		"x = y[a, , b]":              `f.py:2:12: got ",", want expression`,
+		"for a, b c in d:\n    pass": `f.py:2:12: got "c", want "in"`,
+	} {
+		_, err := Parse("f.py", "def f():\n  "+in+"\n")
+		assert.EqualError(t, err, want, in)
+	}
+}
+
+// firstTuple is the tuple that a statement assigns to, goes through, returns or takes an index from.
+func firstTuple(s Stmt) *Tuple {
+	var x Expr
+	switch s := s.(type) {
+	case *For:
+		if x, ok := s.Target.(*Tuple); ok {
+			return x
+		}
+		x = s.Iter
+	case *Return:
+		x = s.Value
+	case *Assign:
+		x = s.Value
+	}
+	if of, ok := x.(*Subscript); ok {
+		x = of.Index
+	}
+	tuple, _ := x.(*Tuple)
+	return tuple
+}
+
+// TestRescue: what is no error of the text says that it is one of this package, with the place.
+func TestRescue(t *testing.T) {
+	p := NewParser("f.py", "a\nb")
+	p.start = 2
+	err := func() (err error) {
+		defer p.rescue(&err)
+		panic("index out of range")
+	}()
+	assert.EqualError(t, err, "f.py:2:1: internal error: index out of range")
+}
