@@ -248,10 +248,7 @@ func (p *parser) scaled(at int, digits string, scale units.Bytes, unit string) (
 	if len(digits) > 40 {
 		return nil, p.fail(at, "got a number of %d digits, want one that fits int64", len(digits))
 	}
-	r, ok := new(big.Rat).SetString(digits)
-	if !ok {
-		return nil, p.fail(at, "got %q, want a number", digits)
-	}
+	r, _ := new(big.Rat).SetString(digits) // digits with at most one point
 	r.Mul(r, new(big.Rat).SetInt64(int64(scale)))
 	if unit == "" && !r.IsInt() {
 		return nil, p.fail(at, "got %s, want a whole number or a unit", digits)

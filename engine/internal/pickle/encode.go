@@ -52,9 +52,6 @@ func (e *encoder) value(v any, depth int) error {
 		e.op('G')
 		e.buf = binary.BigEndian.AppendUint64(e.buf, math.Float64bits(v))
 	case string:
-		if len(v) > math.MaxUint32 {
-			return fmt.Errorf("got a string of %d bytes", len(v))
-		}
 		e.op('X')
 		e.buf = append(binary.LittleEndian.AppendUint32(e.buf, uint32(len(v))), v...)
 	case Tuple:

@@ -1,8 +1,9 @@
 package pysource
 
 import (
-	"github.com/memspec/memspec/engine/internal/python"
 	"strings"
+
+	"github.com/memspec/memspec/engine/internal/python"
 )
 
 // Read reads a function's text: its decorators and its def, then its statements.
@@ -103,9 +104,6 @@ func headerEnd(s string) int {
 		return -1
 	}
 	for i++; i < len(s) && (s[i] == ' ' || s[i] == '\t'); i++ {
-	}
-	if i < len(s) && s[i] == '#' {
-		return len(s)
 	}
 	return i
 }
