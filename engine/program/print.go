@@ -312,9 +312,6 @@ func (b *printer) arg(a *Arg) {
 }
 
 func valueName(v *Value) string {
-	if v == nil {
-		return "%nil"
-	}
 	return v.Name + "%" + strconv.Itoa(v.ID)
 }
 

@@ -62,6 +62,10 @@ func TestBindSymbols(t *testing.T) {
 				"input p0, dimension 2: got 1, want at least 2: the range of T that the program was exported for"},
 		{"symbols that are nowhere alone", [][]string{{"B*T"}}, [][]int64{{6}}, nil, "got no input that gives the size B, " +
 			"want 1 to 64\ngot no input that gives the size T, want at least 2"},
+		{"what is more than any size", [][]string{{"B", "T", "B*T"}}, [][]int64{{2, 1 << 62, 1}}, nil,
+			"input p0, dimension 2: got 9223372036854775808, want a number that fits int64"},
+		{"no number of what is divided by nothing", [][]string{{"B // T"}, {"B"}}, [][]int64{{3}, {6}}, nil,
+			"input p0, dimension 0: got 3, want a size that is B // T\ngot no input that gives the size T, want at least 2"},
 		{"what no multiple reaches", [][]string{{"B", "T*T"}}, [][]int64{{8, 9}}, nil,
 			"input p0, dimension 1: got 9, want a size that is T*T\ngot no input that gives the size T, want at least 2"},
 	} {

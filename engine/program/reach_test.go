@@ -1,0 +1,158 @@
+package program
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/tensor"
+)
+
+// TestReach: from the entry on, each function once, in the order of their calls: every method of a
+// name that is called, what makes an object, what a block within a block calls.
+func TestReach(t *testing.T) {
+	calls := func(name string, nodes ...*Node) *Func {
+		return NewFunc(&Func{Name: name, Method: name[len(name)-1:]}, func(*Func) (*Graph, error) {
+			return &Graph{Body: &Block{Nodes: append(nodes, ret(lit(nil)))}}, nil
+		})
+	}
+	node := func(o Operation, blocks ...*Block) *Node {
+		if o.Op == "prim::If" {
+			return &Node{Operation: &o, Args: []Arg{lit(true)}, Blocks: blocks}
+		}
+		return &Node{Operation: &o, Args: []Arg{lit(nil)}}
+	}
+	function := func(f *Func) *Node {
+		n := node(Operation{Op: "prim::CallFunction", Callee: f})
+		n.Args = nil
+		return n
+	}
+	af, bf, never := calls("A.f"), calls("B.f"), calls("A.g")
+	made := &Class{Name: "C", Methods: []*Func{{Method: "f"}, calls("C.__init__")}}
+	made.Methods[1].Method = "__init__"
+	a := &Class{Name: "A", Methods: []*Func{af, never}}
+	b := &Class{Name: "B", Methods: []*Func{bf}}
+	inner := calls("inner")
+	second := calls("second", function(inner))
+	entry := calls("entry",
+		node(Operation{Op: "prim::If"}, &Block{Nodes: []*Node{node(Operation{Op: "prim::If"},
+			&Block{Nodes: []*Node{function(second)}}, &Block{Nodes: []*Node{function(inner)}})}}, &Block{}),
+		node(Operation{Op: "prim::CallMethod", Text: "f"}), function(second),
+		node(Operation{Op: "prim::CreateObject", Text: "C", Class: made}),
+		node(Operation{Op: "prim::CreateObject", Text: "unknown"}),
+		node(Operation{Op: "prim::CreateObject", Text: "D", Class: &Class{Name: "D"}}),
+		node(Operation{Op: "prim::CallMethod", Text: "none"}), node(Operation{Op: "aten::f", Callee: never}))
+	p := &Program{Entry: entry, Objects: Objects{Classes: []*Class{a, b}, Funcs: []*Func{calls("free")}}}
+	var got []string
+	require.NoError(t, p.Reach(func(f *Func, g *Graph) {
+		of, err := f.Graph()
+		require.NoError(t, err)
+		assert.Same(t, of, g)
+		got = append(got, f.Name)
+	}))
+	assert.Equal(t, []string{"entry", "second", "inner", "A.f", "B.f", "C.__init__"}, got)
+
+	wrong := errors.New("a.py:1:2: got x")
+	second.body, second.err = nil, wrong
+	got = nil
+	assert.Equal(t, wrong, p.Reach(func(f *Func, _ *Graph) { got = append(got, f.Name) }))
+	assert.Equal(t, []string{"entry"}, got, "what cannot be lowered is visited by nobody, nor is what comes after")
+	assert.NoError(t, (&Program{}).Reach(nil), "no entry")
+}
+
+// TestEachLiteral: each kind of literal as it is printed.
+func TestEachLiteral(t *testing.T) {
+	pair, module := &Class{Name: "B.Pair"}, &Class{Name: "M", Kind: ModuleClass}
+	loop := &ListLit{}
+	loop.Items = []any{loop}
+	size := sizes(t, "2*B")[0]
+	for _, tt := range []struct {
+		v    any
+		want string
+	}{
+		{nil, "None"}, {true, "True"}, {false, "False"}, {int64(-3), "-3"}, {"a\"b", `"a\"b"`},
+		{Device("cuda:1"), "device(cuda:1)"},
+		{2.0, "2."}, {-2.0, "-2."}, {0.5, "0.5"}, {1e30, "1e+30"}, {math.Inf(-1), "-Inf"}, {math.NaN(), "NaN"},
+		{complex(1, -2.5), "1.+-2.5j"}, {size, "2*B"}, {&State{Name: "w"}, "state w"},
+		{&Object{Class: module, FQN: "layers.0"}, `module "layers.0"`}, {&Object{Class: module}, `module ""`},
+		{&Object{Class: pair, Attrs: []any{int64(1), nil}}, "object of B.Pair(1, None)"},
+		{&Opaque{Class: "Packed", State: &TupleLit{Items: []any{int64(1)}}}, "Packed((1))"},
+		{EnumLit{Class: &Class{Name: "Color"}, Name: "RED", Value: int64(1)}, "Color.RED"},
+		{&ListLit{}, "[]"}, {&ListLit{Elem: &Type{Kind: IntType}}, "[]: List[int]"},
+		{&ListLit{Elem: &Type{Kind: IntType}, Items: []any{int64(1), int64(2)}}, "[1, 2]"},
+		{&TupleLit{Items: []any{true, "a"}}, `(True, "a")`}, {&TupleLit{Class: pair, Items: []any{true}}, "B.Pair(True)"},
+		{&DictLit{Keys: []any{"k", int64(2)}, Values: []any{&ListLit{}, nil}}, `{"k": [], 2: None}`},
+		{uint8(7), "7"}, // the members of a dict are not checked
+		{loop, "[[[[[[[[[…]]]]]]]]]"},
+	} {
+		assert.Equal(t, tt.want, literal(tt.v))
+	}
+}
+
+// TestLoopsCarry: a loop carries as many values into its block, out of it and to its results.
+func TestLoopsCarry(t *testing.T) {
+	for _, tt := range []struct {
+		params, outs, results int
+		want                  string
+	}{
+		{3, 3, 2, ""},
+		{2, 3, 2, "got 2 parameters, 3 results of the block and 2 of the loop, want 3, 3 and 2"},
+		{3, 4, 2, "got 3 parameters, 4 results of the block and 2 of the loop, want 3, 3 and 2"},
+		{3, 3, 1, "got 3 parameters, 3 results of the block and 1 of the loop, want 3, 3 and 2"},
+	} {
+		err := Check(of(func(m *maker, x *Value) []*Node {
+			block := &Block{}
+			for range tt.params {
+				block.Params = append(block.Params, m.value("p"))
+			}
+			for range tt.outs {
+				block.Outs = append(block.Outs, lit(true))
+			}
+			n := &Node{Operation: &Operation{Op: "prim::Loop"}, Args: []Arg{lit(int64(1)), lit(true), arg(x), arg(x)},
+				Blocks: []*Block{block}}
+			for range tt.results {
+				n.Outs = append(n.Outs, m.value("r"))
+			}
+			return []*Node{n, ret(arg(x))}
+		}))
+		if tt.want == "" {
+			assert.NoError(t, err)
+		} else {
+			assert.EqualError(t, err, "f: not a sound program: f: line 0: prim::Loop: "+tt.want)
+		}
+	}
+}
+
+// TestRecordedTensors: a view of a buffer may keep the dtype, and nothing else may.
+func TestRecordedTensors(t *testing.T) {
+	check := func(op string, m *TensorMeta) string {
+		err := Check(of(func(mk *maker, x *Value) []*Node {
+			return []*Node{{Operation: &Operation{Op: op, Meta: &NodeMeta{Recorded: []*TensorMeta{m}}}, Args: []Arg{arg(x)},
+				Outs: outs(mk.value("y"))}, ret(arg(x))}
+		}))
+		if err != nil {
+			return strings.ReplaceAll(err.Error(), "f: not a sound program: ", "")
+		}
+		return ""
+	}
+	kept := func() *TensorMeta {
+		return &TensorMeta{DType: tensor.Undefined, Sizes: sizes(t, "2"), Strides: sizes(t, "1")}
+	}
+	assert.Empty(t, check(BufferView, kept()))
+	assert.Equal(t, "f: line 0: aten::view: result 0: got no dtype", check("aten::view", kept()))
+	short := kept()
+	short.Strides = nil
+	assert.Equal(t, "f: line 0: "+BufferView+": result 0: got 1 sizes and 0 strides", check(BufferView, short))
+	other := kept()
+	other.Strides = sizes(t, "S")
+	assert.Equal(t, "f: line 0: "+BufferView+": result 0: got the size S, which is no symbol of the program",
+		check(BufferView, other))
+	other = kept()
+	other.DType, other.Offset = tensor.Float32, sizes(t, "T")[0]
+	assert.Equal(t, "f: line 0: aten::view: result 0: got the size T, which is no symbol of the program",
+		check("aten::view", other))
+}
