@@ -3,12 +3,15 @@
 package regular_test
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -36,6 +39,10 @@ func TestRead(t *testing.T) {
 	require.NoError(t, os.Symlink("ten", at("link")))
 	require.NoError(t, os.Symlink("/dev/zero", at("zero")))
 	require.NoError(t, syscall.Mkfifo(at("pipe"), 0o600))
+	t.Chdir(dir) // the name of a socket is short
+	listener, err := net.Listen("unix", "socket")
+	require.NoError(t, err)
+	defer listener.Close()
 	for _, c := range []struct {
 		name, err string
 		most      int64
@@ -45,6 +52,7 @@ func TestRead(t *testing.T) {
 		{"ten", "read " + at("ten") + ": got more than 9 bytes, want fewer bytes", 9},
 		{"zero", "open " + at("zero") + ": got a device, want a regular file", 10},
 		{"pipe", "open " + at("pipe") + ": got a named pipe, want a regular file", 10},
+		{"socket", "open " + at("socket") + ": got a socket, want a regular file", 10},
 		{".", "open " + dir + ": got a folder, want a regular file", 10},
 		{"gone", "stat " + at("gone") + ": no such file or directory", 10},
 		{"/proc/self/status", "", 1 << 20}, // it says that it has no bytes
@@ -67,7 +75,7 @@ func TestRead(t *testing.T) {
 			assert.NotEmpty(t, data, c.name)
 		})
 	}
-	_, err := regular.Read(at("pipe"), 10)
+	_, err = regular.Read(at("pipe"), 10)
 	assert.ErrorIs(t, err, regular.ErrNotRegular)
 	_, err = regular.Read(at("ten"), 1)
 	assert.ErrorIs(t, err, regular.ErrTooLarge)
@@ -91,13 +99,28 @@ func TestFolder(t *testing.T) {
 		require.NoError(t, err, name)
 		assert.Equal(t, "0123456789", string(data), name)
 	}
-	for _, name := range []string{"absolute", "relative", "zero", "pipe", "gone", "../" + filepath.Base(outside) +
-		"/secret", "/dev/zero"} {
+	above := "../" + filepath.Base(outside) + "/secret"
+	for name, want := range map[string]string{
+		"absolute": "statat absolute: path escapes from parent", "relative": "statat relative: path escapes from parent",
+		"zero": "statat zero: path escapes from parent", "pipe": "open pipe: got a named pipe, want a regular file",
+		"gone": "statat gone: no such file or directory", above: "open " + above + ": invalid argument",
+		"/dev/zero": "open /dev/zero: invalid argument",
+	} {
 		within(t, func() {
 			_, err := fs.ReadFile(f, name)
-			assert.Error(t, err, name)
+			assert.EqualError(t, err, want)
 		})
 	}
+	_, err = f.Stat("code/")
+	assert.EqualError(t, err, "stat code/: invalid argument")
+	info, err := f.Stat("code/inside")
+	require.NoError(t, err)
+	assert.Equal(t, int64(10), info.Size())
+	_, err = regular.OpenFolder(filepath.Join(dir, "data.pkl"), 10)
+	assert.EqualError(t, err, "open "+filepath.Join(dir, "data.pkl")+": not a directory")
+	none, err := regular.OpenFolder(filepath.Join(dir, "gone"), 10)
+	assert.ErrorIs(t, err, fs.ErrNotExist)
+	assert.Nil(t, none)
 	entries, err := fs.ReadDir(f, ".")
 	require.NoError(t, err)
 	assert.Len(t, entries, 6)
@@ -106,6 +129,27 @@ func TestFolder(t *testing.T) {
 	defer small.Close()
 	_, err = small.Open("data.pkl")
 	assert.EqualError(t, err, "open data.pkl: got 10 bytes, want at most 9")
+}
+
+// TestOpen: the file is read from its beginning, and its size is that of the file which was opened.
+func TestOpen(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ten")
+	require.NoError(t, os.WriteFile(path, []byte("0123456789"), 0o600))
+	f, size, err := regular.Open(path)
+	require.NoError(t, err)
+	defer f.Close()
+	assert.Equal(t, int64(10), size)
+	gone := errors.New("gone")
+	_, err = regular.All(iotest.ErrReader(gone), path, 10)
+	assert.Equal(t, gone, err, "of a file that cannot be read to its end")
+	data, err := regular.All(f, path, 10)
+	require.NoError(t, err)
+	assert.Equal(t, "0123456789", string(data))
+	require.NoError(t, os.Chmod(path, 0))
+	if os.Getuid() != 0 { // root reads it
+		_, _, err = regular.Open(path)
+		assert.ErrorIs(t, err, fs.ErrPermission)
+	}
 }
 
 // An error of a path is said without the system call; one that says more stays as it is.
