@@ -2,7 +2,6 @@ package modelfolder
 
 import (
 	_ "embed"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -64,37 +63,41 @@ var known = sync.OnceValue(func() []string {
 })
 
 // find returns the rules of a model_type, nil where there are none.
-func find(modelType string) (*architecture, error) {
+func find(modelType string) *architecture {
 	if modelType == "" || strings.ContainsAny(modelType, "\t\n\r") {
-		return nil, nil
+		return nil
 	}
 	text := "\n" + rules
 	start := strings.Index(text, "\narchitecture\t"+modelType+"\t")
 	if start < 0 {
-		return nil, nil
+		return nil
 	}
 	text = text[start+1:]
 	if end := strings.Index(text[1:], "\narchitecture\t"); end >= 0 {
 		text = text[:end+2]
 	}
+	return parse(text)
+}
+
+// parse takes the lines of one architecture. The table is part of this program: a line that is none
+// is a bug of it, and a test reads them all.
+func parse(text string) *architecture {
 	a := &architecture{
 		aliases: map[string]string{}, defaults: map[string]any{},
 		derived: map[string]*expression{}, changed: map[string]*expression{},
 		fixed: map[string]any{}, items: map[string]itemRule{}, words: map[string][]string{},
 	}
 	for line := range strings.Lines(text) {
-		if err := a.add(strings.Split(strings.TrimSuffix(line, "\n"), "\t")); err != nil {
-			return nil, fmt.Errorf("the rules of %s: %w", modelType, err)
-		}
+		a.add(strings.Split(strings.TrimSuffix(line, "\n"), "\t"))
 	}
-	return a, nil
+	return a
 }
 
 // add takes one line of the table.
-func (a *architecture) add(columns []string) (err error) {
+func (a *architecture) add(columns []string) {
 	if columns[0] == "words" {
 		a.words[columns[1]] = columns[2:]
-		return nil
+		return
 	}
 	for len(columns) < 7 {
 		columns = append(columns, "")
@@ -106,29 +109,21 @@ func (a *architecture) add(columns []string) (err error) {
 	case "alias":
 		a.aliases[name] = columns[2]
 	case "default":
-		s := jsonscan.New([]byte(columns[2]))
-		a.defaults[name] = s.Value()
-		return s.Err()
+		a.defaults[name] = jsonscan.New([]byte(columns[2])).Value()
 	case "derived":
-		a.derived[name], err = compileSome(columns[2])
+		a.derived[name] = mustCompile(columns[2])
 	case "changed":
-		a.changed[name], err = compileSome(columns[2])
+		a.changed[name] = mustCompile(columns[2])
 	case "fixed":
-		s := jsonscan.New([]byte(columns[2]))
-		a.fixed[name] = s.Value()
-		return s.Err()
+		a.fixed[name] = jsonscan.New([]byte(columns[2])).Value()
 	case "flat":
 		a.flat = name
 	case "items":
-		var rule itemRule
-		if rule.count, err = compileSome(columns[2]); err == nil {
-			rule.item, err = compileSome(columns[3])
-		}
-		a.items[name] = rule
+		a.items[name] = itemRule{count: mustCompile(columns[2]), item: mustCompile(columns[3])}
 	case "tensor":
-		err = addRule(&a.tensors, columns)
+		a.tensors = append(a.tensors, tensorRuleOf(columns))
 	case "cache":
-		err = addRule(&a.cache, columns)
+		a.cache = append(a.cache, tensorRuleOf(columns))
 	case "rotary":
 		a.rotary = true
 	case "no-tensors":
@@ -137,34 +132,29 @@ func (a *architecture) add(columns []string) (err error) {
 		a.cacheless = name
 	case "", "#":
 	default:
-		err = fmt.Errorf("got a line of %q, want one of the table", columns[0])
+		panic("architectures.txt: unknown line of " + columns[0])
 	}
-	return err
 }
 
-func addRule(to *[]tensorRule, columns []string) (err error) {
-	rule := tensorRule{name: columns[1], kind: columns[3]}
+func tensorRuleOf(columns []string) tensorRule {
+	rule := tensorRule{name: columns[1], kind: columns[3], layers: mustCompile(columns[4]),
+		times: mustCompile(columns[5]), condition: mustCompile(columns[6])}
 	for _, text := range strings.Split(columns[2], "; ") {
-		dim, err := compileSome(text)
-		if err != nil {
-			return err
-		}
-		if dim != nil {
+		if dim := mustCompile(text); dim != nil {
 			rule.dims = append(rule.dims, dim)
 		}
 	}
-	for i, e := range []**expression{&rule.layers, &rule.times, &rule.condition} {
-		if *e, err = compileSome(columns[4+i]); err != nil {
-			return err
-		}
-	}
-	*to = append(*to, rule)
-	return nil
+	return rule
 }
 
-func compileSome(text string) (*expression, error) {
+// mustCompile reads an expression of the table; nil where there is none.
+func mustCompile(text string) *expression {
 	if text == "" {
-		return nil, nil
+		return nil
 	}
-	return compile(text)
+	e, err := compile(text)
+	if err != nil {
+		panic(err)
+	}
+	return e
 }

@@ -145,13 +145,18 @@ func (c *config) list(name string, rule itemRule) (any, error) {
 }
 
 // wordsKnown returns an error where a list, such as that of the kinds of layers, has a word that no
-// rule was found with.
+// rule was found with, or is none.
 func (c *config) wordsKnown() error {
 	for _, name := range slices.Sorted(maps.Keys(c.of.words)) {
-		list, _ := c.plain(name).([]any)
+		unknown := func(v any) error { return fmt.Errorf("%s has %.40s: %w", name, fmt.Sprint(v), errNoRule) }
+		given := c.plain(name)
+		list, ok := given.([]any)
+		if !ok && given != nil {
+			return unknown(given)
+		}
 		for _, v := range list {
 			if word, ok := v.(string); !ok || !slices.Contains(c.of.words[name], word) {
-				return fmt.Errorf("%s has %.40v: %w", name, v, errNoRule)
+				return unknown(v)
 			}
 		}
 	}
@@ -159,10 +164,10 @@ func (c *config) wordsKnown() error {
 }
 
 func (c *config) deeper(value func() (any, error)) (any, error) {
-	if c.depth++; c.depth > mostDerived {
-		return nil, fmt.Errorf("got fields that are computed from each other")
-	}
 	defer func() { c.depth-- }()
+	if c.depth++; c.depth > mostDerived {
+		return nil, errors.New("got fields that are computed from each other")
+	}
 	return value()
 }
 
@@ -203,26 +208,19 @@ func (c *config) each(rules []tensorRule, take func(tensor) error) error {
 		if err != nil {
 			return err
 		}
-		var run tensor
+		var runs []tensor
 		for i := range layers {
 			t, err := c.tensor(rule, i)
 			if err != nil {
 				return fmt.Errorf("%s: %w", rule.name, err)
 			}
-			if run.n > 0 && t.n > 0 && t.elements == run.elements && slices.Equal(t.dims, run.dims) {
-				run.n += t.n
-				continue
-			}
-			if run.n > 0 && t.n > 0 {
-				if err := take(run); err != nil {
-					return err
-				}
-			}
-			if t.n > 0 {
-				run = t
+			if last := len(runs) - 1; last >= 0 && slices.Equal(t.dims, runs[last].dims) {
+				runs[last].n += t.n
+			} else if t.n > 0 {
+				runs = append(runs, t)
 			}
 		}
-		if run.n > 0 {
+		for _, run := range runs {
 			if err := take(run); err != nil {
 				return err
 			}

@@ -37,33 +37,24 @@ func (c *config) engineTensors() ([]EngineTensor, error) {
 	done := map[string]bool{}
 	for r := range c.of.tensors {
 		rule := &c.of.tensors[r]
-		stack, _, inside := strings.Cut(rule.name, ".*")
-		if !inside || rule.layers == nil {
-			found, err := c.layerTensors([]*tensorRule{rule}, 0)
-			if err != nil {
-				return nil, err
+		rules := []*tensorRule{rule}
+		if stack, _, inside := strings.Cut(rule.name, ".*"); inside && rule.layers != nil {
+			if done[stack] {
+				continue
 			}
-			all = append(all, found...)
-			continue
+			done[stack] = true
+			rules = c.of.inStack(stack)
 		}
-		if done[stack] {
-			continue
-		}
-		done[stack] = true
-		rules := c.of.inStack(stack)
 		layers, err := c.count(rule.layers)
-		if err != nil {
-			return nil, err
-		}
-		for i := range layers {
-			found, err := c.layerTensors(rules, i)
-			if err == nil && len(all)+len(found) > mostEngineTensors {
+		for i := int64(0); err == nil && i < layers; i++ {
+			var found []EngineTensor
+			if found, err = c.layerTensors(rules, i); len(all)+len(found) > mostEngineTensors {
 				err = fmt.Errorf("got more than %d tensors", mostEngineTensors)
 			}
-			if err != nil {
-				return nil, err
-			}
 			all = append(all, found...)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	return all, nil

@@ -108,8 +108,28 @@ func TestExpressionsWithoutAValue(t *testing.T) {
 		"-f(1)":            `"-f(1)": got a call of another function, want int or len`,
 		"1 + f(1)":         `"1 + f(1)": got a call of another function, want int or len`,
 		"(f(1))":           `"(f(1))": got a call of another function, want int or len`,
+		"1 +":              `"1 +": :1:4: got newline, want expression`,
+		"int(1 +)":         `"1 +": :1:4: got newline, want expression`,
 	} {
 		_, err := compile(text)
+		assert.EqualError(t, err, want, text)
+	}
+}
+
+// TestExpressionsOfAnotherKind: what Python has and rules have not.
+func TestExpressionsOfAnotherKind(t *testing.T) {
+	for text, want := range map[string]string{
+		"{1: 2}":            "got an expression of a kind that rules have not: *python.Dict",
+		"[1].a":             "got an attribute of *python.List, want one of a config",
+		"[1].a.b":           "got an attribute of *python.List, want one of a config",
+		"[1][0]":            "got an attribute of *python.List, want one of a config",
+		"3 << 2":            "got the operator <<, which rules have not",
+		"a.b[0].c":          "got an attribute of *python.Subscript, want one of a config",
+		"1 if 2 | 1 else 3": "got the operator |, which rules have not",
+	} {
+		e, err := compile(text)
+		require.NoError(t, err, text)
+		_, err = e.value(named{}, 0)
 		assert.EqualError(t, err, want, text)
 	}
 }

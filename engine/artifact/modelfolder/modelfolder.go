@@ -49,28 +49,34 @@ type Sizes struct {
 
 // IsFolder says whether a path is a folder with a config.json, or that file.
 func IsFolder(path string) bool {
-	_, _, ok := split(path)
-	return ok
+	folder, _ := openFolder(path)
+	if folder != nil {
+		folder.Close()
+	}
+	return folder != nil
 }
 
-// split takes a path apart: the folder to open, and the model's folder in it. A snapshot in a cache
-// of the hub holds links to files beside it, so that the folder of the whole model is opened.
-func split(path string) (root, inside string, ok bool) {
+// openFolder opens what Open reads, nil where that is no model's folder, and returns the model's
+// folder in it. A snapshot in a cache of the hub holds links to files beside it, so that the folder
+// of the whole model is opened.
+func openFolder(path string) (folder *regular.Folder, inside string) {
 	dir := filepath.Clean(path)
 	if filepath.Base(dir) == ConfigName {
 		dir = filepath.Dir(dir)
 	}
-	root, inside = dir, "."
+	root, inside := dir, "."
 	if abs, err := filepath.Abs(dir); err == nil && filepath.Base(filepath.Dir(abs)) == "snapshots" {
 		root, inside = filepath.Dir(filepath.Dir(abs)), "snapshots/"+filepath.Base(abs)
 	}
 	folder, err := regular.OpenFolder(root, mostFile)
 	if err != nil {
-		return "", "", false
+		return nil, ""
 	}
-	defer folder.Close()
-	info, err := folder.Stat(pathIn(inside, ConfigName))
-	return root, inside, err == nil && info.Mode().IsRegular()
+	if info, err := folder.Stat(pathIn(inside, ConfigName)); err != nil || !info.Mode().IsRegular() {
+		folder.Close()
+		return nil, ""
+	}
+	return folder, inside
 }
 
 func pathIn(folder, name string) string {
@@ -82,21 +88,12 @@ func pathIn(folder, name string) string {
 
 // Open reads a model's folder, or the folder of a config.json.
 func Open(path string) (*Model, error) {
-	root, inside, ok := split(path)
-	if !ok {
+	folder, inside := openFolder(path)
+	if folder == nil {
 		return nil, fmt.Errorf("%s: got no %s, want a model's folder", path, ConfigName)
 	}
-	folder, err := regular.OpenFolder(root, mostFile)
-	if err != nil {
-		return nil, err
-	}
 	defer folder.Close()
-	var in fs.FS = folder
-	if inside != "." {
-		if in, err = fs.Sub(folder, inside); err != nil {
-			return nil, err
-		}
-	}
+	in, _ := fs.Sub(folder, inside) // its config.json was found
 	m, err := Read(in)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -134,10 +131,7 @@ func describe(json object, headers map[string]Tensor) (*Model, error) {
 			kindOf(json["model_type"]))
 	}
 	m := &Model{Type: modelType}
-	rules, err := find(modelType)
-	if err != nil {
-		return nil, err
-	}
+	rules := find(modelType)
 	if rules == nil {
 		m.unknownf("no rules for the architecture %.40q%s; those that are known are of transformers %s", modelType,
 			hint(modelType), RulesOf)

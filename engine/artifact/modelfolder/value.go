@@ -27,19 +27,12 @@ func readObject(data []byte) (object, error) {
 
 // member is the value at a path of names, and whether every part of it is there.
 func member(o object, path []string) (any, bool) {
-	for i, part := range path {
-		value, ok := o[part]
-		if !ok {
-			return nil, false
-		}
-		if i == len(path)-1 {
-			return value, true
-		}
-		if o, ok = value.(object); !ok {
-			return nil, false
-		}
+	last := len(path) - 1
+	for _, part := range path[:last] {
+		o, _ = o[part].(object)
 	}
-	return nil, false
+	value, ok := o[path[last]]
+	return value, ok
 }
 
 // kindOf names what a value is.
