@@ -247,9 +247,9 @@ func (d *document) readVersionAlone(data []byte) {
 	r.Object(func(key string) {
 		if key == "schema_version" {
 			d.readVersion(r)
-			return
+		} else {
+			r.Skip()
 		}
-		r.Skip()
 	})
 }
 

@@ -185,8 +185,6 @@ func (l *lowerer) arg(a *argument, s *scope) (program.Arg, error) {
 		return found, nil
 	case listArg:
 		return l.listArg(a, s)
-	case graphArg:
-		return program.Arg{}, fmt.Errorf("got a graph in a list")
 	}
 	v, err := l.literal(a)
 	return program.Arg{Const: v}, err

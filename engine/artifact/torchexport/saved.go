@@ -66,12 +66,12 @@ func readSaved(f fs.FS, record string) (any, error) {
 	defer file.Close()
 	info, err := file.Stat()
 	at, ok := file.(io.ReaderAt)
-	if err != nil || !ok || info.Size() == 0 {
+	if err != nil || !ok {
 		return nil, err
 	}
 	var magic [4]byte
 	if _, err := at.ReadAt(magic[:], 0); err != nil || string(magic[:]) != "PK\x03\x04" {
-		return nil, nil //nolint:nilerr // too short for an archive
+		return nil, nil //nolint:nilerr // empty, or too short for an archive
 	}
 	z, err := ptzip.Open(at, info.Size())
 	if err != nil {

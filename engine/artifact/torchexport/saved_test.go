@@ -86,6 +86,10 @@ func TestSubclassesCountAsWhatTheyHold(t *testing.T) {
 			sum += s.NBytes
 		}
 		assert.Equal(t, want, sum, name)
+		var b bytes.Buffer
+		require.NoError(t, program.Write(&b, p))
+		assert.NotContains(t, b.String(), "export::access_subclass_inner_tensor", "what reads a part is an alias of it")
+		assert.Contains(t, b.String(), "= aten::alias(self=state ")
 	}
 }
 

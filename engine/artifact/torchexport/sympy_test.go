@@ -134,6 +134,8 @@ func TestParseSize(t *testing.T) {
 	_, err := parseSize(strings.Repeat("Add(Integer(1), ", 200) + "Integer(1)" + strings.Repeat(")", 200))
 	assert.ErrorContains(t, err, "more than 100 terms in one another")
 	long := strings.Repeat("x", 121)
+	assert.Equal(t, long[:120], short(long[:120]))
+	assert.Equal(t, long[:120]+"…", short(long))
 	_, err = parseSize("Symbol(" + long)
 	assert.EqualError(t, err, `size "Symbol(`+long[:113]+`…": got 'x' at 7, want a symbol's name`)
 }
