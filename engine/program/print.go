@@ -185,7 +185,6 @@ func (b *printer) function(f *Func) error {
 	held := len(b.forked)
 	b.block(g.Body, "  ")
 	forked := b.forked[held:]
-	b.forked = b.forked[:held]
 	for _, f := range forked {
 		if err := b.function(f); err != nil {
 			return err

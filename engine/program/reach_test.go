@@ -152,7 +152,28 @@ func TestRecordedTensors(t *testing.T) {
 	assert.Equal(t, "f: line 0: "+BufferView+": result 0: got the size S, which is no symbol of the program",
 		check(BufferView, other))
 	other = kept()
-	other.DType, other.Offset = tensor.Float32, sizes(t, "T")[0]
-	assert.Equal(t, "f: line 0: aten::view: result 0: got the size T, which is no symbol of the program",
-		check("aten::view", other))
+	other.DType, other.Sizes, other.Strides, other.Offset = tensor.Float32, sizes(t, "R*P"), sizes(t, "S"),
+		sizes(t, "T")[0]
+	var want []string
+	for _, name := range []string{"R", "P", "S", "T"} {
+		want = append(want, "f: line 0: aten::view: result 0: got the size "+name+", which is no symbol of the program")
+	}
+	assert.Equal(t, strings.Join(want, "\n"), check("aten::view", other), "in this order")
+	assert.Equal(t, "f: line 0: "+BufferView+": got no recorded tensor", check(BufferView, nil))
+}
+
+// TestValuesOfParameters: each that is none is said, in their order, and how many arguments a node
+// must have at least.
+func TestValuesOfParameters(t *testing.T) {
+	f := NewFunc(&Func{Name: "f", Params: []Param{{Name: "x"}, {Name: "y"}}}, func(*Func) (*Graph, error) {
+		return &Graph{Params: outs(&Value{ID: 7}, &Value{ID: 8}), Body: &Block{Nodes: []*Node{
+			{Operation: &Operation{Op: "prim::Loop"}, Args: []Arg{lit(int64(1))}, Blocks: []*Block{{}}},
+			{Operation: &Operation{Op: "prim::SetAttr", Text: "a"}}, ret(lit(nil))}}}, nil
+	})
+	_, err := f.Graph()
+	require.Error(t, err)
+	assert.Equal(t, []string{"not a sound program: f: got value 7, want less than 0", "f: got value 8, want less than 0",
+		"f: line 0: prim::Loop: got 1 arguments, want at least 2",
+		"f: line 0: prim::Loop: got 0 parameters, 0 results of the block and 0 of the loop, want 0, 0 and -1",
+		"f: line 0: prim::SetAttr: got 0 arguments, want 2"}, strings.Split(err.Error(), "; "))
 }
