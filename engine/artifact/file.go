@@ -61,9 +61,6 @@ func (f *file) look() error {
 
 // unpacked is the beginning of what a gzip file holds.
 func (f *file) unpacked() []byte {
-	if f.from == nil {
-		return nil
-	}
 	z, err := gzip.NewReader(io.NewSectionReader(f.from, 0, f.size))
 	if err != nil {
 		return nil

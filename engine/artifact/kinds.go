@@ -158,10 +158,7 @@ const ranksSuffix = ".ranks.json"
 // rankFiles names the recordings beside a list of ranks, the lowest and the highest rank of many.
 func (f *file) rankFiles() string {
 	dir, name := filepath.Split(strings.TrimSuffix(f.path, ranksSuffix))
-	entries, err := os.ReadDir(filepath.Clean(dir))
-	if err != nil {
-		return ""
-	}
+	entries, _ := os.ReadDir(filepath.Clean(dir))
 	numbered := map[int]string{}
 	for _, e := range entries {
 		rest, is := strings.CutPrefix(e.Name(), name+".rank")
@@ -225,10 +222,7 @@ func (f *file) inner() string {
 	if f.archive == nil {
 		return ""
 	}
-	entries, err := fs.ReadDir(f.archive, ".")
-	if err != nil {
-		return ""
-	}
+	entries, _ := fs.ReadDir(f.archive, ".")
 	for _, e := range entries {
 		switch strings.ToLower(path.Ext(e.Name())) {
 		case ".pt", ".pth", ".ptl", ".pt2", ".ts", ".jit":

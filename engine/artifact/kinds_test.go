@@ -1,6 +1,7 @@
 package artifact_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/memspec/memspec/engine/artifact"
 	"github.com/memspec/memspec/engine/internal/testing/testcase"
 	"github.com/memspec/memspec/engine/recording"
+	"github.com/memspec/memspec/engine/trace"
 	"github.com/memspec/memspec/engine/units"
 )
 
@@ -111,4 +113,19 @@ func TestWhereARecordingIsFrom(t *testing.T) {
 		_, err = artifact.OfRecording(r)
 		assert.EqualError(t, err, "got a recording without events, want one that was made with its history")
 	}
+}
+
+// TestRunsThatContradictThemselves: a recording whose events cannot be replayed is refused, and so
+// is one of other values, by their word.
+func TestRunsThatContradictThemselves(t *testing.T) {
+	twice := recording.Event{Action: trace.Alloc, Key: 1 << 51, Size: 512}
+	r := testcase.Reading(testcase.More("most", 512*units.MiB))
+	run := &r.Values.Runs[0]
+	run.Events = append(run.Events, twice, twice)
+	_, err := artifact.OfRecording(r)
+	assert.EqualError(t, err, fmt.Sprintf("values most: event %d: got an alloc at 0x8000000000000, which is not free",
+		run.Shared+len(run.Events)-1))
+	r.Events = append(r.Events, twice, twice)
+	_, err = artifact.OfRecording(r)
+	assert.EqualError(t, err, fmt.Sprintf("event %d: got an alloc at 0x8000000000000, which is not free", len(r.Events)-1))
 }

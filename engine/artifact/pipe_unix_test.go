@@ -18,4 +18,7 @@ func TestUnrecognizedPipe(t *testing.T) {
 	}
 	_, err := Open(pipe)
 	assert.EqualError(t, err, pipe+": got something that is no plain file, "+wanted)
+	name, line, err := What(pipe)
+	assert.NoError(t, err)
+	assert.Equal(t, []string{"", "something that is no plain file"}, []string{name, line})
 }

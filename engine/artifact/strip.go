@@ -3,6 +3,7 @@ package artifact
 import (
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"compress/flate"
 	"encoding/json"
 	"fmt"
@@ -70,13 +71,7 @@ func replace(out string, write func(io.Writer) error) (err error) {
 	if err := write(tmp); err != nil {
 		return err
 	}
-	if err := tmp.Chmod(0o644); err != nil {
-		return err
-	}
-	if err := tmp.Sync(); err != nil {
-		return err
-	}
-	if err := tmp.Close(); err != nil {
+	if err := cmp.Or(tmp.Chmod(0o644), tmp.Sync(), tmp.Close()); err != nil {
 		return err
 	}
 	return os.Rename(tmp.Name(), out)
@@ -101,17 +96,14 @@ func strip(z *ptzip.Reader, out io.Writer) error {
 			continue
 		}
 		if ptzip.IsWeight(name) && size > ptzip.MaxSmall {
-			if data, err := stripSaved(z, name); err != nil || data != nil {
-				if err == nil {
-					err = write(w, prefix+name, data, zip.Store)
-				}
-				if err != nil {
-					return err
-				}
-				continue
+			data, err := stripSaved(z, name)
+			if err != nil {
+				return err
 			}
-			sizes.Records[name] = size
-			if err := record(w, prefix+name, nil); err != nil {
+			if data == nil {
+				sizes.Records[name] = size
+			}
+			if err := write(w, prefix+name, data, zip.Store); err != nil {
 				return err
 			}
 			continue
@@ -124,10 +116,7 @@ func strip(z *ptzip.Reader, out io.Writer) error {
 			return err
 		}
 	}
-	data, err := json.Marshal(sizes) // keys sorted
-	if err != nil {
-		return err
-	}
+	data, _ := json.Marshal(sizes) // keys sorted
 	if err := record(w, prefix+ptzip.StrippedRecord, data); err != nil {
 		return err
 	}
@@ -202,16 +191,13 @@ func stripSaved(z *ptzip.Reader, name string) ([]byte, error) {
 		return nil, nil //nolint:nilerr // a record that cannot be read at a place
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	at, ok := f.(io.ReaderAt)
-	if err != nil || !ok {
-		return nil, err
-	}
+	at := f.(io.ReaderAt) // as every record is
+	size, _ := z.Size(name)
 	var magic [4]byte
 	if _, err := at.ReadAt(magic[:], 0); err != nil || string(magic[:]) != "PK\x03\x04" {
 		return nil, nil //nolint:nilerr // no archive
 	}
-	inner, err := ptzip.Open(at, info.Size())
+	inner, err := ptzip.Open(at, size)
 	if err != nil {
 		return nil, nil //nolint:nilerr // bytes of weights that begin so
 	}

@@ -104,8 +104,8 @@ func TestKindsOfInputs(t *testing.T) {
 			`models/model.json: got the name "z", which stands for nothing yet`},
 		{"a result of nothing", []string{specY, `{"user_output": {"arg": {"as_tensor": {"name": "z"}}}}`},
 			`models/model.json: got the name "z", which stands for nothing yet`},
-		{"a list of results", []string{resultY, `"outputs": [{"as_tensors": [{"name": "y"}, {"name": "z"}]}, {"as_none": true}],
-			"metadata"`}, "forward(x%0: Tensor" + x + ")  # models/model.json:1\n" +
+		{"a list of results", []string{resultY,
+			`"outputs": [{"as_tensors": [{"name": "y"}, {"name": "z"}]}, {"as_none": true}], "metadata"`}, "forward(x%0: Tensor" + x + ")  # models/model.json:1\n" +
 			"  y%1: Tensor, z%2: Tensor, %3: Any = aten::relu(self=x%0) -> no tensor, no tensor, no tensor  # 0\n" +
 			"  prim::Return([y%1])  # 1\n"},
 		{"a list of results of another kind", []string{resultY, `"outputs": [{"as_ints": [1]}], "metadata"`},
@@ -154,8 +154,8 @@ func TestStructures(t *testing.T) {
 			refused + "got a treespec of a dict of 1 keys with 0 members"},
 		{"a leaf with members", in(`{\"type\": null, \"context\": null, \"children_spec\": [`+leaf+`]}`, none), "",
 			refused + "got a treespec whose leaf has children"},
-		{"results of another number", in(tree("builtins.tuple", leaf), none), `[1, ` + tree("builtins.tuple", leaf, leaf) + `]`,
-			refused + "got 1 results, want the 2 leaves of out_spec"},
+		{"results of another number", in(tree("builtins.tuple", leaf), none),
+			`[1, ` + tree("builtins.tuple", leaf, leaf) + `]`, refused + "got 1 results, want the 2 leaves of out_spec"},
 		{"results in no structure", in(tree("builtins.tuple", leaf), none), "[1]",
 			refused + "got a treespec that is none, want a protocol number and a tree"},
 		{"a long text", strings.Repeat(" ", maxTreeText+1), "",

@@ -346,7 +346,7 @@ func TestTuples(t *testing.T) {
 	}
 }
 
-// firstTuple is the tuple that a statement assigns to, goes through, returns or takes an index from.
+// firstTuple is the tuple of a statement: assigned, gone through, returned or an index.
 func firstTuple(s Stmt) *Tuple {
 	var x Expr
 	switch s := s.(type) {
