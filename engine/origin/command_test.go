@@ -1,6 +1,7 @@
 package origin
 
 import (
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -92,4 +93,48 @@ func TestSettleCommand(t *testing.T) {
 		assert.NotEqual(t, capture, o.Command(c))
 		assert.Equal(t, tc.want, o.SettleCommand(c))
 	}
+}
+
+// TestCommand: an artifact is made again by the command that made it, or by an export of its case's
+// file; a recording by what records its case.
+func TestCommand(t *testing.T) {
+	cases, err := spec.Parse("dir/memspec.yaml", []byte("version: 1\ndefaults: {device: t4, budget: {reserved: 1}}\n"+
+		"models:\n  kept: {source: 'zoo.py:net', artifact: m.pt}\n  recorded: {source: 'zoo.py:net'}\n"))
+	require.NoError(t, err)
+	kept, recorded := cases[0], cases[1]
+	elsewhere, err := recorded.OnNamed("l4")
+	require.NoError(t, err)
+	inGo := spec.Case{Name: "go", Dir: "d", Platform: recorded.Platform}
+	sourced, program, ranks := inGo, inGo, inGo
+	sourced.Source = "zoo.py:net"
+	program.Program = &spec.Program{File: "train.py", Args: []string{"--fast"}}
+	ranks.Program = &spec.Program{File: "train.py", Ranks: &spec.Ranks{WorldSize: 2}}
+	made := &recording.Made{Command: []string{"python", "export me.py"}}
+	unnamed := kept
+	unnamed.Pos = spec.Pos{}
+	for _, tt := range []struct {
+		why  string
+		made *recording.Made
+		c    *spec.Case
+		want string
+	}{
+		{"the command that made it", made, &kept, "python 'export me.py'"},
+		{"one without a word", &recording.Made{}, &kept, "python -m memshim export dir/memspec.yaml"},
+		{"an export of the file", nil, &kept, "python -m memshim export dir/memspec.yaml"},
+		{"no file", nil, &unnamed, "python -m memshim export"},
+		{"no source", nil, &spec.Case{Artifact: "m.pt", Pos: kept.Pos}, "python -m memshim export"},
+		{"a recording, whatever made it", made, &recorded,
+			"python -m memshim capture dir/memspec.yaml --case recorded"},
+		{"on a card of the command line", nil, &elsewhere,
+			"python -m memshim capture dir/memspec.yaml --case recorded --on l4"},
+		{"of a source without a file", nil, &sourced, "python -m memshim capture zoo.py:net"},
+		{"of a program without a file", nil, &program,
+			"python -m memshim run --on t4 --record " + program.Captured() + " -- train.py --fast"},
+		{"of several ranks, which a file alone can have", nil, &ranks, "python -m memshim capture memspec.yaml"},
+	} {
+		o := &Origin{Path: "m.pt2", Made: tt.made}
+		assert.Equal(t, tt.want, o.Command(tt.c), tt.why)
+	}
+	assert.Equal(t, recorded.Captured(), Path(&recorded))
+	assert.Equal(t, filepath.Join("dir", "m.pt"), Path(&kept))
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/memspec/memspec/engine/artifact"
+	"github.com/memspec/memspec/engine/recording"
+	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -36,6 +38,8 @@ func TestSidecarLimits(t *testing.T) {
 		{"as deep as may be", module(1000), ""},
 		{"and a module", module(1001), path + ".inputs.json: modules[1]: got a path of 1001 names, want at most 1000"},
 		{"no JSON", "{", path + ".inputs.json: unexpected end of JSON input"},
+		{"too many objects", strings.Repeat("{", 1<<20), path + ".inputs.json: got 1048576 objects in 1048576 bytes, want " +
+			"at most 147456"},
 		{"a list", "[]", path + ".inputs.json: json: cannot unmarshal array into Go value of type origin.Sidecar"},
 		{"a command without a word", `{"made":{"command":[""]}}`, ""},
 	} {
@@ -92,4 +96,94 @@ func TestTextsOfAnInstalledPackage(t *testing.T) {
 	a, err := artifact.Open("../../testdata/artifacts/torchvision/resnet18.script.pt")
 	require.NoError(t, err)
 	assert.Empty(t, texts(a.Program, "torchvision/models/resnet.py"))
+}
+
+// What an archive was made from is known by its texts of the case's source, or by a record of it.
+func TestUnknown(t *testing.T) {
+	a, err := artifact.Open("../../testdata/artifacts/small/module_list.script.pt")
+	require.NoError(t, err)
+	for _, tt := range []struct {
+		why, source string
+		origin      Origin
+		want        string
+	}{
+		{"its texts are of the source", "small/module_list.py:make", Origin{Program: a.Program}, ""},
+		{"its texts are of another", "zoo.py:make", Origin{Program: a.Program}, report.OriginUnknown},
+		{"a source with a name that ends alike", "list.py:make", Origin{Program: a.Program}, report.OriginUnknown},
+		{"a file of a package", "nn/modules/linear.py:Linear", Origin{Program: a.Program}, report.OriginUnknown},
+		{"no source", "", Origin{Program: a.Program}, report.OriginUnknown},
+		{"a recorded run", "small/module_list.py:make", Origin{}, report.OriginUnknown},
+		{"how it was made is recorded", "", Origin{Made: &recording.Made{}}, ""},
+	} {
+		assert.Equal(t, tt.want, tt.origin.Unknown(&spec.Case{Source: tt.source}), tt.why)
+	}
+}
+
+// The text of an archive is compared with a file that can be read.
+func TestChangedText(t *testing.T) {
+	a, err := artifact.Open("../../testdata/artifacts/small/module_list.script.pt")
+	require.NoError(t, err)
+	dir := t.TempDir()
+	c := &spec.Case{Dir: dir, Source: "module_list.py:make"}
+	path := filepath.Join(dir, "module_list.py")
+	said := func() string {
+		text, err := changedText(a.Program, c)
+		if err != nil {
+			return "error: " + err.Error()
+		}
+		return text
+	}
+	assert.Equal(t, path+" is gone", said())
+	require.NoError(t, os.Mkdir(path, 0o700))
+	assert.Equal(t, "error: "+path+": got a folder, want a regular file", said())
+	require.NoError(t, os.Remove(path))
+	require.NoError(t, os.WriteFile(path, []byte("x = 1\n"), 0o600))
+	assert.Equal(t, path+" no longer has the function that stood at its line 12", said())
+	text := texts(a.Program, "module_list.py")[0].Text
+	require.NoError(t, os.WriteFile(path, []byte("x = 1\n"+text), 0o600))
+	assert.Empty(t, said())
+}
+
+// Lock files are looked for from the file's folder up to its repository; a folder that is gone has
+// none, and what cannot be read is an error.
+func TestFindLock(t *testing.T) {
+	root := t.TempDir()
+	in := filepath.Join(root, "a", "b")
+	require.NoError(t, os.MkdirAll(in, 0o700))
+	lock := filepath.Join(root, "requirements.txt")
+	require.NoError(t, os.WriteFile(lock, []byte("torch==2.15.0\n"), 0o600))
+	for _, tt := range []struct {
+		why, from, top, want string
+	}{
+		{"beside it", root, root, "requirements.txt"},
+		{"above it", in, root, "requirements.txt"},
+		{"above a folder that is gone", filepath.Join(in, "gone"), root, "requirements.txt"},
+		{"above its repository", in, in, ""},
+		{"in a file", lock, root, "error: " + lock},
+	} {
+		got := ""
+		switch l, err := findLock(recording.Place{Dir: tt.from, Roots: []string{"/elsewhere", tt.top}}); {
+		case err != nil:
+			got = "error: " + err.Error()
+		case l != nil:
+			got = l.Name
+		}
+		if strings.HasPrefix(tt.want, "error") {
+			assert.Contains(t, got, tt.want[7:], tt.why)
+		} else {
+			assert.Equal(t, tt.want, got, tt.why)
+		}
+	}
+	o := &Origin{Path: filepath.Join(root, "m.rec"), Made: &recording.Made{Packages: map[string]string{"torch": "2.15.0"}}}
+	_, err := o.Notes(&spec.Case{Artifact: "m.rec", Dir: lock})
+	assert.ErrorContains(t, err, lock)
+}
+
+// Ranks that did not run are counted once, and so are reasons, in their order.
+func TestRanksThatDidNotRun(t *testing.T) {
+	r := &Ranks{NotRun: []Unlike{{Why: "stage", Ranks: []int{1, 2}}, {Why: "experts", Ranks: []int{2, 3}},
+		{Why: "stage", Ranks: []int{3}}}}
+	assert.Equal(t, 3, r.Unlike())
+	assert.Equal(t, "stage, experts", r.Why())
+	assert.Zero(t, (&Ranks{}).Unlike())
 }

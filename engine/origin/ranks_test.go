@@ -1,6 +1,7 @@
 package origin_test
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/memspec/memspec/engine/internal/testing/testcase"
 	"github.com/memspec/memspec/engine/origin"
+	"github.com/memspec/memspec/engine/spec"
 )
 
 // ranksOf is a list of so many ranks.
@@ -63,4 +65,49 @@ func TestListsOfRanks(t *testing.T) {
 	require.NoError(t, os.WriteFile(missing.Path, []byte(pair(0, 1)), 0o600))
 	_, _, err = origin.ReadRanks(c)
 	require.ErrorAs(t, err, &missing, "the recording of a rank that ran")
+}
+
+// The ranks that ran are those of the list, with their recordings; one of them alone is itself.
+func TestRanksThatRan(t *testing.T) {
+	_, cases := testcase.Project(t, "version: 1\nmodels:\n  train:\n    program: zoo.py\n    device: t4\n    budget: "+
+		"{allocated: 1GiB}\n    ranks: {world_size: 4}\n", "run()\n")
+	c := &cases[0]
+	assert.Equal(t, []string{c.Captured()}, origin.Files(c), "nothing is recorded yet")
+	first, third := c.OfRank(1), c.OfRank(3)
+	testcase.Write(t, first.Captured(), []byte("one"))
+	testcase.Write(t, third.Captured(), []byte("three"))
+	sum := func(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
+	list := fmt.Sprintf(`{"world_size": 4, "ranks": [{"rank": 1, "place": "stage 1", "sha256": %q}, `+
+		`{"rank": 3, "sha256": %q}], "not_run": [{"why": "stage", "ranks": [2]}]}`, sum("one"), sum("three"))
+	testcase.Write(t, c.Captured(), []byte(list))
+	want := &origin.Ranks{WorldSize: 4, Ranks: []origin.Rank{{Rank: 1, Place: "stage 1", SHA256: sum("one")},
+		{Rank: 3, SHA256: sum("three")}}, NotRun: []origin.Unlike{{Why: "stage", Ranks: []int{2}}}}
+	got, ranks, err := origin.ReadRanks(c)
+	require.NoError(t, err)
+	assert.Equal(t, want, got)
+	assert.Equal(t, []int{1, 3}, ranks)
+	got, ranks, err = origin.ReadRanks(&third)
+	require.NoError(t, err)
+	assert.Equal(t, want, got)
+	assert.Equal(t, []int{3}, ranks)
+	none := c.OfRank(2)
+	_, _, err = origin.ReadRanks(&none)
+	assert.EqualError(t, err, "train: got rank 2, want one that ran: [1 3]")
+	assert.Equal(t, []string{c.Captured(), first.Captured(), third.Captured()}, origin.Files(c))
+	assert.Equal(t, []string{third.Captured()}, origin.Files(&third))
+	assert.Empty(t, origin.Files(&spec.Case{Artifact: "m.pt"}))
+
+	testcase.Write(t, third.Captured(), []byte("another"))
+	var other *origin.Uncaptured
+	_, _, err = origin.ReadRanks(c)
+	require.ErrorAs(t, err, &other)
+	assert.Equal(t, []any{third.Captured(), true}, []any{other.Path, other.Other})
+	require.NoError(t, os.Remove(third.Captured()))
+	require.NoError(t, os.Mkdir(third.Captured(), 0o700))
+	_, _, err = origin.ReadRanks(c)
+	assert.EqualError(t, err, third.Captured()+": got a folder, want a regular file")
+	require.NoError(t, os.Remove(c.Captured()))
+	require.NoError(t, os.Mkdir(c.Captured(), 0o700))
+	_, _, err = origin.ReadRanks(c)
+	assert.EqualError(t, err, c.Captured()+": got a folder, want a regular file")
 }
