@@ -86,7 +86,8 @@ func meaningOf(id note.ID) string {
 func TestGroundsOfTheFiguresThatAreJudged(t *testing.T) {
 	for id, metrics := range map[note.ID][]report.Metric{
 		note.OutsideUnknown: {report.Total}, note.FixedLengths: {report.Total, report.Reserved, report.HostPinned},
-		note.DriverUnlogged: {report.KVTokens, report.Concurrency}, note.DriverEstimate: {report.KVTokens, report.Concurrency},
+		note.DriverUnlogged:    {report.KVTokens, report.Concurrency},
+		note.DriverEstimate:    {report.KVTokens, report.Concurrency},
 		note.WorkspaceEstimate: report.AllMetrics(), note.IndexAssumed: nil,
 	} {
 		for _, m := range report.AllMetrics() {
@@ -178,7 +179,8 @@ func TestPartsOfATotal(t *testing.T) {
 		f := verdict.Judge(r, one(report.Total, tt.limit), verdict.Options{}).Findings[0]
 		assert.Equal(t, tt.want, f.String())
 	}
-	for m, want := range map[report.Metric]string{report.FirstCall: "first call unknown, budget 1 B: first_call is not known",
+	for m, want := range map[report.Metric]string{
+		report.FirstCall: "first call unknown, budget 1 B: first_call is not known",
 		report.HostPinned: "host pinned unknown, budget 1 B: page-locked memory of the host is not known: a recording of a " +
 			"run on a pretend GPU has it"} {
 		assert.Equal(t, want, verdict.Judge(account(nil), one(m, 1), verdict.Options{}).Findings[0].String())
