@@ -34,13 +34,16 @@ const holderText = 128
 func CheckJSON(data []byte) error { return regular.CheckJSON(data, holderText) }
 
 // ReadJSON reads what WriteJSON wrote. Keys it does not know are left out.
-func ReadJSON(rd io.Reader) (*Report, error) {
-	data, err := io.ReadAll(io.LimitReader(rd, maxJSON+1))
+func ReadJSON(rd io.Reader) (*Report, error) { return readJSON(rd, maxJSON) }
+
+// readJSON reads one of at most so many bytes.
+func readJSON(rd io.Reader, most int) (*Report, error) {
+	data, err := io.ReadAll(io.LimitReader(rd, int64(most)+1))
 	switch {
 	case err != nil:
 		return nil, err
-	case len(data) > maxJSON:
-		return nil, fmt.Errorf("got an estimate of more than %d bytes", maxJSON)
+	case len(data) > most:
+		return nil, fmt.Errorf("got an estimate of more than %d bytes", most)
 	}
 	if err := CheckJSON(data); err != nil {
 		return nil, fmt.Errorf("not an estimate: %w", err)

@@ -26,17 +26,16 @@ func WriteText(w io.Writer, r *Report) error { return WriteTextRows(w, r, ShortR
 
 // WriteTextRows is WriteText with at most rows rows of holders; 0 means all. It writes once.
 func WriteTextRows(w io.Writer, r *Report, rows int) error {
-	var b bytes.Buffer
-	if err := writeText(layout.Wide(&b, layout.Columns(w)), r, rows); err != nil {
-		return err
-	}
+	var b bytes.Buffer // no write to it fails
+	writeText(layout.Wide(&b, layout.Columns(w)), r, rows)
 	_, err := b.WriteTo(w)
 	return err
 }
 
-func writeText(w io.Writer, r *Report, rows int) error {
+func writeText(w io.Writer, r *Report, rows int) {
 	if r.Serving != nil {
-		return writeServing(w, r)
+		_ = writeServing(w, r)
+		return
 	}
 	p := layout.To(w)
 	p.Line("%s: %s", r.Head(), Headline(r))
@@ -81,13 +80,8 @@ func writeText(w io.Writer, r *Report, rows int) error {
 		p.Item("no room", "%s was asked for at %s, the process may take %s", Both(r.OOM.Requested),
 			r.OOM.Moment.String(), Both(r.OOM.Limit))
 	}
-	if p.Err != nil {
-		return p.Err
-	}
-	if err := WriteAccount(w, r, rows); err != nil {
-		return err
-	}
-	return WriteAssumed(w, r)
+	_ = WriteAccount(w, r, rows)
+	_ = WriteAssumed(w, r)
 }
 
 // Head is what ran, and how: "m.pt on t4, eager".
