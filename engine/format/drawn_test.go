@@ -17,7 +17,7 @@ import (
 	"github.com/memspec/memspec/engine/verdict"
 )
 
-// TestDrawn: what a page draws of a run and what a terminal does, each number of it:
+// TestDrawn: what a page draws of a run, what a terminal does and what a snapshot has, each number:
 // testdata/drawn.
 func TestDrawn(t *testing.T) {
 	golden.Run(t, filepath.Join("testdata", "drawn", "*.txtar"), func(a *golden.Archive) {
@@ -26,7 +26,7 @@ func TestDrawn(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, tr.Validate())
 		for _, limit := range []units.Bytes{0, 26 << 20} {
-			caching, err := allocator.New(allocator.Config{Limit: limit})
+			caching, err := allocator.New(allocator.Config{Limit: limit, Heap: tr.Heap})
 			require.NoError(t, err)
 			tl, err := allocator.Replay(tr, caching)
 			require.NoError(t, err)
@@ -46,6 +46,9 @@ func TestDrawn(t *testing.T) {
 			var plot strings.Builder
 			require.NoError(t, Plot(&plot, c))
 			a.Want(name+"/plot", []byte(plot.String()))
+			var snapshot bytes.Buffer
+			require.NoError(t, newSnapshot(&snapshot, Options{}).Case(c))
+			a.Want(name+"/snapshot", ReadablePickle(t, snapshot.Bytes()))
 		}
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -16,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine/format"
-	"github.com/memspec/memspec/engine/internal/pickle"
 	"github.com/memspec/memspec/engine/internal/testing/golden"
 )
 
@@ -40,7 +38,7 @@ func TestGolden(t *testing.T) {
 			got := write(t, f, o, all...)
 			switch f.Name {
 			case "snapshot":
-				got = readablePickle(t, got)
+				got = format.ReadablePickle(t, got)
 			case "html": // the page's own style and script are not the case's
 				got = regexp.MustCompile(`(?s)(<style>|<script>).*?(</style>|</script>)`).ReplaceAll(got, []byte("$1…$2"))
 				got = regexp.MustCompile(`sha256-.*?&#39;`).ReplaceAll(got, []byte("sha256-…&#39;"))
@@ -56,53 +54,6 @@ func TestGolden(t *testing.T) {
 			assert.LessOrEqual(t, utf8.RuneCountInString(line)-1, 80, line)
 		}
 	})
-}
-
-// readablePickle prints a pickle, a line an entry of the lists that snapshots have.
-func readablePickle(t testing.TB, data []byte) []byte {
-	if len(data) == 0 {
-		return nil
-	}
-	v, err := pickle.Decode(data, pickle.Options{})
-	require.NoError(t, err)
-	var b bytes.Buffer
-	printPickle(&b, v, 0)
-	b.WriteByte('\n')
-	return b.Bytes()
-}
-
-func printPickle(b *bytes.Buffer, v any, depth int) {
-	indent := "\n" + strings.Repeat("  ", depth+1)
-	switch v := v.(type) {
-	case *pickle.Dict:
-		b.WriteString("{")
-		for i, k := range v.Keys {
-			if i > 0 {
-				b.WriteString(", ")
-			}
-			if depth == 0 {
-				b.WriteString(indent)
-			}
-			fmt.Fprintf(b, "%v: ", k)
-			printPickle(b, v.Values[i], depth+1)
-		}
-		b.WriteString("}")
-	case *pickle.List:
-		b.WriteString("[")
-		for _, item := range v.Items {
-			if d, ok := item.(*pickle.Dict); ok && d.Lookup("filename") == nil {
-				b.WriteString(indent)
-			} else {
-				b.WriteString(" ")
-			}
-			printPickle(b, item, depth+1)
-		}
-		b.WriteString("]")
-	case string:
-		b.WriteString(strconv.Quote(v))
-	default:
-		fmt.Fprint(b, v)
-	}
 }
 
 // readableProfile prints a profile: its types, comments, and a line a sample with its stack from
