@@ -95,10 +95,7 @@ func (s *search) untried(values []int64, first, last int64) []int64 {
 func (s *search) bracket() string {
 	fits, breaks := s.above(0, EndValue)
 	dims := func(value int64) string {
-		c, err := s.at(value)
-		if err != nil {
-			return ""
-		}
+		c, _ := s.at(value) // it was made before
 		var parts []string
 		for _, d := range c.Dims {
 			parts = append(parts, fmt.Sprintf("%s=%d", d.Name, d.Value))
