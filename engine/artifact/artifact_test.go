@@ -94,6 +94,12 @@ func TestUnrecognized(t *testing.T) {
 		{write("page.pt", "\n<!DOCTYPE html>\n<html>"+rest), "an HTML page: what was downloaded is a web page, not the file"},
 		{write("page2.pt", "<html><head>"+rest), "an HTML page: what was downloaded is a web page, not the file"},
 		{write("report.json", `{"schema": 1, "artifact": "a.pt"}`), "JSON that is no recording"},
+		{write("x.ranks.json", `{"ranks": []}`), "JSON that is no recording"},
+		{write("y.ranks.json", `"world_size"`), "a text file"},
+		{write("world.json", `{"world_size": 2}`), "JSON that is no recording"},
+		{write("start.json", `"schema" "engine" "case"`), "a text file"},
+		{write("other.json", `{"schema": 1, "engines": 1}`), "JSON that is no recording"},
+		{write("letter.pt", "\x80"), "a text file"}, // cut off, for all one knows
 		{write("output_code.py", "\n# AOT ID: ['0_inference']\nimport torch\n"), "a wrapper that torch.compile wrote " +
 			"(output_code.py)"},
 		{write("net.py", "import torch\n"), "Python source: what it builds has to be " +
@@ -298,6 +304,11 @@ func TestModelOfSeveral(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(path+"#large", data, 0o600))
 	assert.Equal(t, alone, weights(path+"#large"), "a file that is named so")
-	file, model := Split("a#b/net.pt2")
-	assert.Equal(t, []string{"a#b/net.pt2", ""}, []string{file, model}, "a folder's name")
+	for path, want := range map[string][]string{
+		"a#b/net.pt2": {"a#b/net.pt2", ""}, `a#b\net.pt2`: {`a#b\net.pt2`, ""}, // a folder's name
+		"a#b": {"a", "b"}, "#b": {"#b", ""}, "a#": {"a#", ""}, "a#b#c": {"a#b", "c"}, "": {"", ""},
+	} {
+		file, model := Split(path)
+		assert.Equal(t, want, []string{file, model}, path)
+	}
 }

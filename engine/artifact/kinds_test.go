@@ -85,7 +85,7 @@ func TestAnEnginesStart(t *testing.T) {
 // TestRunsWithOtherValues: those with other events are kept, by what their values were.
 func TestRunsWithOtherValues(t *testing.T) {
 	r := testcase.Reading(testcase.More("most", 512*units.MiB))
-	r.Values.Runs = append(r.Values.Runs, recording.ValueRun{Values: "least", As: recording.Balanced})
+	r.Values.Runs = append([]recording.ValueRun{{Values: "least", As: recording.Balanced}}, r.Values.Runs...)
 	a, err := artifact.OfRecording(r)
 	require.NoError(t, err)
 	require.Len(t, a.Recorded.Others, 1)
@@ -109,6 +109,11 @@ func TestWhereARecordingIsFrom(t *testing.T) {
 		a, err = artifact.OfRecording(r)
 		require.NoError(t, err)
 		assert.Empty(t, append(a.Runtimes, a.Modes...), "what it does not state it does not refuse")
+		r.Compiled, r.Runtime, r.Mode = true, "eager", "program"
+		a, err = artifact.OfRecording(r)
+		require.NoError(t, err)
+		assert.Equal(t, []string{"compiled", "eager"}, a.Runtimes, "as it is reported first")
+		assert.Empty(t, a.Modes, "a program may train or not")
 		r.Events = nil
 		_, err = artifact.OfRecording(r)
 		assert.EqualError(t, err, "got a recording without events, want one that was made with its history")

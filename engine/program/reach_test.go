@@ -177,3 +177,25 @@ func TestValuesOfParameters(t *testing.T) {
 		"f: line 0: prim::Loop: got 0 parameters, 0 results of the block and 0 of the loop, want 0, 0 and -1",
 		"f: line 0: prim::SetAttr: got 0 arguments, want 2"}, strings.Split(err.Error(), "; "))
 }
+
+// TestScopeOfABlock: what a block is given or makes is not known behind it.
+func TestScopeOfABlock(t *testing.T) {
+	for _, of := range []string{"parameter", "result"} {
+		err := checked(func(m *maker, x *Value) []*Node {
+			i, y := m.value("parameter"), m.value("result")
+			after := map[string]*Value{"parameter": i, "result": y}[of]
+			return []*Node{{Operation: &Operation{Op: "prim::Loop"}, Args: []Arg{lit(int64(1)), lit(true)},
+				Blocks: []*Block{{Params: outs(i), Outs: []Arg{lit(true)},
+					Nodes: []*Node{{Operation: &Operation{Op: "aten::relu"}, Args: []Arg{arg(i)}, Outs: outs(y)}}}}},
+				{Operation: &Operation{Op: "aten::relu"}, Args: []Arg{arg(after)}}, ret(arg(x))}
+		})
+		assert.Regexp(t, "^f: not a sound program: f: line 0: aten::relu: got "+of+"%[0-9] before it is defined$", err)
+	}
+}
+
+func checked(build func(m *maker, x *Value) []*Node) string {
+	if err := Check(of(build)); err != nil {
+		return err.Error()
+	}
+	return ""
+}

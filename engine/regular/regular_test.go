@@ -181,3 +181,42 @@ func TestFilesOfAFolderInAll(t *testing.T) {
 	_, err = folder.Open("ten")
 	require.EqualError(t, err, "open ten: got more than 40 bytes in the folder's files, want at most that")
 }
+
+// TestFilesAreClosed: what was read is closed, and so is what a folder refuses once it is open.
+func TestFilesAreClosed(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	path := filepath.Join(dir, "ten")
+	require.NoError(t, os.WriteFile(path, []byte("0123456789"), 0o600))
+	opened := func() (n int) {
+		entries, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Skip("no /proc on this system")
+		}
+		for _, e := range entries {
+			if to, err := os.Readlink(filepath.Join("/proc/self/fd", e.Name())); err == nil && to == path {
+				n++
+			}
+		}
+		return n
+	}
+	for _, most := range []int64{10, 9} {
+		_, _ = regular.Read(path, most)
+		require.Zero(t, opened(), most)
+	}
+	folder, err := regular.OpenFolder(dir, 10)
+	require.NoError(t, err)
+	defer folder.Close()
+	var files []fs.File
+	for range 4 {
+		f, err := folder.Open("ten")
+		require.NoError(t, err)
+		files = append(files, f)
+	}
+	_, err = folder.Open("ten")
+	require.Error(t, err)
+	require.Equal(t, 4, opened())
+	for _, f := range files {
+		require.NoError(t, f.Close())
+	}
+}

@@ -222,3 +222,52 @@ func TestDepth(t *testing.T) {
 		}
 	}
 }
+
+// TestBackslashes: a string ends at the first quote behind an even number of backslashes.
+func TestBackslashes(t *testing.T) {
+	for n := range 9 {
+		slashes := strings.Repeat("\\", n)
+		s := New([]byte(`"a` + slashes + `"b" c`))
+		raw := string(s.Raw())
+		require.NoError(t, s.Err(), n)
+		want := "a" + slashes
+		if n%2 == 1 {
+			want += `"b`
+		}
+		assert.Equal(t, want, raw)
+		assert.Equal(t, len(want)+2, s.Offset(), n)
+	}
+	s := New([]byte(`["\\", "b"]`))
+	var all []string
+	s.Array(func() { all = append(all, s.String()) })
+	assert.Equal(t, []string{`\`, "b"}, all, "what stands before a string is none of it")
+}
+
+// TestMembersAfterAnError: what is behind a member that is none is not read.
+func TestMembersAfterAnError(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"a" 1}`: "offset 5: got a number, want a colon", `{"a": x, "b": 1}`: "offset 6: got 'x', want a number",
+		`{3: 1}`: "offset 1: got a number, want a string",
+	} {
+		s := New([]byte(text))
+		calls := 0
+		s.Object(func(string) { calls++; s.Int() })
+		assert.EqualError(t, s.Err(), want)
+		assert.Equal(t, strings.Count(text, "x"), calls, text)
+	}
+	s := New([]byte(`[x, 1]`))
+	calls := 0
+	s.Array(func() { calls++; s.Int() })
+	assert.Equal(t, 1, calls)
+}
+
+// TestBlanks may stand before any value.
+func TestBlanks(t *testing.T) {
+	const blanks = " \n\t\r"
+	assert.Equal(t, int64(7), New([]byte(blanks+"7")).Int())
+	assert.Equal(t, 0.5, New([]byte(blanks+"0.5")).Float())
+	assert.Equal(t, "a", New([]byte(blanks+`"a"`)).String())
+	assert.True(t, New([]byte(blanks+"true")).Bool())
+	assert.True(t, New([]byte(blanks+"null")).Null())
+	assert.True(t, New([]byte(blanks+"{}")).IsObject())
+}

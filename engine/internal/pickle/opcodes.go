@@ -216,11 +216,8 @@ func (m *machine) long(n int) any {
 		return int64(0)
 	}
 	negative := s[n-1]&0x80 != 0
-	if n > 8 {
-		if n != 9 || s[8] != 0 {
-			m.fail("got an integer of %d bytes, want at most 64 bits", n)
-		}
-		n = 8
+	if n > 9 || n == 9 && s[8] != 0 {
+		m.fail("got an integer of %d bytes, want at most 64 bits", n)
 	}
 	var v uint64
 	if negative {

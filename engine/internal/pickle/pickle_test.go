@@ -58,6 +58,9 @@ func TestDecode(t *testing.T) {
 		{"long memo", "\x8c\x01ar\x02\x00\x00\x00j\x02\x00\x00\x00\x86.", Tuple{"a", "a"}, ""},
 		{"frame", "\x80\x04\x95\x02\x00\x00\x00\x00\x00\x00\x00N.", nil, ""},
 		{"pop", "K\x01K\x020.", int64(1), ""},
+		{"pop of a mark", "K\x01(0.", int64(1), ""},
+		{"pops of marks and of what is before them", "K\x01K\x02((0(K\x030000.", int64(1), ""},
+		{"an integer of nine bytes", "\x8a\x09\xff\xff\xff\xff\xff\xff\xff\xff\x00.", uint64(math.MaxUint64), ""},
 		{"pop mark", "K\x01(K\x021.", int64(1), ""},
 		{"dup", "K\x012\x86.", Tuple{int64(1), int64(1)}, ""},
 		{"rest is left alone", "N.garbage", nil, "PyTorch reads several pickles from one stream"},
@@ -90,6 +93,9 @@ func TestDecodeErrors(t *testing.T) {
 		{"big integer", "\x8a\x09\x00\x00\x00\x00\x00\x00\x00\x00\x01.", "offset 0: opcode LONG1: got an integer of 9 " +
 			"bytes, want at most 64 bits", Options{}},
 		{"under the mark", "K\x01(\x85.", "offset 3: opcode TUPLE1: got 0 values on the stack, want 1", Options{}},
+		{"pop of nothing", "0.", "offset 0: opcode POP: got an empty stack, want a value", Options{}},
+		{"ten bytes", "\x8a\x0a\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00.", "offset 0: opcode LONG1: got an integer of 10 " +
+			"bytes, want at most 64 bits", Options{}},
 		{"pop under the mark", "]K\x01(a.", "offset 4: opcode APPEND: got an empty stack, want a value", Options{}},
 		{"tuple without mark", "K\x01t.", "offset 2: opcode TUPLE: got no MARK", Options{}},
 		{"append to a tuple", ")K\x01a.", "offset 3: opcode APPEND: got tuple, want a list", Options{}},
