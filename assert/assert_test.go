@@ -1,6 +1,7 @@
 package assert_test
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	memory "github.com/memspec/memspec/assert"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
+	"github.com/memspec/memspec/engine/suite"
 	"github.com/memspec/memspec/engine/units"
 	"github.com/memspec/memspec/engine/verdict"
 )
@@ -257,4 +259,77 @@ func TestCaseOf(t *testing.T) {
 	assert.Contains(t, n.errors[0], `memspec: testdata/memspec.yaml: got no case "absent", want one of m[B=2], `)
 	assert.True(t, verdict.Verdict{Outcome: verdict.Warn}.OK())
 	assert.False(t, verdict.Verdict{}.OK(), "the zero outcome is inconclusive")
+}
+
+// Each metric that the committed report has is limited, also behind those that it does not have: of
+// an a10g the total is not known. An estimate's upper figure has a limit of its own.
+func TestEveryKnownMetricIsLimited(t *testing.T) {
+	c := oneCase(t, "../../testdata/artifacts/torchvision/resnet18.script.pt", "float32[1,3,224,224]",
+		"device: a10g\nbudget: {}")
+	r := suite.Judge(t.Context(), c)
+	require.NoError(t, r.Err)
+	r.Report.Normalize()
+	var b bytes.Buffer
+	require.NoError(t, report.EncodeJSON(&b, r.Report))
+	committed := filepath.Join(t.TempDir(), "r.json")
+	require.NoError(t, os.WriteFile(committed, b.Bytes(), 0o600))
+	n := &named{name: "TestMemory"}
+	v := memory.NoRegression(n, c, committed, 0.25)
+	assert.Equal(t, verdict.Pass, v.Outcome, "%s", n.errors)
+	got := map[report.Metric]string{}
+	for _, f := range v.Findings {
+		got[f.Metric] = f.Text
+		was, _ := r.Report.Value(f.Metric)
+		assert.Equal(t, was+was/4, f.Limit, f.Metric)
+		assert.True(t, f.Regression, f.Metric)
+		assert.Equal(t, string(f.Metric)+" of "+committed, f.Path)
+		if up, ok := r.Report.UpperValue(f.Metric); ok {
+			require.NotNil(t, f.UpperLimit, f.Metric)
+			assert.Equal(t, up+up/4, *f.UpperLimit, f.Metric)
+			assert.Greater(t, *f.UpperLimit, f.Limit, f.Metric)
+		}
+	}
+	assert.Equal(t, map[report.Metric]string{report.Allocated: "55.0 MiB + 25%", report.Delta: "9.7 MiB + 25%",
+		report.Reserved: "70.0 MiB + 25%", report.Weights: "44.7 MiB + 25%"}, got)
+}
+
+// A committed report that cannot be read is an error with its name.
+func TestUnreadableReports(t *testing.T) {
+	bad := filepath.Join(t.TempDir(), "bad.json")
+	require.NoError(t, os.WriteFile(bad, []byte("{"), 0o600))
+	for path, want := range map[string]string{bad: "memspec: " + bad + ": ", filepath.Dir(bad): "memspec: "} {
+		n := &named{name: "TestMemory"}
+		v := memory.NoRegression(n, oneCase(t, "../"+small, smallInput, "budget: {}"), path, 0)
+		assert.Equal(t, verdict.Error, v.Outcome)
+		require.Len(t, n.errors, 1)
+		assert.Contains(t, n.errors[0], want)
+		assert.Contains(t, n.errors[0], "; `memspec estimate --format json` writes one")
+	}
+}
+
+// Outside a module, or in one without a name, the command that repeats a test names no package.
+func TestCommandOutsideAModule(t *testing.T) {
+	artifact, err := filepath.Abs(small)
+	require.NoError(t, err)
+	folder := t.TempDir()
+	t.Chdir(folder)
+	command := func() string {
+		n := &named{name: "TestMemory"}
+		memory.PeakAtMost(n, artifact, 1, smallInput)
+		require.Len(t, n.errors, 1)
+		for line := range strings.Lines(n.errors[0]) {
+			if _, after, ok := strings.Cut(line, "reproduce  "); ok {
+				return strings.TrimSpace(after)
+			}
+		}
+		return ""
+	}
+	assert.Equal(t, "go test -run '^TestMemory$'", command())
+	require.NoError(t, os.WriteFile("go.mod", []byte("go 1.26\n"), 0o600))
+	assert.Equal(t, "go test -run '^TestMemory$'", command())
+	require.NoError(t, os.WriteFile("go.mod", []byte("// of us\nmodule example.org/m // a name\n"), 0o600))
+	assert.Equal(t, "go test example.org/m -run '^TestMemory$'", command())
+	require.NoError(t, os.Mkdir("in side", 0o700))
+	t.Chdir("in side")
+	assert.Equal(t, "go test 'example.org/m/in side' -run '^TestMemory$'", command())
 }

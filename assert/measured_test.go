@@ -188,3 +188,32 @@ func TestMeasuredPasses(t *testing.T) {
 		memory.File(t, "testdata/good.yaml", memory.WherePossible)
 	})
 }
+
+// canceled is a test that ended while its case ran.
+type canceled struct {
+	named
+	ctx context.Context
+}
+
+func (c *canceled) Context() context.Context { return c.ctx }
+
+// A run that ends with its test is no verdict of the case; what passes by the likely figure alone is
+// logged beside what was measured.
+func TestMeasuredToItsEnd(t *testing.T) {
+	c := oneCase(t, "../"+small, smallInput, "budget: {allocated: 64MiB}")
+	withGPU(t, c, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	ended := &canceled{named: named{name: "TestMemory"}, ctx: ctx}
+	assert.Equal(t, verdict.Error, memory.Case(ended, c, memory.Required).Outcome)
+	assert.Equal(t, []string{"memspec: m: the run was ended: context canceled"}, ended.errors)
+
+	c = oneCase(t, "../../testdata/artifacts/torchvision/resnet18.script.pt", "float32[1,3,224,224]",
+		"budget: {reserved: 100MiB}\njudge: likely")
+	withGPU(t, c, nil)
+	n := &named{name: "TestMemory"}
+	assert.Equal(t, verdict.Pass, memory.Case(n, c, memory.Required).Outcome, "%s", n.errors)
+	require.Len(t, n.logs, 2)
+	assert.Contains(t, n.logs[0], "caution: reserved: ")
+	assert.Contains(t, n.logs[1], "first allocated")
+}
