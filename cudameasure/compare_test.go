@@ -248,3 +248,13 @@ func TestWhyNot(t *testing.T) {
 		})
 	}
 }
+
+// Which flags are on is said in the order of PyTorch's own, with the attentions last.
+func TestFlagsInWords(t *testing.T) {
+	assert.Equal(t, "tf32_matmul tf32_cudnn benchmark deterministic cudnn_v7 attention math, flash",
+		flagText(recording.Flags{TF32Matmul: true, TF32CuDNN: true, Benchmark: true, Deterministic: true, CuDNNv7: true,
+			Attention: []string{"math", "flash"}}))
+	assert.Empty(t, flagText(recording.Flags{}))
+	_, err := Verify(smallCase(t), predictedSmall(), record(t, "cpu"))
+	assert.ErrorContains(t, err, "got a record on CPU tensors")
+}

@@ -3,6 +3,7 @@ package cudameasure
 import (
 	"context"
 	"debug/elf"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -348,4 +349,34 @@ func TestDeviceOf(t *testing.T) {
 	assert.Equal(t, 2, got.Index)
 	_, ok = DeviceOf(c, []Device{of(0, "8.6", d.Memory), of(1, "7.5", 2*d.Memory)})
 	assert.False(t, ok)
+}
+
+// What nvidia-smi writes that is no table, and a device's memory where nobody reports it.
+func TestOddAnswers(t *testing.T) {
+	for text, want := range map[string]string{
+		"0, A, GPU-0, 7.5, 1, 0\n1, B, GPU-1\n": "the NVIDIA driver fails (nvidia-smi: record on line 2: wrong number of fields)",
+		"0, \"A, GPU-0, 7.5, 1, 0\n":            "the NVIDIA driver fails (nvidia-smi: ",
+		"0, A, GPU-0, 7.5, 1, 2\n":              "want index, name, UUID, capability and two sizes in MiB",
+		"x, A, GPU-0, 7.5, 1, 0\n":              "want index, name, UUID, capability and two sizes in MiB",
+	} {
+		tools := Tools{SMI: says(t, text, 0)}
+		_, err := tools.Devices(context.Background())
+		assertKind(t, ErrDriver, want, err)
+	}
+	tools := Tools{}
+	for _, err := range []error{context.Canceled, context.DeadlineExceeded} {
+		assert.Equal(t, err, tools.failed(err, bySMI, output{}))
+	}
+	assertKind(t, ErrNoDriver, "no NVIDIA driver (nvidia-smi: ", tools.failed(exec.ErrNotFound, bySMI, output{}))
+	assertKind(t, ErrDriver, "the NVIDIA driver fails (cudaprobe: no such program x)",
+		tools.failed(errors.New("no such program"), byProbe, output{stdout: "x\ny"}))
+
+	assert.Nil(t, tools.sample(context.Background())(), "neither program")
+	tools.SMI = filepath.Join(t.TempDir(), "none")
+	assert.Nil(t, tools.sample(context.Background())(), "no such program")
+	tools = Tools{SMI: says(t, "GPU-0, [N/A]\nnothing\n", 0), Answer: time.Second}
+	assert.Nil(t, tools.sample(context.Background())(), "no row with a size")
+	tools.SMI = says(t, "GPU-0, 3\nGPU-1, [N/A]\nGPU-0, 9\nGPU-0, 5\n", 0)
+	seen := tools.sample(context.Background())()
+	assert.Equal(t, map[string]*Sampled{"GPU-0": {UUID: "GPU-0", Before: 3 * MiB, Most: 9 * MiB, Samples: 3}}, seen)
 }

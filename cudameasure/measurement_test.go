@@ -70,3 +70,29 @@ func TestFoldersAreMeasurements(t *testing.T) {
 	_, err = ReadFolder(t.TempDir() + "/none")
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }
+
+// Of a compiled model the first pass is none of its calls, where the run came to a later one: its
+// peak counts as the first call's alone.
+func TestValuesOfACompiledModel(t *testing.T) {
+	const MiB = units.MiB
+	m := record(t, "small")
+	values := func() (allocated, first, delta units.Bytes) {
+		allocated, ok := m.Value(report.Allocated)
+		assert.True(t, ok)
+		first, ok = m.Value(report.FirstCall)
+		assert.True(t, ok)
+		delta, ok = m.Value(report.Delta)
+		assert.True(t, ok)
+		return allocated, first, delta
+	}
+	allocated, first, delta := values()
+	assert.Equal(t, []units.Bytes{8 * MiB, 8 * MiB, 4 * MiB}, []units.Bytes{allocated, first, delta})
+	m.Compiled = true
+	allocated, first, delta = values()
+	assert.Equal(t, []units.Bytes{7 * MiB, 8 * MiB, 3 * MiB}, []units.Bytes{allocated, first, delta})
+	m.Passes = m.Passes[:2]
+	allocated, _, _ = values()
+	assert.Equal(t, 8*MiB, allocated, "the run ended in the first pass")
+	_, ok := m.Value("nothing")
+	assert.False(t, ok)
+}

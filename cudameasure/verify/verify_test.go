@@ -230,3 +230,71 @@ func TestHeadline(t *testing.T) {
 		a.Compared = []verify.Compared{{Comparison: &cudameasure.Comparison{}}}
 	}), " as predicted")
 }
+
+// What a comparison finds worsens a case's outcome: what is broken more than what is not known, and
+// that more than a warning.
+func TestComparisonsWorsenTheOutcome(t *testing.T) {
+	record := func(r *suite.Result) *cudameasure.Measurement {
+		m, err := cudameasure.Read("../../engine/recording/testdata/records/small.json")
+		require.NoError(t, err)
+		total := r.Case.Platform.Device.Memory
+		m.Case, m.Torch, m.Events = r.Case.Name, "2.15.0", nil
+		m.Device = recording.Device{Name: "by hand", Total: &total, ComputeCapability: "7.5"}
+		m.Inputs = []string{r.Case.Inputs[0].String()}
+		m.Weights = r.Report.Weights
+		phase := func(i int, s report.Sizes) {
+			allocated, reserved := s.Allocated, s.Reserved
+			m.Passes[i].Requested, m.Passes[i].Allocated, m.Passes[i].Reserved = s.Requested, &allocated, &reserved
+		}
+		phase(0, r.Report.Baseline)
+		for i, pass := range r.Report.Passes {
+			phase(i+1, pass.Peak)
+		}
+		return m
+	}
+	compare := func(change func(*suite.Result, *cudameasure.Measurement)) (*verify.Account, error) {
+		r := predicted(t)
+		m := record(r)
+		change(r, m)
+		return (&verify.Kept{Records: []*cudameasure.Measurement{m}}).Compare(t.Context(), r)
+	}
+	more := func(m *cudameasure.Measurement) { *m.Passes[1].Allocated *= 3 }
+	for _, c := range []struct {
+		why    string
+		change func(*suite.Result, *cudameasure.Measurement)
+		want   verdict.Outcome
+	}{
+		{"the same", func(*suite.Result, *cudameasure.Measurement) {}, verdict.Pass},
+		{"more than predicted", func(_ *suite.Result, m *cudameasure.Measurement) { more(m) }, verdict.Fail},
+		{"more than predicted, which is incomplete", func(r *suite.Result, m *cudameasure.Measurement) {
+			r.Report.Quality = report.Incomplete
+			more(m)
+		}, verdict.Inconclusive},
+		{"over a budget that only warns", func(r *suite.Result, m *cudameasure.Measurement) {
+			r.Case.Tolerance = 10
+			r.Case.Budgets[0].Level, r.Case.Budgets[0].Limit = verdict.LevelWarn, *m.Passes[1].Allocated+1
+			more(m)
+		}, verdict.Warn},
+	} {
+		a, err := compare(c.change)
+		require.NoError(t, err, c.why)
+		require.Len(t, a.Compared, 1, "%s: %v", c.why, a.Skipped)
+		assert.Equal(t, c.want, a.Outcome, c.why)
+	}
+	a, err := compare(func(r *suite.Result, m *cudameasure.Measurement) { r.Err = os.ErrNotExist })
+	require.NoError(t, err)
+	assert.Equal(t, []verify.Skipped{{File: "../../engine/recording/testdata/records/small.json",
+		Why: "there is no prediction"}}, a.Skipped)
+}
+
+// Which GPUs a machine has instead is said with all their names.
+func TestOtherGPUsAreNamed(t *testing.T) {
+	m, _ := machine(t, "exit 1")
+	r := predicted(t)
+	l40s, err := device.Lookup("l40s")
+	require.NoError(t, err)
+	r.Case.Platform.Device = l40s
+	a, err := m.Run(t.Context(), r)
+	require.NoError(t, err)
+	assert.Contains(t, a.NotMeasured(), "NVIDIA L4, Tesla T4")
+}
