@@ -197,8 +197,8 @@ type canceled struct {
 
 func (c *canceled) Context() context.Context { return c.ctx }
 
-// A run that ends with its test is no verdict of the case; what passes by the likely figure alone is
-// logged beside what was measured.
+// A run that ends with its test is no verdict of the case; what passes by the likely figure alone
+// is logged beside what was measured.
 func TestMeasuredToItsEnd(t *testing.T) {
 	c := oneCase(t, "../"+small, smallInput, "budget: {allocated: 64MiB}")
 	withGPU(t, c, nil)

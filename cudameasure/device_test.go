@@ -353,9 +353,10 @@ func TestDeviceOf(t *testing.T) {
 
 // What nvidia-smi writes that is no table, and a device's memory where nobody reports it.
 func TestOddAnswers(t *testing.T) {
+	const fails = "the NVIDIA driver fails (nvidia-smi: "
 	for text, want := range map[string]string{
-		"0, A, GPU-0, 7.5, 1, 0\n1, B, GPU-1\n": "the NVIDIA driver fails (nvidia-smi: record on line 2: wrong number of fields)",
-		"0, \"A, GPU-0, 7.5, 1, 0\n":            "the NVIDIA driver fails (nvidia-smi: ",
+		"0, A, GPU-0, 7.5, 1, 0\n1, B, GPU-1\n": fails + "record on line 2: wrong number of fields)",
+		"0, \"A, GPU-0, 7.5, 1, 0\n":            fails,
 		"0, A, GPU-0, 7.5, 1, 2\n":              "want index, name, UUID, capability and two sizes in MiB",
 		"x, A, GPU-0, 7.5, 1, 0\n":              "want index, name, UUID, capability and two sizes in MiB",
 	} {

@@ -84,6 +84,13 @@ func TestCheckErrors(t *testing.T) {
 			func(c *spec.Case) { c.Runtime = spec.Export }},
 		{"alloc_conf: ", func(c *spec.Case) { c.Platform.AllocConf = "max_split_size_mb:1" }},
 		{"got input y, want one of x Tensor", func(c *spec.Case) { c.Inputs[0].Name = "y" }},
+		{`got dtype "float17"`, func(c *spec.Case) { c.DType = "float17" }},
+		{"input float32[B,32]: got dim", func(c *spec.Case) { c.Inputs = open(t, "float32[B,32]") }},
+		{"input [float32[2], float32[B]]: got dim", func(c *spec.Case) { c.Inputs = open(t, "[float32[2], float32[B]]") }},
+		{"input {a: (float32[B], 2)}: got dim", func(c *spec.Case) { c.Inputs = open(t, "{a: (float32[B], 2)}") }},
+		{"got torchscript, want the recorded start of an engine", func(c *spec.Case) {
+			c.Program = &spec.Program{Serve: true}
+		}},
 	} {
 		t.Run(tt.want, func(t *testing.T) {
 			c := testcase.On(t, "t4", linears, "float32[2,32]")
@@ -92,6 +99,37 @@ func TestCheckErrors(t *testing.T) {
 			assert.ErrorContains(t, err, tt.want)
 			assert.Equal(t, verdict.Error, v.Outcome)
 		})
+	}
+}
+
+// open is an input whose dims have no values.
+func open(t *testing.T, text string) []spec.Input {
+	t.Helper()
+	in, err := spec.ParseInput(text)
+	require.NoError(t, err)
+	return []spec.Input{in}
+}
+
+// Live ranges are those of a program that is run, as it can be run.
+func TestLifetimesOfWhatIsNoProgram(t *testing.T) {
+	for _, tt := range []struct {
+		path, want string
+		edit       func(c *spec.Case)
+	}{
+		{"../testdata/compiled/mlp.t4.pt2", ".pt2: got compiled code, which frees its buffers itself", func(*spec.Case) {}},
+		{"recording/testdata/records/small.json", "small.json: got a recorded run, which holds no program",
+			func(*spec.Case) {}},
+		{linears, "got mode training, want inference", func(c *spec.Case) { c.Mode = spec.Training }},
+		{linears, "got runtime compiled, want eager or torchscript", func(c *spec.Case) { c.Runtime = spec.Compiled }},
+		{linears, `got dtype "float17"`, func(c *spec.Case) { c.DType = "float17" }},
+	} {
+		m, err := engine.Open(tt.path)
+		require.NoError(t, err)
+		c := testcase.On(t, "t4", tt.path, "float32[2,32]")
+		tt.edit(&c)
+		funcs, err := m.Lifetimes(context.Background(), c, false)
+		assert.ErrorContains(t, err, tt.want)
+		assert.Empty(t, funcs)
 	}
 }
 

@@ -83,6 +83,10 @@ func TestServing(t *testing.T) {
 	notes := driverNotes(s)
 	require.Len(t, notes, 1)
 	assert.Equal(t, note.DriverUnlogged, notes[0].ID)
+	assert.Zero(t, got.KV.Replicas, "one engine")
+	s.KV.Replicas, s.KV.TokensInAll = 2, 99
+	got = serving(s)
+	assert.EqualValues(t, []any{2, 99}, []any{int(got.KV.Replicas), int(got.KV.TokensInAll)})
 	s.Workers[1].Outside = nil
 	assert.Empty(t, driverNotes(s), "the command states the size of the cache")
 	assert.NotNil(t, serving(s).LeastTokens)
