@@ -71,6 +71,9 @@ func (r *repeated) Set(value string) error {
 	return nil
 }
 
+// GetSlice returns the values, each as it was given.
+func (r *repeated) GetSlice() []string { return *r }
+
 // Type is by name that of pflag's own: completion knows by it that the flag may come again.
 func (r *repeated) Type() string { return "stringArray" }
 

@@ -23,13 +23,15 @@ func TestRecorder(t *testing.T) {
 		{"one that may stand alone", []string{"--world-size=1..64"}, "'a case' m.yaml --world-size=1..64"},
 		{"and does", []string{"--world-size"}, "'a case' m.yaml --world-size=1..1024"},
 		{"one given twice", []string{"--dim", "B=1", "--dim", "T=2"}, "'a case' m.yaml --dim 'B=1' --dim 'T=2'"},
+		{"one of pflag's own", []string{"--name", "a,b", "--name", "c"}, "'a case' m.yaml --name a,b --name c"},
 		{"one that is hidden", []string{"--plain"}, "'a case' m.yaml"},
 	} {
 		cmd := &cobra.Command{Use: "fit"}
 		cmd.Flags().String("vary", "", "")
 		cmd.Flags().String("world-size", "", "")
 		cmd.Flags().Lookup("world-size").NoOptDefVal = "1..1024"
-		cmd.Flags().StringArray("dim", nil, "")
+		RepeatedFlag(cmd.Flags(), new([]string), "dim", "", "")
+		cmd.Flags().StringArray("name", nil, "")
 		cmd.Flags().Bool("plain", false, "")
 		require.NoError(t, cmd.Flags().MarkHidden("plain"))
 		require.NoError(t, cmd.ParseFlags(tt.given))

@@ -211,7 +211,7 @@ func Recorder(cmd *cobra.Command, args []string) string {
 	}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		values := []string{f.Value.String()}
-		if several, ok := f.Value.(pflag.SliceValue); ok {
+		if several, ok := f.Value.(interface{ GetSlice() []string }); ok {
 			values = several.GetSlice()
 		}
 		for _, v := range values {
