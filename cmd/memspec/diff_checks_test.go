@@ -98,3 +98,42 @@ func TestCasesWithoutAReport(t *testing.T) {
 		assert.Equal(t, []any{tt.kind, tt.differ}, []any{k.Kind, differ})
 	}
 }
+
+// TestBothFigures: of runs on different devices each metric that both have is stated twice.
+func TestBothFigures(t *testing.T) {
+	sizes := func(allocated, reserved units.Bytes) *report.Report {
+		return &report.Report{Peak: report.Peak{Allocated: allocated, Reserved: reserved}}
+	}
+	served := &report.Report{Serving: &report.Serving{}}
+	whole := sizes(units.MiB, 2*units.MiB)
+	assert.Equal(t, "allocated 1.0 MiB before and 3.0 MiB after, reserved 2.0 MiB before and 4.0 MiB after",
+		bothFigures(whole, sizes(3*units.MiB, 4*units.MiB)))
+	assert.Empty(t, bothFigures(whole, served), "an engine has no allocator's figures")
+	assert.Empty(t, bothFigures(served, whole))
+}
+
+// TestNoChecks: JSON that is no check is none, a check of another schema is an error.
+func TestNoChecks(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"schema":2,"exit":0,"cases":[]}`:         "check.json: got a check of schema 2, want 1",
+		`{"schema":1,"exit":0,"cases":[{}]}`:       "check.json: cases[0]: got no name",
+		`{"schema":1,"exit":0,"cases":{"name":1}}`: "", `{"schema":1,"cases":[]}`: "", `{"schema":1,"exit":0}`: "", `[1]`: "",
+		`{"schema":1,"exit":0,"cases":[{"name":"a"},{"name":3}]}`: "",
+	} {
+		path := filepath.Join(t.TempDir(), "check.json")
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		got, err := readCheck(path)
+		assert.Nil(t, got, text)
+		if want == "" {
+			assert.NoError(t, err, text)
+			continue
+		}
+		assert.ErrorContains(t, err, want)
+	}
+	got, err := readCheck(filepath.Join(t.TempDir(), "none.json"))
+	assert.Nil(t, got)
+	assert.ErrorContains(t, err, "none.json: no such file or directory")
+	got, err = readCheck("check.rec")
+	assert.Nil(t, got)
+	assert.NoError(t, err, "an artifact")
+}

@@ -153,3 +153,20 @@ func TestCompletions(t *testing.T) {
 		assert.True(t, strings.HasSuffix(stdout, "\n"+noFile), line)
 	}
 }
+
+// Calls are read from the standard input that the command is given.
+func TestFormulaReadsItsInput(t *testing.T) {
+	var out, errs bytes.Buffer
+	code := run([]string{"workspace", "--formula"}, strings.NewReader("{}\n"), &out, &errs)
+	assert.Equal(t, cli.ExitUsage, code)
+	assert.Empty(t, out.String())
+	assert.Equal(t, "memspec: line 1: got compute_capability \"\", want one such as 8.6\n", errs.String())
+	errs.Reset()
+	code = run([]string{"workspace", "--formula"}, strings.NewReader(""), &out, &errs)
+	assert.Equal(t, cli.ExitOK, code)
+	assert.Empty(t, out.String()+errs.String())
+	long := strings.Repeat(" ", mostAsked)
+	code = run([]string{"workspace", "--formula"}, strings.NewReader(long), &out, &errs)
+	assert.Equal(t, cli.ExitUsage, code)
+	assert.Equal(t, "memspec: bufio.Scanner: token too long\n", errs.String())
+}

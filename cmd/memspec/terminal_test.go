@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -51,4 +52,11 @@ models:
 		assert.NotContains(t, run(memspec+command), "least room", command)
 	}
 	assert.NotContains(t, run("NO_COLOR=1 "+memspec+" check"), "\x1b[")
+
+	// a run takes a while: which case it is at is shown until the next, and then nothing is left of it
+	shown := run("MEMSPEC_PYTHON=/none PATH=/none MEMSPEC_CUDAPROBE=/none " + memspec + " verify")
+	for i, name := range []string{"a", "b", "c", "d"} {
+		assert.Contains(t, shown, fmt.Sprintf("\r\x1b[K%d of 4: %s\r\x1b[K", i+1, name))
+	}
+	assert.NotContains(t, run(memspec+" verify --measured measured"), "of 4: ")
 }
