@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/spec"
 )
 
 // A file of a commit is read whole, and only where it is not too large.
@@ -103,4 +105,65 @@ func TestBelow(t *testing.T) {
 		_, err := c.below(path)
 		assert.EqualError(t, err, path+": got a file outside the repository")
 	}
+}
+
+// An error of a file of the commit names the file as git does, each with its place, in their order.
+func TestNamed(t *testing.T) {
+	c := &Commit{ref: "main"}
+	assert.EqualError(t, c.named(os.ErrNotExist, "a/memspec.yaml"), "main:a/memspec.yaml: file does not exist")
+	many := spec.Errors{{Pos: spec.Pos{File: "/tmp/x", Line: 2, Col: 3}, Msg: "b"},
+		{Pos: spec.Pos{File: "/tmp/x", Line: 1, Col: 4}, Msg: "a"}}
+	assert.Equal(t, spec.Errors{{Pos: spec.Pos{File: "main:a", Line: 2, Col: 3}, Msg: "b"},
+		{Pos: spec.Pos{File: "main:a", Line: 1, Col: 4}, Msg: "a"}}, c.named(many, "a"))
+	assert.Equal(t, "/tmp/x", many[0].Pos.File, "the error stays as it was")
+}
+
+// A commit's file that cannot be put anywhere is an error, and one that it does not have is none.
+func TestCopyFile(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "a"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "a", "f"), []byte("12345"), 0o600))
+	for _, args := range [][]string{{"init", "-q"}, {"add", "a/f"}, {"-c", "user.name=n", "-c", "user.email=e", "commit",
+		"-q", "-m", "m"}} {
+		out, err := exec.Command("git", append([]string{"-C", dir}, args...)...).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	c := &Commit{root: dir, ref: "HEAD", id: "HEAD"}
+	to := t.TempDir()
+	there, err := c.copyFile(t.Context(), "a/f", to)
+	require.NoError(t, err)
+	assert.True(t, there)
+	data, err := os.ReadFile(filepath.Join(to, "a", "f"))
+	require.NoError(t, err)
+	assert.Equal(t, "12345", string(data))
+	there, err = c.copyFile(t.Context(), "a/g", to)
+	assert.NoError(t, err)
+	assert.False(t, there)
+	_, err = c.copyFile(t.Context(), "a/f", filepath.Join(dir, "a", "f"))
+	assert.ErrorContains(t, err, "not a directory")
+	_, err = c.copyFile(t.Context(), "a", to)
+	assert.ErrorContains(t, err, "a at HEAD: ", "a folder is no file")
+	changed, err := c.changed(t.Context())
+	require.NoError(t, err)
+	assert.Empty(t, changed)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "a", "f"), []byte("1"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "new"), []byte("1"), 0o600))
+	changed, err = c.changed(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, map[string]bool{"a/f": true, "new": true}, changed)
+	followed, err := c.followed(t.Context())
+	require.NoError(t, err)
+	assert.True(t, followed["a/f"])
+	assert.False(t, followed["new"])
+	none := &Commit{root: filepath.Join(dir, "none"), ref: "HEAD", id: "HEAD"}
+	_, err = none.changed(t.Context())
+	assert.Error(t, err)
+	_, err = none.followed(t.Context())
+	assert.Error(t, err)
+	c.id = "none"
+	_, err = c.changed(t.Context())
+	assert.ErrorContains(t, err, "none")
+	t.Setenv("PATH", "")
+	_, err = c.followed(t.Context())
+	assert.EqualError(t, err, "got no git, want it on PATH")
 }

@@ -246,7 +246,7 @@ func (f *RunFlags) Platform(artifact string) (platform.Platform, error) {
 		return p, fmt.Errorf("--torch: %w", err)
 	}
 	p.AllocConf = f.AllocConf
-	return p, p.Check()
+	return p, nil
 }
 
 // served is the recording of an engine's start; nil of another artifact. A recording that cannot be

@@ -206,3 +206,54 @@ func TestIsArtifact(t *testing.T) {
 	}
 	assert.False(t, isArtifact([]string{filepath.Join(folder, "none")}))
 }
+
+// Without --device a recorded run is on its own card, with its own torch where none is given; one on
+// CPU tensors, or on a card that is not known, is on none.
+func TestPlatformOfARecordedRun(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("..", "..", "engine", "recording", "testdata", "records", "small.json"))
+	require.NoError(t, err)
+	write := func(change ...string) string {
+		file := filepath.Join(t.TempDir(), "a.rec")
+		require.NoError(t, os.WriteFile(file, []byte(strings.NewReplacer(change...).Replace(string(data))), 0o644))
+		return file
+	}
+	pretend := []string{`"cuda",`, `"pretend",`, `"by hand, not measured"`, `"Tesla T4"`, `"8.6"`, `"7.5"`,
+		`"2.15.0+cu130"`, `"2.9.1+cu128"`}
+	_, f, _ := runFlags(t)
+	p, err := f.Platform(write(pretend...))
+	require.NoError(t, err)
+	assert.Equal(t, "t4", p.Device.Name)
+	assert.Equal(t, "2.9.1", p.Torch.String())
+	_, f, _ = runFlags(t, "--torch", "2.7")
+	p, err = f.Platform(write(pretend...))
+	require.NoError(t, err)
+	assert.Equal(t, "2.7", p.Torch.String(), "what is given goes first")
+	_, f, _ = runFlags(t)
+	unknown := write()
+	_, err = f.Platform(unknown)
+	assert.ErrorContains(t, err, "got no --device: "+unknown+": it was recorded on \"by hand, not measured\"")
+	_, err = f.Platform(filepath.Join("..", "..", "engine", "recording", "testdata", "records", "cpu.json"))
+	assert.Equal(t, errNoDevice, err)
+
+	_, f, _ = runFlags(t, "--device", "t4", "--torch", "1.2")
+	_, err = f.Platform("")
+	assert.ErrorContains(t, err, "--torch: ")
+}
+
+// Inputs are bound in the order of their flags, and an error names the flag.
+func TestParseInputs(t *testing.T) {
+	_, f, _ := runFlags(t, "--input", "x=float32[1]", "--input", "y=int64[2]")
+	in, err := f.ParseInputs("m.pt")
+	require.NoError(t, err)
+	require.Len(t, in, 2)
+	assert.Equal(t, []string{"x=float32[1]", "y=int64[2]"}, []string{in[0].String(), in[1].String()})
+	_, f, _ = runFlags(t, "--input", "x=float32[1]", "--input", "y=")
+	_, err = f.ParseInputs("m.pt")
+	assert.ErrorContains(t, err, "--input y=: ")
+	_, err = bindInputs(in, nil)
+	assert.NoError(t, err)
+	large, err := spec.ParseInput("z=float32[B,B]")
+	require.NoError(t, err)
+	_, err = bindInputs([]spec.Input{in[0], large}, map[string]int64{"B": 1 << 40})
+	assert.ErrorContains(t, err, "--input z=float32[B,B]: ")
+}
