@@ -70,7 +70,7 @@ func TestChecksOfSeveralFiles(t *testing.T) {
 	of := func(spec, name string, allocated units.Bytes) checkedCase {
 		return checkedCase{Name: name, Spec: spec, Report: &report.Report{Peak: report.Peak{Allocated: allocated}}}
 	}
-	before := []checkedCase{of("a/memspec.yaml:5", "m", 100), of("b/memspec.yaml:5", "m", 200),
+	before := []checkedCase{of("a/memspec.yaml:5", "m", 100), of("a/memspec.yaml:6", "m", 999), of("b/memspec.yaml:5", "m", 200),
 		of("c/memspec.yaml:5", "m", 300), of("c/memspec.yaml:9", "n", 400)}
 	after := []checkedCase{of("b/memspec.yaml:6", "m", 300), of("a/memspec.yaml:7", "m", 100),
 		of("d/memspec.yaml:5", "m", 300), of("d/memspec.yaml:5", "n", 440)}

@@ -116,13 +116,13 @@ func valuesOf(list string) ([]int64, error) {
 			more = n[:1]
 		case len(ends) == 2:
 			more = spaced(n[0], n[1])
-		case (n[1]-n[0])/n[2] < maxSwept:
+		default:
 			// behind the largest number comes a negative one
-			for v := n[0]; len(more) == 0 || v > more[len(more)-1] && v <= n[1]; v += n[2] {
+			for v := n[0]; len(more) == 0 || len(more) <= maxSwept && v > more[len(more)-1] && v <= n[1]; v += n[2] {
 				more = append(more, v)
 			}
 		}
-		if len(more) == 0 || len(out)+len(more) > maxSwept {
+		if len(out)+len(more) > maxSwept {
 			return nil, fmt.Errorf("got more than %d values, want fewer: a range takes a step, as in 1..65536..64",
 				maxSwept)
 		}
