@@ -207,8 +207,8 @@ func TestIsArtifact(t *testing.T) {
 	assert.False(t, isArtifact([]string{filepath.Join(folder, "none")}))
 }
 
-// Without --device a recorded run is on its own card, with its own torch where none is given; one on
-// CPU tensors, or on a card that is not known, is on none.
+// Without --device a recorded run is on its own card, with its own torch where none is given; one
+// on CPU tensors, or on a card that is not known, is on none.
 func TestPlatformOfARecordedRun(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("..", "..", "engine", "recording", "testdata", "records", "small.json"))
 	require.NoError(t, err)
