@@ -33,6 +33,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 VALE := github.com/vale-cli/vale/v3/cmd/vale@v3.21.0
 SARIF := github.com/owenrumney/go-sarif/v3@v3.3.1
+UV := uv==0.13.9
 VENV := .venv
 COMPAT := .venv-compat
 SERVE := .venv-serve
@@ -113,9 +114,10 @@ unit:
 hostile:
 	MEMSPEC_HOSTILE=1 $(GO) test -timeout 30m ./cmd/memspec -run '^TestHostile'
 
+# make unit vets.
 race:
-	CGO_ENABLED=1 $(GO) test -race -short $(RACE)
-	CGO_ENABLED=1 $(GO) test -race -short -run '$(RACE_ENGINE)|$(RACE_COMMAND)' ./engine ./engine/suite ./cmd/memspec
+	CGO_ENABLED=1 $(GO) test -vet=off -race -short $(RACE)
+	CGO_ENABLED=1 $(GO) test -vet=off -race -short -run '$(RACE_ENGINE)|$(RACE_COMMAND)' ./engine ./engine/suite ./cmd/memspec
 
 goldens:
 	@.ci/goldens ./...
@@ -128,13 +130,17 @@ examples:
 	@examples/cli/run.sh >/dev/null
 	@examples/llm/run.sh >/dev/null
 	@examples/ci/run.sh >/dev/null
-	MEMSPEC_BUILD_TESTS=1 $(GO) test ./cmd/memspec -run PublishedBuilds
+	MEMSPEC_BUILD_TESTS=1 $(GO) test -vet=all ./cmd/memspec -run PublishedBuilds
 
 python: $(VENV)/.stamp
 
+# uv takes a third of pip's processor time, and compiles no module before a program imports it. pip does what uv cannot, as where
+# packages come from a place that only pip knows of.
 $(VENV)/.stamp: .ci/requirements.txt
 	[ -x $(VENV)/bin/python ] || $(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r .ci/requirements.txt
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check $(UV) && \
+		$(VENV)/bin/uv pip install --quiet --no-cache --python $(VENV)/bin/python -r .ci/requirements.txt || \
+		$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r .ci/requirements.txt
 	touch $@
 
 # A separate environment for each .ci/requirements-NAME.txt that something below wants.
@@ -154,7 +160,7 @@ lint-python: $(VENV)/.stamp
 # What memspec writes for other tools, held to what is not in the tree: the schema of SARIF 2.1.0, as a Go module carries it, and tried in a browser,
 # here only. Tests that want xmllint or a browser skip without them: apt-get install libxml2-utils chromium.
 formats:
-	MEMSPEC_BROWSER_TESTS=1 MEMSPEC_SARIF_SCHEMA=$$($(GO) mod download -json $(SARIF) | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')/pkg/report/v210/sarif/schema.go $(GO) test ./engine/format
+	MEMSPEC_BROWSER_TESTS=1 MEMSPEC_SARIF_SCHEMA=$$($(GO) mod download -json $(SARIF) | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')/pkg/report/v210/sarif/schema.go $(GO) test -vet=all ./engine/format
 
 # The recordings of real PyTorch that are committed are what the pinned PyTorch gives.
 recordings: $(VENV)/.stamp
@@ -166,7 +172,7 @@ recordings: $(VENV)/.stamp
 # toolkit. make unit leaves these tests out.
 probe: $(VENV)/.stamp
 	PYTHON=$(VENV)/bin/python cudameasure/cudaprobe/build.sh --fetch
-	MEMSPEC_PROBE_TESTS=1 $(GO) test -count=1 ./cudameasure -run Probe
+	MEMSPEC_PROBE_TESTS=1 $(GO) test -vet=all -count=1 ./cudameasure -run Probe
 
 # The shim's own tests, the wheel's with them, and cudameasure's run of the shim. They need torch and no GPU. What a test may skip for is listed in
 # pyshim/tests/conftest.py; anything else fails. cuDNN is asked for all its committed answers where the library or the code has changed since it was
@@ -177,7 +183,7 @@ test-python: $(VENV)/.stamp $(HEADERS)/.stamp
 	PYTHON=$(VENV)/bin/python cudameasure/cudaprobe/build.sh --fetch
 	PYTHONPATH=$(CURDIR)/pyshim/src $(VENV)/bin/python -c 'from memshim import binary; binary.find()' # built once, before several tests ask for it
 	MEMSPEC_WHOLE=1 MEMSPEC_SHARD=$(SHARD) PYTHONPATH=$(CURDIR)/pyshim/src $(VENV)/bin/python -m pytest -q -rs -n 3 --max-worker-restart 0 pyshim/tests
-	MEMSPEC_PYTHON_TESTS=1 $(GO) test -count=1 ./cudameasure -run OnCPU
+	MEMSPEC_PYTHON_TESTS=1 $(GO) test -vet=all -count=1 ./cudameasure -run OnCPU
 
 # CUDA's public headers, of both majors, that the pretend GPU's declarations are compared with; 100 MB.
 $(HEADERS)/.stamp: .ci/requirements-headers-12.txt .ci/requirements-headers-13.txt $(VENV)/.stamp

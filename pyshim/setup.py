@@ -79,7 +79,7 @@ class BuildWithBinary(build_py):
         shutil.rmtree(out.parent, ignore_errors=True)
         out.parent.mkdir(parents=True)
         p = subprocess.run(
-            ["go", "build", "-trimpath", *release(self.distribution), "-o", str(out), "./cmd/memspec"],
+            ["go", "build", *release(self.distribution), "-o", str(out), "./cmd/memspec"],
             cwd=ROOT,
             env=os.environ | {"CGO_ENABLED": "0", "GOOS": system, "GOARCH": machine},
             stderr=subprocess.PIPE,

@@ -39,7 +39,7 @@ mv -f "$tmp/libcuda.so" "$stub/libcuda.so"
 
 # Lazy: a driver that lacks one of the functions serves those that it has.
 cd "$root"
-CGO_ENABLED=1 CGO_CFLAGS="-I$include" CGO_LDFLAGS="-L$stub -Wl,-z,lazy" "${GO:-go}" build -tags cuda -trimpath -o "$1" ./cudameasure/cudaprobe
+CGO_ENABLED=1 CGO_CFLAGS="-I$include" CGO_LDFLAGS="-L$stub -Wl,-z,lazy" "${GO:-go}" build -tags cuda -o "$1" ./cudameasure/cudaprobe
 if [ $# -eq 3 ]; then
 	mkdir -p "$3"
 	"${CC:-cc}" -shared -fPIC -Wl,-soname,libcuda.so.1 -o "$3/libcuda.so.1" "$2" "$tmp/stub.c"

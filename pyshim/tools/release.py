@@ -82,7 +82,8 @@ def wheel(dist: Path, target: str, source: Path = PYSHIM) -> Path:
             "-w",
             folder,
             source,
-            env=os.environ | {"MEMSHIM_TARGET": target},
+            env=os.environ
+            | {"MEMSHIM_TARGET": target, "GOFLAGS": f"{os.environ.get('GOFLAGS', '')} -trimpath".lstrip()},
         )
         (made,) = Path(folder).iterdir()
         return Path(shutil.move(made, dist / made.name))

@@ -18,7 +18,6 @@ from memshim.printed import say
 VARIABLE = "MEMSPEC"
 PACKAGE = Path(__file__).resolve().parent
 NAME = "memspec.exe" if os.name == "nt" else "memspec"
-FLAGS = ("-trimpath", "-ldflags=-s -w")  # as setup.py builds it, so that one build serves the other
 
 
 class BinaryError(Exception):
@@ -84,7 +83,7 @@ def build(root: Path) -> str:
     with tempfile.TemporaryDirectory(dir=out.parent) as tmp:
         made = os.path.join(tmp, NAME)
         p = subprocess.run(
-            ["go", "build", *FLAGS, "-o", made, "./cmd/memspec"],
+            ["go", "build", "-ldflags=-s -w", "-o", made, "./cmd/memspec"],
             cwd=root,
             capture_output=True,
             text=True,
