@@ -3,10 +3,16 @@ package recording
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
+	"io"
+	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -15,7 +21,7 @@ import (
 // TestRecordsThatEnd before they should are errors, wherever.
 func TestRecordsThatEnd(t *testing.T) {
 	most := limits{text: 1000, header: 100, line: 50, events: 2, sites: 2, stacks: 2, frames: 2, inStacks: 5}
-	for _, text := range []string{"", "[]", "{", `{"schema":1`, `{"schema":1,`, `{"events":[`, `{"schema":1}{`} {
+	for _, text := range []string{"", "[]", "{", `{"schema":1`, `{"schema":1,`, `{"events":`, `{"events":[`, `{"schema":1}{`} {
 		r, err := decodeRecord(strings.NewReader(text), most)
 		assert.Error(t, err, text)
 		assert.Nil(t, r, text)
@@ -59,6 +65,7 @@ func TestLimits(t *testing.T) {
 		{"rec: frames", rec(`"frames":3`, ""), "got 3 frames, want 0 to 2"},
 		{"rec: frames of stacks", rec(`"stacks":2`, "[0,0,0]\n[0,0,0]\n"), "stack 1: got more than 5 frames in all stacks"},
 		{"rec: a site's number", rec(`"events":1`, "[0,1,1,3]\n"), "event 0: got site 3 and stream 0"},
+		{"rec: a line that is no text", rec(`"frames":1`, "[\"\xff\",0,\"\"]\n"), "frame 0: got a line that is no UTF-8"},
 		{"rec: a line", rec(`"events":1`, "["+strings.Repeat("0", 60)+"]\n"), "event 0: got a line of more than 50 bytes"},
 		{"rec: the header", rec(`"actions":["`+strings.Repeat("x", 100)+`"]`, ""), "got a line of more than 100 bytes"},
 		{"rec: all of it", rec(`"events":1`, strings.Repeat("\n", 1000)), "got no event"},
@@ -88,4 +95,65 @@ func TestHashOfALongerFile(t *testing.T) {
 	assert.Equal(t, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad", hash)
 	_, err = hashOf(file+".none", 3)
 	assert.Error(t, err)
+}
+
+// A recording that cannot be read or written is an error, wherever that happens.
+func TestFailingFiles(t *testing.T) {
+	_, err := Decode(iotest.ErrReader(errors.New("gone")))
+	assert.EqualError(t, err, "gone")
+	_, err = DecodeServed([]byte(strings.Repeat("{", 1<<19)))
+	assert.ErrorContains(t, err, "got 524288 objects in 524288 bytes, want at most ")
+	r := &Recording{}
+	r.Training = &Training{Arguments: map[string]any{"lr": math.NaN()}}
+	assert.ErrorContains(t, r.Encode(io.Discard), "unsupported value: NaN")
+	r.Training = nil
+	random := rand.New(rand.NewPCG(1, 2))
+	for what, fill := range map[string]func(){
+		"frames": func() { r.Frames = append(r.Frames, Frame{File: strconv.FormatUint(random.Uint64(), 36)}) },
+		"stacks": func() { r.Stacks = append(r.Stacks, []int{int(random.Int32())}) },
+		"sites":  func() { r.Sites = append(r.Sites, Site{Op: strconv.FormatUint(random.Uint64(), 36)}) },
+		"events": func() { r.Events = append(r.Events, Event{Key: random.Uint64()}) },
+	} {
+		r.Frames, r.Stacks, r.Sites, r.Events = nil, nil, nil, nil
+		for range 20_000 {
+			fill()
+		}
+		full := &once{}
+		assert.ErrorIs(t, r.Encode(full), assert.AnError, what)
+		assert.Equal(t, 1, full.writes, "%s: nothing is written behind an error", what)
+	}
+}
+
+// once is a file on a disk that is full.
+type once struct{ writes int }
+
+func (o *once) Write([]byte) (int, error) {
+	o.writes++
+	return 0, assert.AnError
+}
+
+// What a recording has none of is an empty list, and the recording itself stays as it is.
+func TestEmptyListsOfARecording(t *testing.T) {
+	r := &Recording{}
+	r.Values, r.Made = &Values{}, &Made{}
+	var b bytes.Buffer
+	require.NoError(t, r.Encode(&b))
+	z, err := gzip.NewReader(&b)
+	require.NoError(t, err)
+	text, err := io.ReadAll(z)
+	require.NoError(t, err)
+	for _, want := range []string{`"schema":1`, `"inputs":[]`, `"phases":[]`, `"lines":[]`, `"files":[]`} {
+		assert.Contains(t, string(text), want)
+	}
+	assert.Nil(t, r.Values.Lines)
+	assert.Nil(t, r.Made.Files)
+	assert.Nil(t, r.Inputs)
+}
+
+// A path is seen from a folder where both are of one kind.
+func TestRelativeTo(t *testing.T) {
+	for _, tt := range [][3]string{{"/a/b", "/a/c", "../c"}, {"/a", "/a/b/c", "b/c"}, {"a", "a/b", "b"},
+		{"../a", "/b/c", "/b/c"}} {
+		assert.Equal(t, tt[2], relativeTo(tt[0], tt[1]), tt)
+	}
 }

@@ -217,6 +217,10 @@ func TestPatternsTakeABoundedTime(t *testing.T) {
 		Depends: recording.Depends{Also: slices.Repeat([]string{strings.Repeat("**a", 300) + "b"}, 100)}}
 	_, err := (&recording.Made{}).Changes(also)
 	assert.ErrorContains(t, err, "got too many files for the patterns of depends")
+	also.Depends = recording.Depends{Also: slices.Repeat([]string{strings.Repeat("b/", 200) + "b"}, 100),
+		Ignore: slices.Repeat([]string{strings.Repeat("**a", 300) + "b"}, 1000)}
+	_, err = (&recording.Made{}).Changes(also)
+	assert.ErrorContains(t, err, "got too many files for the patterns of depends", "of a pattern itself")
 }
 
 // A \r\n is a \n wherever the pieces that are read end.
@@ -255,6 +259,15 @@ func TestChangesCannotBeFound(t *testing.T) {
 	dir := t.TempDir()
 	_, err := m.Changes(recording.Place{Folder: dir, Roots: []string{dir}, Dir: dir})
 	assert.Error(t, err, "a name that no file can have: not gone, nor changed")
+	also := recording.Place{Folder: dir, Roots: []string{dir}, Dir: dir,
+		Depends: recording.Depends{Also: []string{strings.Repeat("a", 1000)}}}
+	_, err = (&recording.Made{}).Changes(also)
+	assert.Error(t, err, "nor one that files may have")
+	file := filepath.Join(dir, "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	m = &recording.Made{Folders: []recording.Listing{{Path: "file", SHA256: strings.Repeat("0a", 32)}}}
+	_, err = m.Changes(recording.Place{Folder: dir, Roots: []string{dir}, Dir: dir})
+	assert.ErrorContains(t, err, file, "a file where a folder was")
 }
 
 func TestMadeIsChecked(t *testing.T) {

@@ -51,10 +51,7 @@ func (r *Recording) Encode(w io.Writer) error {
 			head.Actions = append(head.Actions, a.String())
 		}
 	}
-	z, err := gzip.NewWriterLevel(w, gzip.BestCompression)
-	if err != nil {
-		return err
-	}
+	z, _ := gzip.NewWriterLevel(w, gzip.BestCompression) // which is a level
 	b := bufio.NewWriter(z)
 	e := json.NewEncoder(b)
 	e.SetEscapeHTML(false)

@@ -89,6 +89,8 @@ func TestRecordsThatAreRefused(t *testing.T) {
 			`"text": "", "held": [{"bytes": -5, "count": 1, "file": "", "line": 0, "function": ""}]`,
 			"got a size below 0"},
 		{"weights below 0", "small", `"weights": 3145728`, `"weights": -1`, "got a size below 0"},
+		{"page-locked memory below 0", "small", `"weights": 3145728`, `"weights": 3145728, "host_pinned": -1`,
+			"got host_pinned of -1 B, want a size"},
 		{"a context below 0", "small", `"context": 314572800`, `"context": -1`, "got a size below 0"},
 		{"communicators below 0", "small", `"context": 314572800`,
 			`"context": 1, "nccl": {"low": -1, "high": 1, "communicators": 1}`, "got nccl of -1 to 1 B of 1 communicators, " +
