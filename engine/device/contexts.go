@@ -166,11 +166,8 @@ func (s *spread) of(what string) *ContextRange {
 	return &ContextRange{s.low, s.high, fmt.Sprintf("%d public logs of %s, such as %s", s.logs, what, s.first)}
 }
 
+// capabilityOf is that of a row of the table, which logs name.
 func capabilityOf(name string) Capability {
-	for i := range table {
-		if table[i].Name == name {
-			return table[i].ComputeCapability
-		}
-	}
-	return Capability{}
+	i := slices.IndexFunc(table, func(d Device) bool { return d.Name == name })
+	return table[i].ComputeCapability
 }

@@ -154,14 +154,8 @@ func classOf(p *program.Program, module string) string {
 
 // runsWith says whether the model runs with an input, for a batch of one and of two.
 func runsWith(ctx context.Context, m *engine.Model, in spec.Input) bool {
-	d, err := device.Lookup("none")
-	if err != nil {
-		return false
-	}
-	p, err := platform.New(d, platform.Newest())
-	if err != nil {
-		return false
-	}
+	none, _ := device.Lookup("none")              // a row
+	p, _ := platform.New(none, platform.Newest()) // which takes any release
 	for _, batch := range []int64{1, 2} {
 		bound, err := in.Bind(map[string]int64{"B": batch})
 		if err != nil {

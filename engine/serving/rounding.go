@@ -35,10 +35,7 @@ func rounding(m *modelfolder.Model, dtype string, maxSplit units.Bytes) *units.B
 	}
 	settings := allocator.DefaultSettings()
 	settings.MaxSplitSize = maxSplit
-	cuda, err := allocator.New(allocator.Config{Settings: settings})
-	if err != nil {
-		return nil
-	}
+	cuda, _ := allocator.New(allocator.Config{Settings: settings})   // which are the default ones otherwise
 	malloc := func(size units.Bytes) { _, _ = cuda.Malloc(size, 0) } // the device has no limit
 	item, _ := modelfolder.ItemSize(dtype)
 	for _, t := range w.Engine {
