@@ -1,6 +1,7 @@
 package coverage
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine/program"
+	"github.com/memspec/memspec/engine/report"
 )
 
 // TestMissingInOrder: operators without a rule are reported as they are met, methods of one name in
@@ -45,4 +47,25 @@ func TestMissingInOrder(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s ×%d %s:%d %s", u.Op, u.Count, u.First.File, u.First.Line, u.First.Module))
 	}
 	assert.Equal(t, []string{"my::first ×3 Root.py:1 ", "my::a ×2 A.py:1 x.a", "my::b ×1 B.py:1 "}, got)
+}
+
+// A function of no class, as an exported program's, is no module's, and what cannot be read is an
+// error.
+func TestMissingOfAFunction(t *testing.T) {
+	f := &program.Func{Name: "forward", Record: "main.py"}
+	gone := errors.New("gone")
+	program.NewFunc(f, func(*program.Func) (*program.Graph, error) {
+		return &program.Graph{Body: &program.Block{Nodes: []*program.Node{
+			{Operation: &program.Operation{Op: "my::op", Where: program.Where{Line: 7}}},
+			{Operation: &program.Operation{Op: "prim::Return"}, Args: []program.Arg{{}}}}}}, nil
+	})
+	p := &program.Program{Entry: f, Modules: []*program.Module{{FQN: "x", Object: &program.Object{}}}}
+	found, err := Missing(p)
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	assert.Equal(t, report.Site{Op: "my::op", File: "main.py", Line: 7}, found[0].First)
+	p.Entry = &program.Func{Name: "forward"}
+	program.NewFunc(p.Entry, func(*program.Func) (*program.Graph, error) { return nil, gone })
+	_, err = Missing(p)
+	assert.ErrorIs(t, err, gone)
 }

@@ -3,6 +3,7 @@ package platform_test
 import (
 	"encoding/json"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -291,6 +292,48 @@ func TestSDPAOrder(t *testing.T) {
 	assert.Equal(t, fused, odd.SDPAOrder(), "minor 0 or 3 until 2.12")
 	odd.Torch = version(t, "2.13")
 	assert.Equal(t, cudnn, odd.SDPAOrder(), "any minor from 2.13 on")
+}
+
+// What a case names of the backends of attention is tried in PyTorch's order, cuDNN's last of all
+// where it is not preferred.
+func TestSDPAOfNamedBackends(t *testing.T) {
+	for _, c := range []struct{ device, names, want string }{
+		{"a10g", "", "flash efficient math"}, {"h200", "", "cudnn flash efficient math"}, {"none", "", "math"},
+		{"a10g", "math flash_attention", "flash math"}, {"a10g", "flash_attention math", "flash math"},
+		{"a10g", "efficient_attention", "efficient"}, {"a10g", "math", "math"},
+		{"a10g", "cudnn_attention", "cudnn"}, {"a10g", "cudnn_attention math", "math cudnn"},
+		{"h200", "math cudnn_attention", "cudnn math"},
+		{"a10g", "math flash_attention efficient_attention cudnn_attention", "flash efficient math cudnn"},
+		{"none", "cudnn_attention math", "math"}, {"none", "flash_attention", ""},
+	} {
+		p := on(t, c.device, "2.15")
+		var err error
+		p.Attention, err = platform.ParseSDPABackends(strings.Fields(c.names)...)
+		require.NoError(t, err)
+		var order []string
+		for _, b := range p.SDPAOrder() {
+			order = append(order, b.String())
+			assert.True(t, p.SDPAAllows(b))
+		}
+		assert.Equal(t, c.want, strings.Join(order, " "), "%s on %s", c.names, c.device)
+		var allowed []string
+		for b, name := range platform.SDPANames() {
+			if p.SDPAAllows(platform.SDPABackend(b)) {
+				allowed = append(allowed, name)
+			}
+		}
+		if c.names == "" {
+			assert.Equal(t, platform.SDPANames(), allowed, "all of them")
+			assert.Empty(t, p.Attention.Names())
+		} else {
+			assert.Equal(t, allowed, p.Attention.Names())
+			assert.ElementsMatch(t, strings.Fields(c.names), allowed)
+		}
+	}
+	assert.Equal(t, []string{"math", "flash_attention", "efficient_attention", "cudnn_attention"}, platform.SDPANames())
+	_, err := platform.ParseSDPABackends("math", "flash", "cudnn")
+	assert.EqualError(t, err, `got the backend "flash", want one of math, flash_attention, efficient_attention, `+
+		"cudnn_attention")
 }
 
 func TestVersionQuestions(t *testing.T) {
