@@ -77,6 +77,10 @@ func TestStatements(t *testing.T) {
 			"Nodes: [conv2d], Original ATen: [aten.convolution]\ncall_triton_poi_fused_convolution_0(w, buf0, 64L, stream);\n" +
 			"output_handles[0] = buf0.release();",
 			`buf0%1 inductor::empty_strided().layout copy for aten::convolution -> float32[s77, 64] strides [64, 1] cuda; inductor::kernel(state net.w, buf0%1).triton_poi_fused_convolution_0; inductor::free(arg0_1%0); return [buf0%1]`},
+		{"a kernel of a weight that is made of other operators is no copy", buffer + "// Topologically Sorted Source " +
+			"Nodes: [relu], Original ATen: [aten.relu, aten.add]\ncall_triton_poi_fused_relu_0(w, buf0, 64L, stream);\n" +
+			"output_handles[0] = buf0.release();",
+			`buf0%1 inductor::empty_strided().aten::relu, aten::add -> float32[s77, 64] strides [64, 1] cuda; inductor::kernel(state net.w, buf0%1).triton_poi_fused_relu_0; inductor::free(arg0_1%0); return [buf0%1]`},
 		{"an operator makes what its handle names; a list comes with its length",
 			"AtenTensorHandle buf0_handle;\nAOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cuda_convolution(arg0_1, w, nullptr, " +
 				"static_cast<const int64_t*>(std::array<int64_t, 2>{2L, s77}.data()), 2, 0, &buf0_handle));\n" +
@@ -157,6 +161,15 @@ func TestRefused(t *testing.T) {
 		{"a constant that is not there", "auto& v = constants_->at(1);", "18:1: got constant 1, want one of 1"},
 		{"an end without a beginning", "} buf0", "18: got no output 0 of 0"},
 		{"a text without an end", "auto x = \"a\n;", "18:10: got a text without an end"},
+		{"choices nested without end", strings.Repeat("if (x) ", 200) + ";",
+			"18:694: got statements nested deeper than 100"},
+		{"more strides than sizes", buffer[:0] + "AtenTensorHandle h_handle;\n" +
+			"AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_empty_strided(1, {1L}, {1L, 1L}, cached_torch_dtype_float32, " +
+			"cached_torch_device_type_cuda, 0, &h_handle));", "19:57: got 1 sizes and 2 strides"},
+		{"a kernel of a view of nothing", "call_triton_poi_0(wrap_with_raii_handle_if_needed(reinterpret_tensor_wrapper(" +
+			"nope, 1, {1L}, {1L}, 0L)), stream);", "18:51: got a view of nope, want a buffer"},
+		{"calls that no check makes, the first", "if (_check_aoti_runtime_check_inputs_env()) { assert_numel(g(1), h(2)); }",
+			"18:60: got a call of g, want one of assert_size_stride, assert_alignment, assert_numel, static_cast here"},
 		{"nested without end", strings.Repeat("{", 200), "18:51: got blocks nested deeper than 100"},
 	} {
 		t.Run(tt.why, func(t *testing.T) {
@@ -230,7 +243,8 @@ func TestNamedModel(t *testing.T) {
 		return &fstest.MapFile{Data: []byte(wrapper("output_handles[0] = arg0_1.release(); // " + name + "\n"))}
 	}
 	const in = "data/aotinductor/"
-	several := fstest.MapFS{in + "first/a.wrapper.cpp": text("first"), in + "model/b.wrapper.cpp": text("model"),
+	several := fstest.MapFS{in + "a.txt": text(""),
+		in + "first/a.wrapper.cpp": text("first"), in + "model/b.wrapper.cpp": text("model"),
 		in + "empty/a.so":          text(""),
 		in + "twice/a.wrapper.cpp": text(""), in + "twice/b.wrapper.cpp": text("")}
 	for _, tt := range []struct{ model, record, want string }{

@@ -211,7 +211,6 @@ func (g *graph) end(results []program.Arg, where place) {
 			n.Args = []program.Arg{a}
 		}
 	}
-	g.owned = nil
 	n := g.node("prim::Return", where)
 	n.Args = []program.Arg{{Items: results}}
 }

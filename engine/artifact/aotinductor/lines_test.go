@@ -53,6 +53,11 @@ func TestNoKernelLines(t *testing.T) {
 	assert.ErrorContains(t, err, "kernel_information.json: got json: cannot unmarshal array")
 	var l *lines
 	assert.Empty(t, l.text())
+	got, err = kernelLines(fstest.MapFS{kernelsFile: {Data: []byte(`{"a": {"stack_traces": ["no stack", ""]},
+		"b": {"stack_traces": ["no stack", "File \"m.py\", line 9, in f\n    x"]}, "c": {}}`)}}, "w.cpp")
+	require.NoError(t, err)
+	assert.Equal(t, []bool{true, false, true}, []bool{got["a"] == nil, got["b"] == nil, got["c"] == nil})
+	assert.Equal(t, []program.Pos{{File: "m.py", Line: 9}}, got["b"].all, "a text without a place has none")
 }
 
 // FuzzKernelLines: whatever these files hold, they are read or refused.

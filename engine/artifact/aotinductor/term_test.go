@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/fstest"
+	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -63,6 +65,26 @@ func TestBrackets(t *testing.T) {
 	}
 }
 
+// TestTexts: texts side by side are one.
+func TestTexts(t *testing.T) {
+	for text, want := range map[string]string{`"a"`: "a", `"a" "b"`: "ab", "\"a\"\n\"b\" \"\" 'c'": "abc"} {
+		tokens, err := lex(text, place{1, 1})
+		require.NoError(t, err)
+		e, err := (&parser{toks: tokens}).term()
+		require.NoError(t, err, text)
+		assert.Equal(t, []any{textTerm, want}, []any{e.kind, e.text})
+	}
+}
+
+// TestTextsAreBounded: by their bytes, which are not read.
+func TestTextsAreBounded(t *testing.T) {
+	bytes := make([]byte, maxText+1) // never written, so that it takes no memory
+	_, err := decodePackage(unsafe.String(&bytes[0], len(bytes)), "w.cpp", beside{})
+	assert.EqualError(t, err, "0:0: got 268435457 bytes, want at most 268435456")
+	_, err = kernelLines(fstest.MapFS{kernelsFile: {Data: bytes}}, "w.cpp")
+	assert.EqualError(t, err, "kernel_information.json: got 268435457 bytes, want at most 268435456")
+}
+
 // TestSizes: sizes as Inductor writes them, over symbols and names that stand for others.
 func TestSizes(t *testing.T) {
 	parse := func(text string) *term {
@@ -75,7 +97,7 @@ func TestSizes(t *testing.T) {
 	alias := map[string]*term{"u": parse("s0 + 1"), "v": parse("u * 2")}
 	symbols := map[string]int64{"s0": 7, "s1": 3}
 	for text, want := range map[string]int64{
-		"5": 5, "-5": -5, "s0": 7, "-s0 + 20": 13, "s0 - s1": 4, "s0 * s1": 21, "(s0 + 2) * s1": 27, "u": 8, "v": 16,
+		"5": 5, "-5": -5, "s0 * -5": -35, "-5 + s0": 2, "-s1 * -2": 6, "s0": 7, "-s0 + 20": 13, "s0 - s1": 4, "s0 * s1": 21, "(s0 + 2) * s1": 27, "u": 8, "v": 16,
 		"s0 % s1": 1, "static_cast<int64_t>(s0)": 7,
 		"c10::div_floor_integer(static_cast<int64_t>(s0), static_cast<int64_t>(2L))": 3, "c10::div_mod(s0, s1)": 1,
 		"std::max(s0, s1)": 7, "std::min({s0, s1, 2L})": 2, "std::max(1L, s1)": 3, "std::min(s0, v)": 7,
