@@ -253,10 +253,8 @@ func infixOp(op string) string {
 		return "aten::ge"
 	case "is":
 		return "aten::__is__"
-	case "is not":
-		return "aten::__isnot__"
 	}
-	return ""
+	return "aten::__isnot__" // is not
 }
 
 func (l *lowerer) binary(x *python.Binary, name string, flags program.NodeFlags) program.Arg {
