@@ -110,6 +110,8 @@ func TestSizesOfAConfig(t *testing.T) {
 		assert.Equal(t, Sizes{}, sizes(`{"`+names[0]+`": "7"}`))
 	}
 	assert.Equal(t, Sizes{Context: 1}, sizes(`{"n_ctx": 1}`))
+	assert.Equal(t, Sizes{Width: 7, ExpertWidth: 7}, sizes(`{"n_inner": 8, "ffn_hidden_size": 7}`))
+	assert.Equal(t, Sizes{Width: 8, ExpertWidth: 7}, sizes(`{"intermediate_size": 8, "expert_ffn_hidden_size": 7}`))
 	assert.Equal(t, Sizes{Width: 9, ExpertWidth: 7}, sizes(`{"moe_intermediate_size": 7, "intermediate_size": 9}`))
 }
 

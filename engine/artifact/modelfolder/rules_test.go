@@ -317,3 +317,37 @@ func TestNotesOfWeights(t *testing.T) {
 		assert.Empty(t, m.Unknown, tt.why)
 	}
 }
+
+// TestWhichModelsRotate: those whose config says how, and those whose class does by default.
+func TestWhichModelsRotate(t *testing.T) {
+	const sizes = `"max_position_embeddings": 32, "num_attention_heads": 2, "hidden_size": 8`
+	for _, tt := range []struct {
+		fields, rules string
+		want          int64
+	}{
+		{sizes, "", 0}, {sizes, "rotary", 128}, {sizes + `, "rope_theta": 1`, "", 128},
+		{sizes + `, "rope_scaling": null`, "", 0},
+		{sizes + `, "rope_scaling": {}`, "", 128}, {sizes + `, "rope_parameters": {"rope_type": "default"}`, "", 128},
+		{sizes + `, "rope_parameters": {"rope_type": "linear", "factor": 2}, "rope_scaling": {"type": "su"}`, "", 256},
+		{`"text_config": {` + sizes + `, "rope_theta": 1}`, "", 128},
+		{`"text_config": {` + sizes + `}, "rope_theta": 1`, "", 0},
+	} {
+		m := &Model{}
+		c := configOf(t, "{"+tt.fields+"}", "architecture x X\n"+tt.rules)
+		m.readRotary(c)
+		assert.Equal(t, tt.want, m.Weights.Rotary, tt.fields+tt.rules)
+	}
+}
+
+// TestWhichQuantization: that of the whole model comes before that of its text.
+func TestWhichQuantization(t *testing.T) {
+	const fp8, awq = `"quantization_config": {"quant_method": "fp8"}`, `"quantization_config": {"quant_method": "awq"}`
+	for config, want := range map[string]string{"{" + fp8 + `, "text_config": {` + awq + "}}": "fp8",
+		`{"text_config": {` + awq + "}}": "awq", `{"quantization_config": null, "text_config": {` + awq + "}}": "awq"} {
+		json, err := readObject([]byte(config))
+		require.NoError(t, err)
+		m, err := quantization(json)
+		require.NoError(t, err)
+		assert.Equal(t, want, m.name, config)
+	}
+}

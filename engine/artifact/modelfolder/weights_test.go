@@ -34,6 +34,13 @@ func TestRotaryTables(t *testing.T) {
 			""},
 		{"linear: those of the config",
 			rope + `, "rope_scaling": {"type": "linear", "factor": 2.5, "original_max_position_embeddings": 16}`, 80 * 4, ""},
+		{"a factor that leaves one", rope + `, "rope_scaling": {"type": "linear", "factor": 0.03125}`, 4, ""},
+		{"a factor that leaves part of one", rope + `, "rope_scaling": {"type": "linear", "factor": 0.03}`, 0,
+			"the table of rotary embeddings of this rope_type is not counted: linear"},
+		{"no factor", rope + `, "rope_scaling": {"type": "linear"}`, 0,
+			"the table of rotary embeddings of this rope_type is not counted: linear"},
+		{"no positions", `"max_position_embeddings": 0, "num_attention_heads": 2, "hidden_size": 8`, 0,
+			"the table of rotary embeddings of this rope_type is not counted: default"},
 		{"a factor that leaves none", rope + `, "rope_scaling": {"type": "linear", "factor": 0.01}`, 0,
 			"the table of rotary embeddings of this rope_type is not counted: linear"},
 		{"llama3", rope + `, "rope_scaling": {"rope_type": "llama3", "factor": 8}`, 32 * 4, ""},
@@ -181,6 +188,7 @@ func TestPartsOfOneKind(t *testing.T) {
 		{Grows: ByWindow, Elements: 3, Tensors: 1, Window: 8},
 		{Grows: ByWindow, Elements: 4, Tensors: 1, Window: 4},
 		{Grows: State, Tensors: 7},
+		{Grows: State, Elements: 2, Tensors: 1},
 	} {
 		c.add(part)
 	}
@@ -189,5 +197,6 @@ func TestPartsOfOneKind(t *testing.T) {
 		{Grows: ByToken, Elements: 5, Tensors: 1, DType: "float32"},
 		{Grows: ByWindow, Elements: 7, Tensors: 2, Window: 4},
 		{Grows: ByWindow, Elements: 3, Tensors: 1, Window: 8},
+		{Grows: State, Elements: 2, Tensors: 1},
 	}, c.Parts)
 }
