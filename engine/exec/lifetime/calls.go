@@ -143,11 +143,9 @@ func forwards(s *program.Stack) []*program.Frame {
 	if s == nil {
 		return nil
 	}
-	other := func(f *program.Frame) bool { return f.Function != "forward" && f.Function != "" }
-	if !slices.ContainsFunc(s.Frames, other) {
-		return s.Frames
-	}
-	return slices.DeleteFunc(slices.Clone(s.Frames), other)
+	return slices.DeleteFunc(slices.Clone(s.Frames), func(f *program.Frame) bool {
+		return f.Function != "forward" && f.Function != ""
+	})
 }
 
 // uses widens what each value that node i takes is around.

@@ -97,7 +97,7 @@ func (l *generated) node(n *program.Node, block int) {
 // around.
 func (l *generated) outer(v *program.Value, block, at int) int {
 	home := l.made[v.ID].block
-	for i := len(l.around) - 1; home != block && i >= 0; i-- {
+	for i := len(l.around) - 1; i >= 0; i-- {
 		if l.around[i].block == home {
 			return l.around[i].node
 		}

@@ -56,7 +56,6 @@ func (l *LastUses) Each(g *program.Graph, f func(*Range)) {
 			l.end(v, Range{To: Param, End: AtEntry, Why: Unused})
 		}
 	}
-	l.each = nil
 }
 
 // number numbers nodes and blocks in the order in which they are written.
@@ -124,7 +123,6 @@ func (l *LastUses) use(v *program.Value, block int32, r Range) {
 		for i := len(l.around) - 1; i >= 0; i-- {
 			if l.around[i].block == home {
 				r.To = int(l.around[i].node)
-				break
 			}
 		}
 	}

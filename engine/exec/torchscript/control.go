@@ -224,10 +224,8 @@ func (m *interp) runRaise(f *frame, in *inst) error {
 	if in.node.Text != "" {
 		msg += " " + in.node.Text
 	}
-	if len(in.node.Args) > 0 {
-		if s, ok := m.arg(f, &in.node.Args[0]).(string); ok && s != "" {
-			msg += ": " + oneLine(s)
-		}
+	if s, ok := m.arg(f, &in.node.Args[0]).(string); ok && s != "" {
+		msg += ": " + oneLine(s)
 	}
 	e := m.fail(fmt.Errorf("%s", msg)).(*exec.EvalError)
 	e.Raise = true
