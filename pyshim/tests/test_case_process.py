@@ -84,7 +84,11 @@ def test_where_there_are_no_groups_it_is_ended_alone(monkeypatch):
     assert calls == ["kill", "wait"]
 
 
-STACKS = 'Timeout (0:00:05)!\nThread 1:\n  File "/a/torch/nn.py", line 3 in f\n  File "/x/net.py", line 4 in forward\n'
+STACKS = f"""Timeout (0:00:05)!
+Thread 1:
+  File "{process.__file__}", line 3 in f
+  File "/x/net.py", line 4 in forward
+"""
 
 
 @pytest.mark.parametrize(
@@ -102,6 +106,8 @@ STACKS = 'Timeout (0:00:05)!\nThread 1:\n  File "/a/torch/nn.py", line 3 in f\n 
         (-11, "a\nb\n", errors.ModelError, f"{ENDED} by signal 11: b"),
         (1, STACKS, errors.ModelError, "not done after 5 s"),
         (1, STACKS + "memshim: its own word\n", errors.ModelError, "its own word"),
+        (1, f"word\n{STACKS}", errors.ModelError, "not done after 5 s (/x/net.py:4)"),
+        (-9, "Timeout (0:00:05)!\nno stack\n", errors.ModelError, "not done after 5 s"),
     ],
 )
 def test_what_the_end_of_a_process_means(tmp_path, status, said, kind, text):
