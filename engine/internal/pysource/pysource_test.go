@@ -254,3 +254,55 @@ func TestArguments(t *testing.T) {
 	}
 	assert.Empty(t, Arguments(""))
 }
+
+// TestSimpleStatements: each word and each sign of an assignment, and what looks like one.
+func TestSimpleStatements(t *testing.T) {
+	read := func(line string) string {
+		_, rest, _ := strings.Cut(strings.TrimSpace(show(Read("def f():\n    "+line+"\n"))), " after ")
+		_, rest, _ = strings.Cut(rest, " ")
+		return rest
+	}
+	for _, sign := range strings.Fields("+ - * / % @ & | ^ ** // << >>") {
+		assert.Equal(t, "x+= 1", read("x "+sign+"= 1"), sign)
+		assert.Equal(t, "x+= 1", read("x"+sign+"=1"), sign)
+		assert.Equal(t, "y= x "+sign+" 1", read("y = x "+sign+" 1"), sign)
+	}
+	for line, want := range map[string]string{
+		"x = y >= z": "x= y >= z", "x: int = 3": "x= 3", "x[a:b] = 3": "= 3", "x: Dict[a, b] = c": "x= c",
+		"f(a=b)": "", "x <= y": "", "x >= y": "", "x != y": "", "x == y": "", "(x := 3)": "", "x: int": "",
+		"x = y = z == 1": "x= y= z == 1", "a, = x": "a*= x", "x = (y := 3)": "x= (y := 3)",
+		"return a": "leave", "raise a": "leave", "break": "break", "continue": "break", "del a, b[0]": "del [a ]",
+		"del (a, b)": "del [a b]", "del a": "del [a]", "returned = 1": "returned= 1", "delete = 1": "delete= 1",
+		"assert f(x) == 1, 'a = b'": "", "pass": "", "import a": "", "from a import b": "", "global a": "", "nonlocal a": "",
+		"assert x, y = 1": "", "import x = 1": "", "from x = 1": "", "global x = 1": "", "nonlocal x = 1": "", "pass = 1": "",
+		"return x = 1": "leave", "break = 1": "break",
+	} {
+		assert.Equal(t, want, read(line), line)
+	}
+}
+
+// TestCompoundStatements: each word that opens a suite, and each that goes on with one.
+func TestCompoundStatements(t *testing.T) {
+	for _, tt := range []struct{ why, lines, want string }{
+		{"a try", "try:\n  a = 1\nexcept E as e:\n  b = 2\nelse:\n  c = 3\nfinally:\n  d = 4\ne = 5",
+			"0 in -1.0 after 5 other\n1 in 0.0 after 2 a= 1\n2 in 0.1 after 3 b= 2\n3 in 0.2 after 4 c= 3\n" +
+				"4 in 0.3 after 5 d= 4\n5 in -1.0 after 6 e= 5\n"},
+		{"a match", "match a:\n  case 1:\n    b = 2\n  case _: b = 3", "0 in -1.0 after 4 other\n1 in 0.0 after 4 other\n" +
+			"2 in 1.0 after 3 b= 2\n3 in 1.1 after 4 b= 3\n"},
+		{"a class and a function within", "class A:\n  def g(): a = 1\nb = 2", "0 in -1.0 after 3 other\n" +
+			"1 in 0.0 after 3 other\n2 in 1.0 after 3 a= 1\n3 in -1.0 after 4 b= 2\n"},
+		{"a while with an else", "while a:\n  b = 1\nelse: c = 2", "0 in -1.0 after 3 while\n1 in 0.0 after 2 b= 1\n" +
+			"2 in 0.1 after 3 c= 2\n"},
+		{"an else of nothing", "else: a = 1\nb = 2", "0 in -1.0 after 2 other\n1 in 0.0 after 2 a= 1\n" +
+			"2 in -1.0 after 3 b= 2\n"},
+		{"a comment behind the colon", "if a:  # b: c\n  d = 1  # e", "0 in -1.0 after 2 if\n1 in 0.0 after 2 d= 1\n"},
+		{"a header without a colon", "if a\nb = 1", "0 in -1.0 after 1\n1 in -1.0 after 2 b= 1\n"},
+		{"a colon in brackets", "if a[1:2]: b = 1", "0 in -1.0 after 2 if\n1 in 0.0 after 2 b= 1\n"},
+		{"a for without an in", "for a: b = 1", "0 in -1.0 after 2 for\n1 in 0.0 after 2 b= 1\n"},
+		{"a with without an as", "with a: b = 1", "0 in -1.0 after 2 with\n1 in 0.0 after 2 b= 1\n"},
+		{"blanks between semicolons", "a = 1;   b = 2;c = 3;", "0 in -1.0 after 1 a= 1\n1 in -1.0 after 2 b= 2\n" +
+			"2 in -1.0 after 3 c= 3\n"},
+	} {
+		assert.Equal(t, tt.want, show(Read("def f():\n  "+strings.ReplaceAll(tt.lines, "\n", "\n  ")+"\n")), tt.why)
+	}
+}
