@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 const (
@@ -30,6 +31,19 @@ func TestTextAndImages(t *testing.T) {
 		assert.Equal(t, []string{"the rest: an engine runs the encoder of " +
 			"vision_config in its profile run, with the largest " +
 			"input that it takes; --language-model-only leaves it out"}, m.Unknown, why)
+	}
+}
+
+// TestEncoderParameters: those that are no part of the text, by the names of the architecture.
+func TestEncoderParameters(t *testing.T) {
+	for config, want := range map[string]int64{
+		`{"model_type": "qwen2_5_vl", "text_config": {` + qwenText + `}, ` + qwenVision + `}`: 8_292_166_656 - 7_615_616_512,
+		tinyLlama: 0,
+		`{"model_type": "qwen2_5_vl", "text_config": {` + qwenText + `}, "vision_config": {"depth": "x"}}`: 0,
+	} {
+		fields, err := readObject([]byte(config))
+		require.NoError(t, err)
+		assert.Equal(t, want, newConfig(fields, find(fields["model_type"].(string))).encoderParameters(), config)
 	}
 }
 

@@ -159,6 +159,7 @@ func TestBadFolders(t *testing.T) {
 		want   string
 	}{
 		{`[]`, nil, `config.json: offset 0: got an array, want an object`},
+		{tinyLlama + " x", nil, `config.json: offset 194: got 'x', want the end`},
 		{`{}`, nil, `config.json: got model_type null, want the name of an architecture, such as "llama"`},
 		{`{"model_type": 7}`, nil,
 			`config.json: got model_type a whole number, want the name of an architecture, such as "llama"`},

@@ -351,3 +351,27 @@ func TestWhichQuantization(t *testing.T) {
 		assert.Equal(t, want, m.name, config)
 	}
 }
+
+// TestCacheOfRules: what each kind of layer keeps, by how it grows: what grows by token first.
+func TestCacheOfRules(t *testing.T) {
+	c := configOf(t, `{"n": 3, "window": [4, 4, 0]}`, strings.Join([]string{"cache state 5;2 state@float32 2",
+		"cache w window[i];6 window n", "cache k 8 token n", "cache v 7 token@float16 n", "cache k 3 token 1"}, "\n"))
+	for i := range c.of.cache {
+		c.of.cache[i].kind = strings.ReplaceAll(c.of.cache[i].kind, "@", " ")
+	}
+	m := &Model{}
+	m.readCache(c)
+	assert.Equal(t, Cache{Known: true, Parts: []CachePart{
+		{Grows: ByToken, Elements: 3*8 + 3, Tensors: 4},
+		{Grows: ByToken, Elements: 3 * 7, DType: "float16", Tensors: 3},
+		{Grows: ByWindow, Window: 4, Elements: 2 * 6, Tensors: 2},
+		{Grows: State, Elements: 2 * 10, DType: "float32", Tensors: 2},
+	}}, m.Cache)
+	assert.Empty(t, m.Unknown)
+
+	c = configOf(t, `{"n": 2}`, "cache k 2**48 token n\ncache k 2**48 token n 2**20")
+	m = &Model{}
+	m.readCache(c)
+	assert.Equal(t, Cache{}, m.Cache, "no part of what does not fit is kept")
+	assert.Equal(t, []string{"KV cache: got a size that does not fit 63 bits"}, m.Unknown)
+}

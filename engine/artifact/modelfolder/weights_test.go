@@ -146,6 +146,7 @@ func TestStored(t *testing.T) {
 func TestQuantizationWithoutARule(t *testing.T) {
 	for _, config := range []string{
 		`{"quant_method": "gptq", "bits": 3}`, `{"quant_method": "awq", "bits": 2}`, `{"quant_method": "aqlm"}`,
+		`{"quant_method": "fp8", "weight_block_size": [8, 0]}`,
 		`{"quant_method": "fp8", "weight_block_size": [0, 8]}`, `{"quant_method": "fp8", "weight_block_size": [8, -1]}`,
 		`{}`, `{"load_in_4bit": false, "load_in_8bit": false}`, `{"quant_method": null}`,
 	} {
