@@ -233,13 +233,12 @@ func (j *fitJSON) exit() int {
 	if j.World != nil {
 		return j.World.exit()
 	}
-	code := cli.ExitOK
-	for i := range j.Dims {
-		if c := j.Dims[i].exit(); code == cli.ExitOK || c == cli.ExitBroken {
-			code = c
+	for _, code := range []int{cli.ExitBroken, cli.ExitUnsure} {
+		if slices.ContainsFunc(j.Dims, func(d fitDimJSON) bool { return d.exit() == code }) {
+			return code
 		}
 	}
-	return code
+	return cli.ExitOK
 }
 
 func (j *fitJSON) write(w io.Writer, s *cli.Subject) error {

@@ -43,4 +43,15 @@ func TestExitOfDevices(t *testing.T) {
 	} {
 		assert.Equal(t, tt.want, (&fitDevicesJSON{Devices: tt.devices}).exit())
 	}
+	for _, tt := range []struct {
+		dims []fitDimJSON // of which the worst answer is that of all
+		want int
+	}{
+		{[]fitDimJSON{fits.fitDimJSON, fits.fitDimJSON}, cli.ExitOK},
+		{[]fitDimJSON{unsure.fitDimJSON, fits.fitDimJSON}, cli.ExitUnsure},
+		{[]fitDimJSON{unsure.fitDimJSON, broken.fitDimJSON}, cli.ExitBroken},
+		{[]fitDimJSON{broken.fitDimJSON, unsure.fitDimJSON}, cli.ExitBroken},
+	} {
+		assert.Equal(t, tt.want, (&fitJSON{Dims: tt.dims}).exit())
+	}
 }

@@ -54,7 +54,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root.SetOut(out)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
-	if *out.Failed != nil && (err == nil || cli.ExitCodeOf(err) != cli.ExitUsage) {
+	if *out.Failed != nil {
 		err = *out.Failed
 	}
 	if err == nil {
@@ -118,9 +118,9 @@ Exit codes: 0 all pass; 1 a budget is broken; 2 wrong usage, unreadable spec or 
 	root.SetVersionTemplate("memspec {{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpFunc(help)
-	root.AddCommand(newCheck(), newEstimate(), newExplain(), newReplay(), newDiff(), newOps(), newDump(), newStrip(),
-		newDevices(), newInit(), newCases(), newWorkspace(), newVerify(), newSchema(), newVersion(), newFit(),
-		newSweep(), newBaseline(), newUpdate(), newPrune())
+	root.AddCommand([]*cobra.Command{newCheck(), newEstimate(), newExplain(), newReplay(), newDiff(), newOps(), newDump(),
+		newStrip(), newDevices(), newInit(), newCases(), newWorkspace(), newVerify(), newSchema(), newVersion(), newFit(),
+		newSweep(), newBaseline(), newUpdate(), newPrune()}...)
 	strictBuiltins(root)
 	return root
 }
@@ -216,7 +216,7 @@ func nearFlag(cmd *cobra.Command, text string) string {
 	word, _, _ = strings.Cut(word, "=")
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	if len(word) > 1 && slices.Contains(names, word) {
+	if slices.Contains(names, word) {
 		return word
 	}
 	return spec.Nearest(word, names)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/internal/cli"
 )
 
@@ -79,6 +80,7 @@ func TestOutputsThatCannotBeOpened(t *testing.T) {
 		{"fit", "m", "good.yaml", "--dim", "B", "--workspace", "none/a.json"},
 		{"explain", "good.yaml", "--case", "m", "--workspace", "none/a.json"},
 		{"explain", "good.yaml", "--case", "m", "--device", "none/a"},
+		{"verify", "good.yaml", "--measured", "measured", "--answers", "none/a.json"},
 	} {
 		code, stdout, stderr := runInput(args...)
 		assert.Equal(t, cli.ExitUsage, code, args)
@@ -169,4 +171,51 @@ func TestFormulaReadsItsInput(t *testing.T) {
 	code = run([]string{"workspace", "--formula"}, strings.NewReader(long), &out, &errs)
 	assert.Equal(t, cli.ExitUsage, code)
 	assert.Equal(t, "memspec: bufio.Scanner: token too long\n", errs.String())
+}
+
+// Each command takes so many arguments, and says how many it was given where they are others.
+func TestNumbersOfArguments(t *testing.T) {
+	badFolder(t)
+	for _, c := range []struct {
+		command     string
+		least, most int
+	}{
+		{"estimate", 1, 1}, {"explain", 0, mostArtifacts}, {"replay", 1, 1}, {"diff", 2, 2}, {"ops", 0, 0}, {"dump", 1, 1},
+		{"strip", 1, 1}, {"devices", 0, 0}, {"cases", 0, 1}, {"workspace", 0, 1}, {"verify", 0, 1}, {"schema", 1, 1},
+		{"version", 0, 0}, {"fit", 1, 2}, {"sweep", 1, 2}, {"update", 0, 1},
+	} {
+		refused := func(n int) bool {
+			code, _, stderr := runInput(append([]string{c.command}, make([]string, n)...)...)
+			is := strings.HasPrefix(stderr, "memspec: "+c.command+": got ") && strings.Contains(stderr, " arguments, want ")
+			assert.True(t, !is || code == cli.ExitUsage, stderr)
+			return is
+		}
+		assert.False(t, refused(c.least), "%s %d", c.command, c.least)
+		assert.False(t, c.least > 0 && !refused(c.least-1), "%s %d", c.command, c.least-1)
+		if c.most < mostArtifacts {
+			assert.False(t, refused(c.most), "%s %d", c.command, c.most)
+			assert.True(t, refused(c.most+1), "%s %d", c.command, c.most+1)
+		}
+	}
+}
+
+// Devices are listed in the order of the table, with the limits of their capabilities.
+func TestOrderOfDevices(t *testing.T) {
+	out := devicesAsJSON()
+	assert.Equal(t, 1, out.Schema)
+	require.Len(t, out.Devices, len(device.All()))
+	for i, d := range device.All() {
+		assert.Equal(t, d.Name, out.Devices[i].Name)
+	}
+	require.Len(t, out.Capabilities, len(device.AllLimits()))
+	for i, l := range device.AllLimits() {
+		assert.Equal(t, l.ComputeCapability.String(), out.Capabilities[i].ComputeCapability)
+	}
+	code, stdout, _ := runInput("devices")
+	assert.Equal(t, cli.ExitOK, code)
+	lines := strings.Split(strings.TrimSuffix(stdout, "\n"), "\n")[1:]
+	require.Len(t, lines, len(device.All()))
+	for i, d := range device.All() {
+		assert.True(t, strings.HasPrefix(lines[i], d.Name+" "), lines[i])
+	}
 }

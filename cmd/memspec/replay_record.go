@@ -211,9 +211,6 @@ func (r *recordReplay) asCase(path string, m *recording.Recording) *format.Case 
 		c.Findings = append(c.Findings, format.Finding{Rule: format.RuleDisagreement, Outcome: verdict.Fail,
 			Text: fmt.Sprintf("%d of %d allocations at their recorded address", a.AddressMatch, a.Allocs)})
 	}
-	if !r.agrees() {
-		c.Outcome = verdict.Fail
-	}
 	recordedRun(c, report.Run{Artifact: path, Format: "measurement record", Device: m.Device.Name,
 		Torch: m.Torch, AllocConf: m.AllocConf}, r.tl)
 	return c

@@ -2,10 +2,16 @@ package main
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/layout"
+	"github.com/memspec/memspec/engine/report"
+	"github.com/memspec/memspec/engine/units"
+	"github.com/memspec/memspec/internal/cli"
 )
 
 func TestSweptValues(t *testing.T) {
@@ -62,4 +68,65 @@ func TestSweptValues(t *testing.T) {
 		_, err := valuesOf(list)
 		assert.ErrorContains(t, err, says, list)
 	}
+}
+
+// TestSweptDim: the one dim with several values is taken from between the others, which stay.
+func TestSweptDim(t *testing.T) {
+	f := &cli.RunFlags{Dims: []string{"S=7", " B =1..3", "T=5"}}
+	dim, values, err := sweptDim(f)
+	require.NoError(t, err)
+	assert.Equal(t, "B", dim)
+	assert.Equal(t, []int64{1, 2, 3}, values)
+	assert.Equal(t, []string{"S=7", "T=5", "B"}, f.Dims)
+	for want, dims := range map[string][]string{
+		"--dim: got several values for A and for B, want them for one":                {"A=1,2", " B =1..2"},
+		"sweep: got no dim with several values, want one such as --dim B=1..64":       {"A=1", "B"},
+		"--dim B: got the range 2..1, want its end at or behind its beginning":        {"A=1", "B=2..1"},
+		"--dim A: got \"x\", want numbers such as 1,2,4, or a range such as 1..64 or": {"A=x,1", "B=1..2"},
+	} {
+		_, _, err := sweptDim(&cli.RunFlags{Dims: dims})
+		assert.ErrorContains(t, err, want)
+	}
+}
+
+// TestSweepsOfPasses: where a pass takes otherwise than the run, each has its columns; a point that
+// lacks a pass has empty ones. What is reserved decides the bars.
+func TestSweepsOfPasses(t *testing.T) {
+	t.Setenv("COLUMNS", "200")
+	size := func(b units.Bytes) *units.Bytes { return &b }
+	point := func(value int64, allocated, reserved units.Bytes, passes ...sweptPassJSON) sweptJSON {
+		return sweptJSON{Value: value, Allocated: size(allocated), Reserved: size(reserved), Passes: passes, Fits: true}
+	}
+	pass := func(name string, allocated, reserved units.Bytes) sweptPassJSON {
+		return sweptPassJSON{name, allocated, reserved}
+	}
+	const MiB = units.MiB
+	text := func(points ...sweptJSON) string {
+		var b strings.Builder
+		p := layout.To(cli.NewPrintable(&b))
+		p.Table(0, (&sweepJSON{Dim: "B", Points: points}).table())
+		require.NoError(t, p.Err)
+		return b.String()
+	}
+	same := point(1, MiB, 2*MiB, pass("first", MiB, 2*MiB), pass("steady", MiB, 2*MiB))
+	assert.False(t, same.differ())
+	less := point(11, MiB, 4*MiB, pass("first", MiB, 4*MiB), pass("steady", MiB/2, 4*MiB))
+	assert.True(t, less.differ())
+	kept := point(3, MiB, 2*MiB, pass("first", MiB, MiB), pass("steady", MiB, 2*MiB))
+	assert.True(t, kept.differ())
+	alone := point(4, MiB, 2*MiB, pass("first", MiB/2, MiB))
+	assert.False(t, alone.differ(), "the one pass is the run")
+	alone.Fits, less.Unsure = false, true
+	assert.Equal(t, `B  allocated  reserved  fits
+1    1.0 MiB   2.0 MiB  yes   ████████████████░░░░░░░░░░░░░░░░
+4    1.0 MiB   2.0 MiB  no    ████████████████░░░░░░░░░░░░░░░░
+`, text(same, alone))
+	assert.Equal(t, ` B  first: allocated  reserved  steady: allocated  reserved  fits
+ 1           1.0 MiB   2.0 MiB            1.0 MiB   2.0 MiB  yes   ████████░░░░░░░░
+11           1.0 MiB   4.0 MiB          512.0 KiB   4.0 MiB  ?     ████████░░░░░░░░░░░░░░░░░░░░░░░░
+ 4         512.0 KiB   1.0 MiB                               no    ████████░░░░░░░░
+`, text(same, less, alone))
+	served := sweptJSON{Value: 5, Serving: map[report.Metric]units.Bytes{report.KVTokens: 7000}}
+	assert.Equal(t, "B  loaded  activation  kv_tokens  concurrency  fits\n"+
+		"5                          7,000               no\n", text(served))
 }
