@@ -345,7 +345,7 @@ def open_end(r: Any) -> str:
 
 def notes() -> list[dict[str, Any]]:
     """What makes the numbers less than exact."""
-    if not where.pretended() or not hasattr(pretend, "report"):
+    if not where.pretended():
         return []
     seen = pretend.report()
     out = []

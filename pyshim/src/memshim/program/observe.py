@@ -361,21 +361,7 @@ class Observer:
 
         error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)  # what ended the program
         devices = [device for d in self.devices if (device := d.report(self._top))]
-        report = getattr(pretend, "report", None)  # of values and calls
-        seen = (
-            report().as_json()
-            if report
-            else {
-                "exact": True,
-                "reads": [],
-                "refused": [],
-                "absent": [],
-                "unsized": [],
-                "estimated": [],
-                "timed": [],
-                "without_gradient": None,
-            }
-        )
+        seen = pretend.report().as_json()  # of values and calls
         out = {
             "pid": os.getpid(),
             "figures": self._file,
