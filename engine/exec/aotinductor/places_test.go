@@ -42,6 +42,8 @@ void AOTInductorModel::run_impl(AtenTensorHandle* input_handles) {
 	}{
 		{"the tensor that it was made for", nil, of(tensor.Float32), ""},
 		{"another dtype", nil, of(tensor.Float16), "input arg0_1: got float16, want float32: compiled code takes one dtype"},
+		{"another size", nil, tensor.Meta{DType: tensor.Float32, Sizes: []int64{4, 7}, Strides: []int64{7, 1}},
+			"input arg0_1, dimension 1: got 7, want 8"},
 		{"an int for a tensor", untyped, int64(3), "input arg0_1: got no tensor, want float32[s0, 8] strides [8, 1] cuda"},
 		{"nothing for a tensor", untyped, nil, "input arg0_1: got no tensor, want float32[s0, 8] strides [8, 1] cuda"},
 	} {

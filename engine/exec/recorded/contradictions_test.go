@@ -85,7 +85,8 @@ func recordedWithAll() *file.Recording {
 		Attention: []string{"math", "flash_attention"}}
 	rec.Training.Accumulate, rec.Training.Clip, rec.Training.Checkpoint = 4, &norm,
 		&file.Checkpoint{Modules: []string{"layers.*"}}
-	rec.Notes = []file.Note{{ID: string(note.ValueStated), Text: "aten::item read 1 value", File: "src/net.py", Line: 3}}
+	rec.Notes = []file.Note{{ID: string(note.BranchBoth), File: "src/net.py", Line: 4},
+		{ID: string(note.ValueStated), Text: "aten::item read 1 value", File: "src/net.py", Line: 3}}
 	return rec
 }
 
@@ -201,5 +202,22 @@ func TestTheRecordingOfAProgramBesideKeysOfAModel(t *testing.T) {
 		}
 		require.NoError(t, err, text)
 		assert.Equal(t, report.Exact, r.Quality, "%v", r.Notes)
+	}
+}
+
+// TestRoutingBesideARecording: routing that a case states is what a recording's notes say of it.
+func TestRoutingBesideARecording(t *testing.T) {
+	for text, want := range map[string]string{
+		"aten::topk read 8 values of routing": "",
+		"aten::item read 1 value":             "routing as it was, the case says assume: {routing: balanced}",
+	} {
+		rec := recordedWithAll()
+		rec.Notes = []file.Note{{ID: string(note.ValueStated), Text: text, File: "src/net.py", Line: 3}}
+		result := suite.Judge(context.Background(), recordedCase(t, rec, "    assume: {routing: balanced}\n"))
+		if want == "" {
+			assert.NoError(t, result.Err)
+		} else {
+			assert.ErrorContains(t, result.Err, want)
+		}
 	}
 }
