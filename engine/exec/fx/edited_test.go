@@ -235,6 +235,17 @@ var edits = []struct {
 		n.Op, n.Meta.Key = "test::none", "test::none"
 		n.Meta.Recorded[0].Sizes[1] = expr.Const(1 << 62)
 	}},
+	{"a recorded result of a size that nothing gives", "nested", 0, func(_ *program.Program, g *program.Graph) {
+		n := find(g.Body, "aten::mul")
+		n.Op, n.Meta.Key = "test::none", "test::none"
+		n.Meta.Recorded[0].Sizes[1], _ = expr.Parse("u9")
+	}},
+	{"a list for an argument that may be left out", "branch", 0, func(_ *program.Program, g *program.Graph) {
+		cond := find(g.Body, "higher_order::cond")
+		cond.Args[0] = program.Arg{Const: false}
+		n := find(cond.Blocks[1], "aten::sum")
+		n.Args[1] = program.Arg{Name: "dim", Items: []program.Arg{{Const: int64(1)}}}
+	}},
 	{"a constant that was copied from elsewhere lies on the device", "loops", 0,
 		func(p *program.Program, _ *program.Graph) {
 			p.States[0].OfCode = false

@@ -119,9 +119,6 @@ func (e *evaluation) integer(text string) any {
 
 // made fills a container; it holds its members.
 func (e *evaluation) made(c any, items []any) any {
-	if e.bad {
-		return nil
-	}
 	for _, v := range items {
 		e.scope.run.Hold(v)
 	}
@@ -194,9 +191,6 @@ func (e *evaluation) truth(v any) bool {
 }
 
 func (e *evaluation) attr(v any, name string) any {
-	if e.bad {
-		return nil
-	}
 	if a, ok := e.scope.run.Attribute(v, name); ok {
 		return a
 	}
