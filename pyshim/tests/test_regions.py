@@ -188,8 +188,10 @@ def test_the_program_reads_its_own_peaks(world):
     world.alloc(2, 7)
     read = world.recorder.program_reads(0)["allocated_bytes"]["all"]
     assert (read["peak"], read["current"]) == (100, 7) and region.peaks()["allocated"] == 7
+    world.alloc(5, 50)
+    world.free(5)
     world.recorder.program_resets(0)
-    assert world.recorder.program_reads(0)["allocated_bytes"]["all"]["peak"] == 7
+    assert world.recorder.program_reads(0)["allocated_bytes"]["all"]["peak"] == 7 and region.peaks()["allocated"] == 57
     world.alloc(3, 1)
     region.close()
     assert world.calls[-1] == "remove"
