@@ -130,4 +130,12 @@ func TestPinsAreBounded(t *testing.T) {
 	require.NoError(t, find(numbered("a%d==1", 100_000)...))
 	require.EqualError(t, find(numbered("a%d==1", 100_001)...), want)
 	require.EqualError(t, find(slices.Repeat([]string{"a==1"}, 100_001)...), want, "the same again is no less work")
+	tables := func(n int) error {
+		_, err := lockfile.Find([]string{"uv.lock"}, func(string) ([]byte, error) {
+			return []byte(strings.Join(numbered("[[package]]\nname = \"a\"\nversion = \"%d\"", n), "\n")), nil
+		})
+		return err
+	}
+	require.NoError(t, tables(100))
+	require.EqualError(t, tables(101), strings.Replace(want, "requirements.txt", "uv.lock", 1))
 }

@@ -17,6 +17,13 @@ func TestParseExpr(t *testing.T) {
 	require.True(t, ok)
 	assert.Empty(t, call.Args)
 	assert.Equal(t, "(*x, key=lambda: [')'])", text[call.Open:call.End])
+	for text, want := range map[string]string{"f(x)[0]": "f()[0]", "f(x).a": "f().a", "f(x)(y)": "f()()",
+		"f(x)+1": "f() + 1",
+		"f()": "f()", "f(x)  # y": "f()", "f(')')": "f()"} {
+		x, err := ParseExpr(text)
+		require.NoError(t, err, text)
+		assert.Equal(t, want, PrintExpr(x), "what is behind the arguments is read")
+	}
 	for text, want := range map[string]string{
 		"":    ":1:1: got newline, want expression",
 		"f(x": ":1:2: got a call without an end, want )",

@@ -30,7 +30,7 @@ func TestWords(t *testing.T) {
 		name        bool
 	}{
 		{"", "", false}, {"a", "a", true}, {"_b2", "_b2", true}, {"é_", "é_", true}, {"2b", "2b", false}, {"a.b", "a", false},
-		{"a b", "a", false}, {".a", "", false},
+		{"a b", "a", false}, {".a", "", false}, {"\x80", "\x80", true}, {"\x7f", "", false}, {"a\x80b", "a\x80b", true},
 	} {
 		assert.Equal(t, c.first, FirstWord(c.text), c.text)
 		assert.Equal(t, c.name, IsName(c.text), c.text)
@@ -40,7 +40,7 @@ func TestWords(t *testing.T) {
 func TestSkipString(t *testing.T) {
 	for text, want := range map[string]int{
 		`'a'b`: 3, `"a'"b`: 4, `'a\'b'c`: 6, `''a`: 2, `'a`: 2, `'a\`: 3, "'a\nb'": 3, `'`: 1, `''`: 2,
-		`'''a'b''c'''d`: 12, `"""a"""`: 7, `'''a`: 4, `'''`: 3, `'''a''`: 6, `"""'''"""x`: 9,
+		`'''a'b''c'''d`: 12, `"""a"""`: 7, `'''a`: 4, `'''`: 3, `'''a''`: 6, `"""'''"""x`: 9, `''''''a`: 6, `"""""""`: 6,
 	} {
 		assert.Equal(t, want, SkipString(text, 0), text)
 	}
