@@ -170,3 +170,58 @@ func TestReplaceIsWholeOrNothing(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "text", string(data))
 }
+
+// TestSignatures: a kind is known by all of its signature, and by no less.
+func TestSignatures(t *testing.T) {
+	const unknown, text = "a file of no kind that is known", "a text file"
+	const safetensors = "a safetensors file, which holds weights and no program"
+	const onnx, tar = "an ONNX model, which PyTorch does not run", "a tar archive: unpack it first"
+	length := func(n byte) string { return string([]byte{n, 0, 0, 0, 0, 0, 0, 0}) }
+	zeros := strings.Repeat("\x00", 257)
+	for _, tt := range []struct{ name, data, want string }{
+		{"a", length(2) + "{}", safetensors}, {"a", length(3) + "{}", unknown}, {"a", length(1) + "{}", unknown},
+		{"a", length(2) + "[]", unknown}, {"a", length(2) + "{", unknown}, {"a", length(2), unknown},
+		{"a", length(2) + "{} and weights", safetensors},
+		{"a", zeros + "ustar", unknown}, {"a", zeros + "ustar\x00", tar}, {"a", zeros + "uster\x00", unknown},
+		{"a", "\x00" + zeros + "ustar\x00", unknown},
+		{"a.onnx", "\x08\x00", onnx}, {"a.ONNX", "\x08\x00", onnx}, {"a.onnx", "\x09\x00", unknown},
+		{"a", "\x08\x00pytorch", onnx}, {"a", "\x08" + zeros[:56] + "pytorch", onnx},
+		{"a", "\x08" + zeros[:57] + "pytorch", unknown}, {"a", "\x08\x00pytorc", unknown},
+		{"a", "\x80", text}, {"a", "a\x80", text}, {"a", "a\x80\x80\x80\x80", text}, {"a", "a\x80\x80\x80\x80\x80", unknown},
+		{"a", "a\x00", unknown}, {"a", "\x80\x06.NNNN", unknown},
+		{"a", "  \r\n\t<HTML>", "an HTML page: what was downloaded is a web page, not the file"},
+		{"a", "<!doctype HTML>", "an HTML page: what was downloaded is a web page, not the file"},
+		{"a", "<!doctype xml>", text}, {"a", "\xef\xbb\xbf{}", "JSON that is no recording"}, {"a", "x{}", text},
+		{"a.PY", "x = 1", "Python source: what it builds has to be exported first (python -m memshim export)"},
+		{"a.pyc", "x = 1", text}, {"a", "GGUF", "a GGUF file, which holds weights and no program that can be read"},
+		{"a", "GGU", text}, {"a", "# AOT ID: ['0", "a wrapper that torch.compile wrote (output_code.py)"},
+		{"a", "# AOT", text}, {"a", "\x7fELF", "a compiled library, which holds no program that can be read"},
+	} {
+		path := filepath.Join(t.TempDir(), tt.name)
+		require.NoError(t, os.WriteFile(path, []byte(tt.data), 0o600))
+		name, line, err := What(path)
+		require.NoError(t, err)
+		assert.Equal(t, []string{"", tt.want}, []string{name, line}, "%s %q", tt.name, tt.data)
+	}
+}
+
+// TestArchivesAround: what is in an archive by the ends of names, the first by name, and no folder.
+func TestArchivesAround(t *testing.T) {
+	for _, tt := range []struct{ names, want string }{
+		{"b.pt a.jit", "a zip archive around a.jit: unpack it first"},
+		{"a.PTH", "a zip archive around a.PTH: unpack it first"},
+		{"a.ptl", "a zip archive around a.ptl: unpack it first"}, {"a.pt2", "a zip archive around a.pt2: unpack it first"},
+		{"x a.ts", "a zip archive around a.ts: unpack it first"}, {"a.pt/x y", "a zip archive without data.pkl"},
+		{"a.pts b", "a zip archive without data.pkl"},
+	} {
+		var records []zipped
+		for _, name := range strings.Fields(tt.names) {
+			records = append(records, zipped{name, nil})
+		}
+		path := filepath.Join(t.TempDir(), "a.zip")
+		require.NoError(t, os.WriteFile(path, zipOf(t, records...), 0o600))
+		_, line, err := What(path)
+		require.NoError(t, err)
+		assert.Equal(t, tt.want, line, tt.names)
+	}
+}

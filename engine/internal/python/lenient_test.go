@@ -19,7 +19,7 @@ func TestParseExpr(t *testing.T) {
 	assert.Equal(t, "(*x, key=lambda: [')'])", text[call.Open:call.End])
 	for text, want := range map[string]string{"f(x)[0]": "f()[0]", "f(x).a": "f().a", "f(x)(y)": "f()()",
 		"f(x)+1": "f() + 1",
-		"f()": "f()", "f(x)  # y": "f()", "f(')')": "f()"} {
+		"f()":    "f()", "f(x)  # y": "f()", "f(')')": "f()"} {
 		x, err := ParseExpr(text)
 		require.NoError(t, err, text)
 		assert.Equal(t, want, PrintExpr(x), "what is behind the arguments is read")
