@@ -142,12 +142,12 @@ func (d *document) cases(m modelDecl, s settings) []Case {
 		return nil
 	}
 	d.count += total
-	if s.devices == nil && !s.deviceSaid {
+	if !s.deviceSaid {
 		d.errorAt(m.pos, "got no device for %s, want device: in the case, its model or defaults: (all: memspec devices)",
 			m.name)
 	}
 	key, program := m.settings.isProgram()
-	if len(s.budgets)+len(s.atLeast) == 0 && !s.budgetSaid && len(s.fits) == 0 && len(s.regression) == 0 {
+	if !s.budgetSaid && len(s.fits) == 0 {
 		names := budgetNames(key == "serve")
 		if key == "serve" {
 			names += " or at_least: with one of " + strings.Join(metricNames(leastMetrics), ", ")

@@ -46,7 +46,7 @@ func (r *reader) patterns(n *yaml.Node, variables bool) []string {
 			r.errorf(item, "got %q, want %s", shorten(s), want)
 		case len(out) == maxPatterns:
 			r.errorf(item, "got more than %d paths, want fewer", maxPatterns)
-			return out
+			return nil
 		default:
 			out = append(out, s)
 		}

@@ -321,7 +321,6 @@ func (p *inputParser) tensor(dtype string, at int) (Value, error) {
 		if !comma {
 			return nil, p.fail(p.pos, "got %s, want , or ]", p.got())
 		}
-		p.space()
 		e, err := p.size()
 		if err != nil {
 			return nil, err

@@ -74,6 +74,18 @@ func TestLengthsThatNoCaseCanHave(t *testing.T) {
 	assert.ErrorContains(t, err, "got lengths: without inputs:, want inputs that name T")
 }
 
+// A run has so many iterations at most.
+func TestTheMostLengths(t *testing.T) {
+	of := func(n int) ([]spec.Case, error) {
+		return lengthsOf("    source: m.py:net\n    optimizer: SGD\n    lengths: {T: [" + strings.Repeat("1, ", n) + "]}\n")
+	}
+	cases, err := of(999)
+	require.NoError(t, err)
+	assert.Len(t, cases[0].IterationInputs, 999)
+	_, err = of(1000)
+	assert.ErrorContains(t, err, "memspec.yaml:10:18: got 1000 sizes, want one for each of 2 to 999 iterations")
+}
+
 // As many iterations: as lengths may be written.
 func TestLengthsBesideIterations(t *testing.T) {
 	cases, err := lengthsOf("    source: m.py:net\n    optimizer: SGD\n    lengths: {T: [1, 2]}\n    iterations: 2\n")

@@ -234,7 +234,7 @@ func (r *reader) truth(e entry) *bool {
 
 func (r *reader) norm(e entry) *float64 {
 	f, err := strconv.ParseFloat(e.val.Value, 64)
-	if err != nil || !(f > 0) || math.IsInf(f, 0) {
+	if err != nil || !(f > 0 && f <= math.MaxFloat64) {
 		r.errorf(e.val, "got %s, want a norm above 0", kindName(e.val))
 		return nil
 	}
