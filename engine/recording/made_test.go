@@ -85,6 +85,8 @@ func TestChanges(t *testing.T) {
 		{"one more that the glob finds", func(*recording.Place) {
 			write("conf/b.json", "{}")
 		}, []string{at("conf") + " has other files"}},
+		{"one more in two folders", func(*recording.Place) { write("conf/b.json", "{}"); write("models/b.py", "") },
+			[]string{at("conf") + " has other files", at("models") + " has other files"}},
 		{"one more that it does not find", func(*recording.Place) { write("conf/README.md", "") }, nil},
 		{"a hidden one", func(*recording.Place) { write("models/.cache", ""); write("models/__pycache__/a.pyc", "") }, nil},
 		{"a variable", func(p *recording.Place) { p.Environ = []string{"WIDTH=9"} }, []string{"variable WIDTH has changed"}},

@@ -186,7 +186,7 @@ func (r *Recording) replayable(asked bool) (*trace.Trace, int, error) {
 		return nil, 0, err
 	}
 	ended, next := -1, tensor.StorageID(0)
-	if asked && r.OOM != nil {
+	if r.OOM != nil {
 		ended, next = lastOOM(t), storages(t)
 	}
 	kept := t.Events[:0]
