@@ -20,13 +20,17 @@ func TestRecordingOf(t *testing.T) {
 	c := &spec.Case{Platform: platform.Platform{Device: device.Device{Name: "t4"}}}
 	in, err := spec.ParseInput("x=float32[1]")
 	require.NoError(t, err)
-	c.Inputs = []spec.Input{in}
+	second, err := spec.ParseInput("int64[2]")
+	require.NoError(t, err)
+	c.Inputs = []spec.Input{in, second}
 	o := &Origin{Path: "m.pt2"}
 	assert.Empty(t, o.RecordingOf(c))
 	o.Program = &program.Program{}
-	assert.Equal(t, "python -m memshim capture FILE.py:NAME --input 'x=float32[1]' --on t4 -o m.rec", o.RecordingOf(c))
+	assert.Equal(t, "python -m memshim capture FILE.py:NAME --input 'x=float32[1]' --input 'int64[2]' --on t4 "+
+		"-o m.rec", o.RecordingOf(c))
 	c.Source = "net.py:make"
-	assert.Equal(t, "python -m memshim capture net.py:make --input 'x=float32[1]' --on t4 -o m.rec", o.RecordingOf(c))
+	assert.Equal(t, "python -m memshim capture net.py:make --input 'x=float32[1]' --input 'int64[2]' --on t4 "+
+		"-o m.rec", o.RecordingOf(c))
 }
 
 // TestCheckValues: the command of a recorded program runs again with other values, that of anything

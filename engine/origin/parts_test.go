@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/memspec/memspec/engine/artifact"
+	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/recording"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/spec"
@@ -55,6 +56,9 @@ func TestSidecarLimits(t *testing.T) {
 	write(`{"inputs":["x=float32[1]", "x=float33[1]"]}`)
 	_, err = Inputs(path)
 	assert.ErrorContains(t, err, path+".inputs.json: inputs[1] x=float33[1]: ")
+	write(`{"inputs":["x=float33[1]", "y=float33[1]"]}`)
+	_, err = Inputs(path)
+	assert.ErrorContains(t, err, "inputs[0] x=float33[1]: ", "the first of them")
 	write(`{"inputs":["x=float32[1]", "[int64[2]]"]}`)
 	in, err := Inputs(path)
 	require.NoError(t, err)
@@ -136,6 +140,8 @@ func TestChangedText(t *testing.T) {
 	assert.Equal(t, path+" is gone", said())
 	require.NoError(t, os.Mkdir(path, 0o700))
 	assert.Equal(t, "error: "+path+": got a folder, want a regular file", said())
+	_, err = (&Origin{Path: "m.pt", Program: a.Program}).Notes(&spec.Case{Dir: dir, Source: c.Source, Artifact: "m.pt"})
+	assert.EqualError(t, err, path+": got a folder, want a regular file")
 	require.NoError(t, os.Remove(path))
 	require.NoError(t, os.WriteFile(path, []byte("x = 1\n"), 0o600))
 	assert.Equal(t, path+" no longer has the function that stood at its line 12", said())
@@ -177,13 +183,34 @@ func TestFindLock(t *testing.T) {
 	o := &Origin{Path: filepath.Join(root, "m.rec"), Made: &recording.Made{Packages: map[string]string{"torch": "2.15.0"}}}
 	_, err := o.Notes(&spec.Case{Artifact: "m.rec", Dir: lock})
 	assert.ErrorContains(t, err, lock)
+	o.Made = &recording.Made{Folders: []recording.Listing{{Path: "requirements.txt"}}}
+	_, err = o.Notes(&spec.Case{Artifact: "m.rec", Dir: root})
+	assert.ErrorContains(t, err, lock, "a file where a folder was")
 }
 
 // Ranks that did not run are counted once, and so are reasons, in their order.
 func TestRanksThatDidNotRun(t *testing.T) {
 	r := &Ranks{NotRun: []Unlike{{Why: "stage", Ranks: []int{1, 2}}, {Why: "experts", Ranks: []int{2, 3}},
-		{Why: "stage", Ranks: []int{3}}}}
+		{Why: "experts", Ranks: []int{3}}}}
 	assert.Equal(t, 3, r.Unlike())
 	assert.Equal(t, "stage, experts", r.Why())
 	assert.Zero(t, (&Ranks{}).Unlike())
+}
+
+// What is recorded of a live model is of a program that has modules, and of a sidecar that names
+// releases.
+func TestNothingSeen(t *testing.T) {
+	modules := &program.Program{Records: program.RecordsModules}
+	for why, of := range map[string]struct {
+		s *Sidecar
+		p *program.Program
+	}{
+		"no sidecar": {nil, modules}, "a recorded run": {&Sidecar{Releases: [][2]string{{"x", "y"}}}, nil},
+		"a program without modules": {&Sidecar{Releases: [][2]string{{"x", "y"}}}, &program.Program{}},
+		"no releases":               {&Sidecar{}, modules},
+	} {
+		seen, err := of.s.Seen("m.pt2", of.p)
+		require.NoError(t, err, why)
+		assert.Nil(t, seen, why)
+	}
 }

@@ -56,6 +56,7 @@ func TestListsOfRanks(t *testing.T) {
 		{notRun(`{"why": "x", "ranks": [1]}, {"why": "y", "ranks": []}, {"why": "z", "ranks": []}`),
 			`not_run: got "y" of 0 ranks`},
 		{`{"world_size": 2`, missing.Path + ": "},
+		{strings.Repeat("{", 1<<20), missing.Path + ": got 1048576 objects in 1048576 bytes, want at most 147456"},
 	} {
 		require.NoError(t, os.MkdirAll(filepath.Dir(missing.Path), 0o755))
 		require.NoError(t, os.WriteFile(missing.Path, []byte(tt.text), 0o600))

@@ -31,7 +31,7 @@ func TestGrounds(t *testing.T) {
 			{ID: note.DriverEstimate, Text: "of an engine alone"},
 		}
 	})
-	o := verdict.Options{Assume: []string{"c.py:5 = 60"}, Allow: []string{string(note.OpMissing), "later"},
+	o := verdict.Options{Assume: []string{"d.py:6 = 70", "c.py:5 = 60"}, Allow: []string{string(note.OpMissing), "later"},
 		Basis: verdict.ByLikely}
 	v := verdict.Judge(r, one(report.Allocated, 100), o)
 	assert.Equal(t, []verdict.Ground{
@@ -39,6 +39,7 @@ func TestGrounds(t *testing.T) {
 		{Kind: verdict.GroundAssume, ID: note.ValueStated, Text: "a.py:3 = 40"},
 		{Kind: verdict.GroundAssume, ID: note.ValueStated, Text: "b.py:4 = 50"},
 		{Kind: verdict.GroundNote, ID: note.LocalsUnknown, Text: "locals", Places: 1, Settle: "export"},
+		{Kind: verdict.GroundAssume, Text: "d.py:6 = 70"},
 		{Kind: verdict.GroundAssume, Text: "c.py:5 = 60"},
 		{Kind: verdict.GroundAllow, ID: note.OpMissing, Text: meaningOf(note.OpMissing)},
 		{Kind: verdict.GroundAllow, ID: "later"},
@@ -46,12 +47,12 @@ func TestGrounds(t *testing.T) {
 		{Kind: verdict.GroundOrigin, Text: verdict.OriginUnknown},
 	}, v.Grounds)
 	assert.Equal(t, "estimate by workspace-estimate (3 places), locals-unknown; assume a.py:3 = 40, b.py:4 = 50, "+
-		"c.py:5 = 60; allow op-missing, later; judge likely; origin unknown", v.RestsOn())
+		"d.py:6 = 70, c.py:5 = 60; allow op-missing, later; judge likely; origin unknown", v.RestsOn())
 	var stated []bool
 	for _, g := range v.Grounds {
 		stated = append(stated, g.Stated())
 	}
-	assert.Equal(t, []bool{false, true, true, false, true, true, true, true, false}, stated)
+	assert.Equal(t, []bool{false, true, true, false, true, true, true, true, true, false}, stated)
 
 	for _, tt := range []struct {
 		why    string
@@ -184,5 +185,37 @@ func TestPartsOfATotal(t *testing.T) {
 		report.HostPinned: "host pinned unknown, budget 1 B: page-locked memory of the host is not known: a recording of a " +
 			"run on a pretend GPU has it"} {
 		assert.Equal(t, want, verdict.Judge(account(nil), one(m, 1), verdict.Options{}).Findings[0].String())
+	}
+}
+
+// A finding is undecided where the likely figure keeps the budget and an upper one may not.
+func TestUndecided(t *testing.T) {
+	for _, tt := range []struct {
+		f    verdict.Finding
+		want bool
+	}{
+		{verdict.Finding{Upper: 1}, true}, {verdict.Finding{NoRoom: true}, true}, {verdict.Finding{Open: true}, true},
+		{verdict.Finding{}, false}, {verdict.Finding{Outcome: verdict.Pass, Upper: 1, NoRoom: true, Open: true}, false},
+	} {
+		assert.Equal(t, tt.want, tt.f.Undecided(), "%+v", tt.f)
+	}
+}
+
+// A note that leaves a report undecided does so whatever its effect is, and values that are allowed
+// to decide leave no second end.
+func TestNotesThatDecide(t *testing.T) {
+	one := one(report.Reserved, 150)
+	undecided := account(func(r *report.Report) {
+		r.Notes = []report.Note{{ID: note.OtherDevice, Text: "ran on another card", Undecided: true}}
+	})
+	v := verdict.Judge(undecided, one, verdict.Options{})
+	assert.Equal(t, []string{"ran on another card"}, v.Why)
+	assert.Equal(t, verdict.Inconclusive, v.Outcome)
+	bound := func(id note.ID) *report.Report {
+		return account(func(r *report.Report) { r.Quality, r.Notes = report.Bound, notes(id) })
+	}
+	for id, want := range map[note.ID]verdict.Outcome{note.ValueDecides: verdict.Fail,
+		note.ValueAssumed: verdict.Inconclusive, note.ShapeBound: verdict.Inconclusive} {
+		assert.Equal(t, want, verdict.Judge(bound(id), one, verdict.Options{}).Outcome, id)
 	}
 }
