@@ -135,3 +135,41 @@ func TestPagesOfAPool(t *testing.T) {
 	assert.Equal(t, units.Bytes(62<<20), a.Stats().Reserved)
 	assert.Len(t, a.segments, 3)
 }
+
+// TestUnmappedPartsAreListedOnce: what of a range has no pages stands once in its pool's list, by
+// address.
+func TestUnmappedPartsAreListedOnce(t *testing.T) {
+	settings := DefaultSettings()
+	settings.Expandable = true
+	a, err := newCaching(Config{Settings: settings, Total: 80 * units.MiB}) // ranges of 100 MiB
+	require.NoError(t, err)
+	const base, page = 1 << 40, 20 * units.MiB
+	parts := func() (out [][2]int) {
+		for _, id := range a.pools[1].unmapped[0] {
+			b := &a.blocks[id]
+			out = append(out, [2]int{int((b.addr - base) / uint64(page)), int(b.size / page)})
+		}
+		return out
+	}
+	for _, tt := range []struct {
+		page  int
+		unmap bool
+		want  [][2]int // the page that a part begins at, and how many it has
+	}{
+		{0, false, [][2]int{{1, 4}}},
+		{2, false, [][2]int{{1, 1}, {3, 2}}},
+		{4, false, [][2]int{{1, 1}, {3, 1}}},
+		{1, false, [][2]int{{3, 1}}},
+		{2, true, [][2]int{{2, 2}}},
+		{0, true, [][2]int{{0, 1}, {2, 2}}},
+		{1, true, [][2]int{{0, 4}}},
+	} {
+		e := &trace.Event{Addr: base + uint64(page)*uint64(tt.page), Bytes: page}
+		if tt.unmap {
+			require.True(t, a.unmapAt(e))
+		} else {
+			require.True(t, a.mapAt(e))
+		}
+		assert.Equal(t, tt.want, parts(), "page %d", tt.page)
+	}
+}

@@ -462,3 +462,13 @@ func FuzzReadSnapshot(f *testing.F) {
 		}
 	})
 }
+
+// TestSnapshotOfTuples: a snapshot that was written with tuples in the place of lists is one.
+func TestSnapshotOfTuples(t *testing.T) {
+	for _, text := range []string{"\x80\x02}(\x8c\x08segments)\x8c\x0ddevice_traces)u.",
+		"\x80\x02}(\x8c\x08segments]\x8c\x0ddevice_traces]u."} {
+		recs, err := ReadSnapshot([]byte(text))
+		require.NoError(t, err)
+		assert.Empty(t, recs)
+	}
+}

@@ -224,3 +224,66 @@ func TestNumbers(t *testing.T) {
 		"sizes are numbers, and what is computed with the tensors that wrap them; what is made of a size, or with a "+
 			"tensor, is none")
 }
+
+// TestUsesInBlocks: what blocks of a node use, the node uses: each time, in order; their nodes are
+// counted with it.
+func TestUsesInBlocks(t *testing.T) {
+	value := func(name string) *program.Value { return &program.Value{Name: name} }
+	arg := func(name string) program.Arg { return program.Arg{Value: value(name)} }
+	node := func(blocks []*program.Block, args ...program.Arg) *program.Node {
+		return &program.Node{Operation: &program.Operation{}, Args: args, Blocks: blocks}
+	}
+	n := node([]*program.Block{
+		{Nodes: []*program.Node{node(nil, arg("b"), program.Arg{Const: int64(1)}), node([]*program.Block{
+			{Nodes: []*program.Node{node(nil, arg("c"))}, Outs: []program.Arg{arg("d")}}})}, Outs: []program.Arg{{}, arg("e")}},
+		{Nodes: []*program.Node{node(nil, arg("f"))}},
+	}, arg("a"), program.Arg{}, arg("a"))
+	var got []string
+	eachUse(n, func(v *program.Value) { got = append(got, v.Name) })
+	require.Equal(t, "a a b c d e f", strings.Join(got, " "))
+	require.Equal(t, 4, inside(n))
+	require.Zero(t, inside(node(nil)))
+}
+
+// TestNumbered: members of a Sequential are called by numbers.
+func TestNumbered(t *testing.T) {
+	for name, want := range map[string]bool{"0": true, "9": true, "12": true, "a": false, "_0": false, "": false,
+		":": false, "/": false} {
+		require.Equal(t, want, numbered(name), name)
+	}
+}
+
+// TestInOrder: ends go by node; at one, inner calls before outer ones, a statement's end before its
+// call's, then by key.
+func TestInOrder(t *testing.T) {
+	_, f := read(t, map[string]string{"": lines("a = op(p) | n.py:1 forward", "b = op(a) | n.py:2 forward",
+		"c = op(b) | n.py:3 forward", "d = op(c) | n.py:4 forward", "e = op(d) | n.py:5 forward", "return e")})
+	ids := map[string]int{}
+	for _, n := range f.nodes {
+		for _, v := range n.Outs {
+			ids[v.Name] = v.ID
+		}
+	}
+	at := func(name string, node, depth int, frame bool, key, sub int) end {
+		return end{node: node, value: ids[name], depth: depth, frame: frame, key: key, sub: sub}
+	}
+	for _, tt := range []struct {
+		why  string
+		ends []end
+		want string
+	}{
+		{"the node", []end{at("a", 3, 1, false, 0, 0), at("b", 2, 0, true, 5, 5)}, "b a"},
+		{"the inner call", []end{at("a", 2, 0, false, 0, 0), at("b", 2, 1, true, 5, 5)}, "b a"},
+		{"the statement", []end{at("a", 2, 1, true, 0, 0), at("b", 2, 1, false, 5, 5)}, "b a"},
+		{"the statement stays first", []end{at("b", 2, 1, false, 5, 5), at("a", 2, 1, true, 0, 0)}, "b a"},
+		{"the key", []end{at("a", 2, 1, true, 2, 0), at("b", 2, 1, true, 1, 5)}, "b a"},
+		{"what is below it", []end{at("a", 2, 1, true, 1, 3), at("b", 2, 1, true, 1, 2)}, "b a"},
+		{"else as they stand", []end{at("b", 2, 1, true, 1, 3), at("a", 2, 1, true, 1, 3)}, "b a"},
+	} {
+		var got []string
+		for _, r := range f.inOrder(tt.ends) {
+			got = append(got, r.Value.Name)
+		}
+		require.Equal(t, tt.want, strings.Join(got, " "), tt.why)
+	}
+}
