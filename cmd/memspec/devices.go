@@ -130,7 +130,7 @@ func writeDevices(cmd *cobra.Command, aliases bool) error {
 		if d.ContextKnown {
 			context = d.Context.String()
 		} else if c := d.ContextRange; c != nil {
-			context = fmt.Sprintf("%d to %d MiB", c.Low/units.MiB, (c.High+units.MiB-1)/units.MiB)
+			context = fmt.Sprintf("%d to %d MiB", c.Low/units.MiB, c.High.RoundUp(units.MiB)/units.MiB)
 		}
 		add(&d, d.Memory.String(), d.MemoryFrom.String(), d.ComputeCapability.String(), strconv.Itoa(d.SMs), context)
 	}

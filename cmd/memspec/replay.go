@@ -82,9 +82,6 @@ Exit codes: 0 all agree, 1 they differ, 3 nothing to replay, 2 the file cannot b
 				return err
 			}
 		}
-		if devices == nil {
-			devices = []allocator.DeviceReplay{}
-		}
 		if err := out.End(&format.Summary{Exit: code, JSON: replayJSON{Schema: 1, Devices: devices}}); err != nil {
 			return err
 		}
