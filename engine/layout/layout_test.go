@@ -152,6 +152,40 @@ func TestTheFirstErrorStays(t *testing.T) {
 	assert.ErrorIs(t, p.Err, errFull)
 }
 
+// once fails the first time, and takes what is written then.
+type once struct {
+	failed bool
+	text   strings.Builder
+}
+
+func (o *once) Write(p []byte) (int, error) {
+	if !o.failed {
+		o.failed = true
+		return 0, errFull
+	}
+	return o.text.Write(p)
+}
+
+func TestNothingIsWrittenBehindAnError(t *testing.T) {
+	to := &once{}
+	p := To(to)
+	p.Line("")
+	table := NewTable("l")
+	table.Add("a")
+	for _, write := range []func(){func() { p.Table(0, table) }, func() { p.Line("") }, func() { p.Line("a") },
+		func() { p.Item("a", "b") }, func() { p.Command("a", "b") }} {
+		write()
+		assert.ErrorIs(t, p.Err, errFull)
+		assert.Empty(t, to.text.String())
+	}
+}
+
+// A name that is longer than its column leaves its first line less.
+func TestItemsOfLongNames(t *testing.T) {
+	assert.Equal(t, "  a name of 17 let  one two three four\n             five six seven eight nine\n             ten\n",
+		at(t, 40, func(p *Printer) { p.Item("a name of 17 let", "one two three four five six seven eight nine ten") }))
+}
+
 func ExamplePrinter_Item() {
 	var b strings.Builder
 	p := To(&b)
