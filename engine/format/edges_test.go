@@ -150,3 +150,31 @@ func TestResultWithoutAPlace(t *testing.T) {
 	assert.True(t, json.Valid([]byte(b.String())))
 	assert.Contains(t, b.String(), `"uri": "m.pt"`)
 }
+
+// TestCodeSpans: a text within more backticks than it has in a row, apart from them where its ends
+// would be taken for theirs. A bar does not end a table's cell.
+func TestCodeSpans(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "a": "`a`", "a b": "`a b`", "a`b": "``a`b``", "`a": "`` `a ``", "a`": "`` a` ``", "``": "``` `` ```",
+		" a": "`  a `", "a ": "` a  `", "a|b": "`a\\|b`", "a\nb": "`a\uFFFDb`",
+	} {
+		assert.Equal(t, want, codeSpan(text), "%q", text)
+	}
+	assert.Equal(t, "first call", word("first call"))
+	assert.Equal(t, "`a_b`", word("a_b"))
+}
+
+// TestLimitsOfATimeline: budgets on what it shows of the whole run, and what the device has.
+func TestLimitsOfATimeline(t *testing.T) {
+	c := &Case{Limit: 9, Figures: []Figure{{Metric: report.Allocated, Limit: limitOf(1)}, {Metric: report.Reserved},
+		{Metric: report.Reserved, Limit: limitOf(2), Moment: "baseline"}, {Metric: report.Total, Limit: limitOf(3)},
+		{Metric: report.Reserved, Limit: limitOf(4)}}}
+	assert.Equal(t, []pictureLine{{"budget allocated", "allocated", 1}, {"budget reserved", "reserved", 4},
+		{"device", "reserved", 9}}, limits(c))
+	assert.Equal(t, []pictureLine{}, limits(&Case{}))
+	p := &plot{columns: 10}
+	var b strings.Builder
+	p.phases(&b, []band{{Name: "a", First: 0, Last: 3}, {Name: "none", First: 4, Last: 3}}, 4)
+	_, line, _ := strings.Cut(strings.SplitN(b.String(), "\n", 2)[0], "└")
+	assert.Equal(t, "─────────┴", line, "a pass behind the last event begins in the last column")
+}
