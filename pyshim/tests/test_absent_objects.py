@@ -219,6 +219,43 @@ def test_what_is_gathered_on_the_device(world, known):
 
 def test_a_group_may_be_given_by_its_place(world):
     world.c.gather_object("x", None, Group(own=3, cpu=False))
-    assert world.expected[0][3] == 3
+    assert world.expected[0][3] == 3 and world.expected[1][0] == b"<x>" * 4
+    world.c.all_gather_object(None, "y", Group(own=3, cpu=False))
+    assert world.expected[3][0] == b"<y>" * 4
     world.c.gather_object("x", None)
-    assert len(world.ran) == 2, "the world's"
+    assert len(world.ran) == 3, "the world's"
+
+
+def test_without_a_source_a_scatter_is_of_the_first(world):
+    world.found = coded("a", "b", "c", "d")
+    world.c.scatter_object_list([None], group=Group(own=2))
+    assert world.wanted == [("scatter", -1, -1)], "rank 0 of the world is in no group here"
+
+
+@pytest.mark.parametrize("source, derived", [(0, False), (2, True), (1, False)])
+@pytest.mark.parametrize("fails", [True, False])
+def test_what_a_later_stage_would_send_back_is_derived(world, monkeypatch, source, derived, fails):
+    found = []
+
+    class PipelineStage:
+        stage_index, _stage_meta = 1, SimpleNamespace(outputs="outputs")
+
+        def _recv_meta(self, src):
+            found.append(world.objects.derived)
+            if fails:
+                raise ValueError
+            return src
+
+    module = SimpleNamespace(PipelineStage=PipelineStage, _StageBackwardMeta=lambda backward_metas: backward_metas)
+    monkeypatch.setitem(objects.sys.modules, "torch.distributed.pipelining.stage", module)
+    objects._follow_stages(world.objects)
+    assert "_recv_meta" in vars(PipelineStage), "a release that derives nothing"
+    world.objects.derived = None
+    module._derive_grad_metas = lambda outputs: f"like {outputs}"
+    objects._follow_stages(world.objects)
+    if fails:
+        with pytest.raises(ValueError):
+            PipelineStage()._recv_meta(source)
+    else:
+        assert PipelineStage()._recv_meta(source) == source
+    assert found == [[b"<like outputs>"] if derived else None] and world.objects.derived is None

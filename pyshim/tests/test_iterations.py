@@ -57,9 +57,12 @@ def world(monkeypatch):
     """A case's run whose iteration does what `does` says."""
     monkeypatch.setattr(torch.cuda, "synchronize", lambda index: None)
     monkeypatch.setattr(iterations.settings, "set_flags", lambda case: None)
-    collector = SimpleNamespace(collect=int, get_objects=list, disable=gc.disable, enable=gc.enable)
+    collects = []
+    collector = SimpleNamespace(get_objects=list, disable=gc.disable, enable=gc.enable)
+    collector.collect = lambda: collects.append(1)
     monkeypatch.setattr(iterations, "gc", collector)
     w = SimpleNamespace(does=lambda: None, ran=0, model=object(), how="source", compiles=(), of=None, collected=[])
+    w.collects = collects
 
     def iterate():
         w.ran += 1
@@ -93,7 +96,7 @@ def world(monkeypatch):
     ],
 )
 def test_how_many_iterations_run(world, case, ran, names):
-    assert (world.run(**case), world.ran) == (names, ran)
+    assert (world.run(**case), world.ran, len(world.collects)) == (names, ran, ran + 1)
     assert [p["events"] for p in world.of.passes] == [10 * (i + 1) for i in range(len(names))]
     assert world.of.passes[0]["allocated"] == 1 and {p["allocated"] for p in world.of.passes[1:]} == {100}
     assert world.of.region.calls == ["restart"] * ran and not any(world.collected) and gc.isenabled()
@@ -324,10 +327,11 @@ class Device:
 
 def test_who_owns_what_is_there_at_the_end(monkeypatch):
     """Storages on the CPU stand for those of a GPU."""
-    model, other = torch.nn.BatchNorm1d(2), torch.nn.Linear(3, 1)
+    model, other, average = torch.nn.BatchNorm1d(2), torch.nn.Linear(3, 1), torch.nn.BatchNorm1d(6)
+    alone = torch.ones(7)  # an optimizer's and no module's
     model.weight.grad, other.bias.grad = torch.ones(2), torch.ones(1)
     optimizer = SimpleNamespace(
-        param_groups=[{"params": list(other.parameters())}],
+        param_groups=[{"params": [*other.parameters(), alone]}],
         state={other.weight: {"momentum": torch.ones(3), "step": 3}},
     )
     x, y, empty = torch.ones(4), torch.ones(5), torch.ones(0)
@@ -341,7 +345,9 @@ def test_who_owns_what_is_there_at_the_end(monkeypatch):
         return [SimpleNamespace(device=Device, nbytes=s.nbytes, data_ptr=s.data_ptr)]
 
     monkeypatch.setattr(iterations, "storages", storages)
-    monkeypatch.setattr(iterations.gc, "get_objects", lambda: [other, optimizer, 1, torch.nn.Module])
+    unmade = torch.nn.Module.__new__(torch.nn.Module)
+    there = [other, average, optimizer, 1, torch.nn.Module, unmade, torch.nn.BatchNorm1d(1, affine=False)]
+    monkeypatch.setattr(iterations.gc, "get_objects", lambda: there)
     monkeypatch.setattr(iterations, "optimizers", lambda there: [o for o in there if o is optimizer])
     own = run.owners()
     want = [
@@ -353,9 +359,12 @@ def test_who_owns_what_is_there_at_the_end(monkeypatch):
         (other.weight, "parameter", "fc"),
         (other.bias.grad, "gradient", None),
         (optimizer.state[other.weight]["momentum"], "optimizer_state", "fc"),
+        (average.bias, "parameter", None),
+        (average.running_var, "buffer", None),
+        (alone, "parameter", None),
     ]
     assert [own[t.data_ptr()] for t, *_ in want] == [(category, module) for _, category, module in want]
-    assert len(own) == 6 + len(want) - 2 and empty.data_ptr() not in own
+    assert empty.data_ptr() not in own
     monkeypatch.setattr(Device, "type", "cpu")
     assert run.owners() == {}
     run.work = None

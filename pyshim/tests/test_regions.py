@@ -158,6 +158,16 @@ def test_what_no_region_reads_is_not_kept(world):
     assert seen(first) == seen(second) == [("alloc", 3, 10)]
 
 
+def test_a_region_of_peaks_alone_keeps_no_events(world):
+    region, other = CUDARegion().open(), CUDARegion(0, events=False).open()
+    world.alloc(1, 10)
+    region.mark()
+    region.restart()
+    assert world.recorder._events == {0: []} and world.recorder._first == {0: 1}
+    other.close()
+    assert world.enabled
+
+
 def test_peaks_are_counted_anew(world):
     region, other = CUDARegion().open(), CUDARegion(0, events=False).open()
     world.alloc(1, 10)
@@ -275,9 +285,10 @@ def test_a_region_may_count_for_a_while(world):
     region.close()
     region.keep_events(False)
     assert not region.keeps_events
-    unbegun = CUDARegion(events=False)
+    unbegun, count = CUDARegion(events=False), len(world.calls)
     unbegun.keep_events(True)
-    assert unbegun.keeps_events
+    assert unbegun.keeps_events and len(world.calls) == count
+    assert unbegun.restart_peaks() == dict.fromkeys(METRICS, 0)
 
 
 ELSEWHERE = "another thread allocated or freed while the allocator's history was read"
