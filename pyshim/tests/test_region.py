@@ -63,6 +63,8 @@ def torch(monkeypatch):
     made = SimpleNamespace(cuda=cuda, calls=calls)
     lines = type("Lines", (), {"__enter__": lambda s: (calls.append("lines"), s)[1],
                                "__exit__": lambda s, *e: calls.append("lines end")})  # fmt: skip
+    made.collected = []
+    monkeypatch.setattr(region.gc, "collect", lambda: made.collected.append(1))
     monkeypatch.setitem(sys.modules, "torch", made)
     for name, has in (
         ("allocator.recorder", {"CUDARegion": Recorder}),
@@ -105,7 +107,7 @@ def test_a_region_is_measured_from_an_empty_cache(torch, warm):
     budget = region.CUDABudget(1, warm=warm)
     budget.start()
     assert torch.calls == [("init",), *([("warm", 1)] if warm else []), ("empty",), "lines"]
-    assert budget.region.calls == ["open"] and budget.region.index == 1
+    assert budget.region.calls == ["open"] and budget.region.index == 1 and torch.collected == [1]
     torch.calls.clear()
     assert budget.stop() == Peaks("GPU 1", 10, 20, 7, 0, 99)
     assert torch.calls == ["lines end", ("synchronize", 1)]
