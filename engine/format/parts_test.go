@@ -111,6 +111,8 @@ func TestFigureResult(t *testing.T) {
 		{"over", judged, Figure{Outcome: verdict.Fail, Limit: size(4), Predicted: size(5)}, "**fail**: over by 1 B (+25.0%)"},
 		{"over by more than there may be", judged, Figure{Outcome: verdict.Fail, Limit: size(1), Predicted: size(4)},
 			"**fail**: over by 3 B (+300.0%)"},
+		{"too few", judged, Figure{Metric: report.KVTokens, Outcome: verdict.Fail, Limit: size(4000), Predicted: size(3000)},
+			"**fail**: short by 1,000 (-25.0%)"},
 		{"over a budget of nothing", judged, Figure{Outcome: verdict.Fail, Limit: size(0), Predicted: size(5)}, "**fail**"},
 		{"over by an estimate", judged, Figure{Outcome: verdict.Inconclusive, Limit: size(4), Predicted: size(6)},
 			"**inconclusive**: over by 2 B (+50.0%)"},

@@ -128,6 +128,14 @@ func TestFits(t *testing.T) {
 		Upper: &Upper{Allocated: 150, Reserved: 260}}
 	upper, known := r.UpperValue(Total)
 	assert.Equal(t, []any{units.Bytes(283), true}, []any{upper, known}, "the most of all its parts")
+	pinned := units.Bytes(7)
+	r.HostPinned = &pinned
+	value, known := r.Value(HostPinned)
+	assert.Equal(t, []any{pinned, true}, []any{value, known})
+	for want, s := range map[string]*Serving{"does not fit: no room": {Unfit: "no room"},
+		(&Serving{Fits: true, KV: &KVCache{Tokens: 5}}).headline(): {Fits: true, KV: &KVCache{Tokens: 5}}} {
+		assert.Equal(t, want, Headline(&Report{Serving: s}))
+	}
 	u := Unsupported{Op: "aten::x", Reason: trace.NotUnderAutocast}
 	assert.Equal(t, "what the live module runs under autocast in the place of aten::x (trace it under autocast)", u.Text())
 }

@@ -294,6 +294,30 @@ func TestTextsOfBudgetsAndRows(t *testing.T) {
 	}
 }
 
+// TestWorseResults: of one outcome that is worse which takes more of a budget, then more memory.
+func TestWorseResults(t *testing.T) {
+	of := func(outcome verdict.Outcome, reserved units.Bytes, shares ...units.Bytes) *Result {
+		r := &Result{Report: &report.Report{Peak: report.Peak{Reserved: reserved}}}
+		r.Verdict.Outcome = outcome
+		for _, s := range shares {
+			r.Verdict.Findings = append(r.Verdict.Findings, verdict.Finding{Known: true, Predicted: s,
+				Budget: verdict.Budget{Limit: 100}})
+		}
+		return r
+	}
+	r := of(verdict.Pass, 1, 20, 50, 40)
+	r.Verdict.Findings = append(r.Verdict.Findings, verdict.Finding{Known: true, Predicted: 99})
+	assert.InDelta(t, 0.5, used(r), 0)
+	assert.Zero(t, used(of(verdict.Pass, 1)))
+	rising := []*Result{of(verdict.Pass, 1, 10), of(verdict.Pass, 2, 10), of(verdict.Pass, 1, 11), of(verdict.Warn, 1, 1),
+		of(verdict.Inconclusive, 1, 1), of(verdict.Fail, 1, 1)}
+	for i, a := range rising {
+		for k, b := range rising {
+			assert.Equal(t, i > k, worse(a, b), "%d, %d", i, k)
+		}
+	}
+}
+
 // TestErrorsOfCases: what keeps a case from being judged is its error, wherever it comes.
 func TestErrorsOfCases(t *testing.T) {
 	c := on(t, smallNet, "float32[1,32]")
