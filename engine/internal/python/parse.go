@@ -395,10 +395,9 @@ func (p *Parser) simpleStmt(at Pos, line int) Stmt {
 	items, unpack := []Expr{x}, false
 	for p.tok == comma {
 		p.next()
-		if unpack = p.tok == assign; unpack {
-			break
+		if unpack = p.tok == assign; !unpack {
+			items = append(items, p.expr())
 		}
-		items = append(items, p.expr())
 	}
 	s := &Assign{Span: Span{Start: at}, Line: line, Targets: items, Unpack: unpack}
 	p.want(assign)

@@ -2,6 +2,7 @@ package python
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -376,4 +377,59 @@ func TestRescue(t *testing.T) {
 		panic("index out of range")
 	}()
 	assert.EqualError(t, err, "f.py:2:1: internal error: index out of range")
+}
+
+// TestLinesOfStatements: each statement knows the line that it begins on, whatever is before it.
+func TestLinesOfStatements(t *testing.T) {
+	const src = "\n\nclass M(Module):\n\n  a : int\n  def f(self,\n    x: Tensor,\n\n    y: int) -> Tensor:\n" +
+		"    b = [1,\n\n      2]\n    c = f(\n      x)\n    if c:\n\n      d = 0x\n    else:\n      e = 0b1\n    for i in b:\n" +
+		"      while c:\n        pass\n    with c as g:\n      raise x\n    assert c\n    del b[0]\n    g()\n    return x\ndef h():\n  pass\n"
+	f, err := Parse("f.py", src)
+	require.NoError(t, err)
+	var got []string
+	var walk func([]Stmt)
+	walk = func(body []Stmt) {
+		for _, s := range body {
+			word := ""
+			line := 0
+			switch s := s.(type) {
+			case *ClassDef:
+				word = "class"
+				defer walk(s.Body)
+			case *FuncDef:
+				word, line = s.Name, s.Line
+				defer walk(s.Body)
+			case *Assign:
+				word, line = f.Text(s.Targets[0].Bounds()), s.Line
+			case *If:
+				word, line = "if", s.Line
+				defer walk(append(s.Then, s.Else...))
+			case *For:
+				word, line = "for", s.Line
+				defer walk(s.Body)
+			case *While:
+				word, line = "while", s.Line
+				defer walk(s.Body)
+			case *With:
+				word, line = "with", s.Line
+				defer walk(s.Body)
+			case *Raise:
+				word, line = "raise", s.Line
+			case *Assert:
+				word, line = "assert", s.Line
+			case *Delete:
+				word, line = "del", s.Line
+			case *ExprStmt:
+				word, line = f.Text(s.X.Bounds()), s.Line
+			case *Return:
+				word, line = "return", s.Line
+			case *Simple:
+				word, line = s.Word, s.Line
+			}
+			got = append(got, fmt.Sprint(word, " ", line))
+		}
+	}
+	walk(f.Body)
+	assert.Equal(t, "class 0, h 29, pass 30, a 5, f 6, b 10, c 13, if 15, for 20, with 23, assert 25, del 26, g() 27, "+
+		"return 28, raise 24, while 21, pass 22, d 17, e 19", strings.Join(got, ", "), "what is in a suite behind it")
 }
