@@ -205,7 +205,7 @@ func TestFolders(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []any{"b", int64(0), fs.ModeDir | 0o555, true}, []any{info.Name(), info.Size(), info.Mode(),
 		info.IsDir()})
-	for name, want := range map[string]string{"a": "file does not exist", "none": "file does not exist",
+	for name, want := range map[string]string{"a": "file does not exist", "none": "file does not exist", "c": "file does not exist",
 		"../b": "invalid argument", "b/": "invalid argument"} {
 		_, err := z.ReadDir(name)
 		assert.EqualError(t, err, "readdir "+name+": "+want)

@@ -65,6 +65,12 @@ func TestZip64(t *testing.T) {
 		_, err = OpenBytes(one)
 		require.ErrorContains(t, err, want)
 	}
+	for _, place := range []int{40, 48} { // the directory's length and its offset
+		one := bytes.Clone(data)
+		binary.LittleEndian.PutUint64(one[len(local)+len(central)+place:], 1<<63)
+		_, err = OpenBytes(one)
+		require.ErrorContains(t, err, "central directory: got ")
+	}
 	_, err = OpenBytes(join([]byte("PK\x05\x06"), u16(0), u16(0), u16(max16), u16(max16), u32(0), u32(0), u16(0)))
 	require.EqualError(t, err, "offset 0: got 65535 records in a central directory of 0 bytes", "no room for a locator")
 

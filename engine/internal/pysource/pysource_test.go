@@ -146,6 +146,7 @@ func TestComprehends(t *testing.T) {
 	require.True(t, s.Comprehends(1))
 	require.False(t, s.Comprehends(2), "a word in a string")
 	require.False(t, s.Comprehends(-1))
+	require.True(t, Read("def f(x):\n    y = [a for a in x]\n").Comprehends(0), "the first statement")
 }
 
 // A text may nest brackets as deep as it likes: what is too deep binds nothing.
@@ -198,7 +199,7 @@ func TestNamesOfText(t *testing.T) {
 		"a + b.c": "a b", "f(k=x)": "f x", "f(g(k=x), l=y)": "f g x y", "[g(k=x)][l]": "g x l",
 		"f({k: x}, l == y)": "f k x l y", "a = b": "a b", "f(a)(k=b) + (l=c)": "f a b c", "'x' + y # z": "y",
 		"f(x) == y": "f x y",
-		"3 + a1":    "a1", "f[k=x]": "f x", "f(k)": "f k", "f(k": "f k", "k": "k", "(a)=b": "a b",
+		"3 + a1":    "a1", "f[k=x]": "f x", "f(k)": "f k", "f(k": "f k", "f(k=": "f k", "k": "k", "(a)=b": "a b",
 	} {
 		assert.Equal(t, want, strings.Join(appendNames(nil, text), " "), text)
 	}
@@ -296,6 +297,10 @@ func TestCompoundStatements(t *testing.T) {
 		{"an else of nothing", "else: a = 1\nb = 2", "0 in -1.0 after 2 other\n1 in 0.0 after 2 a= 1\n" +
 			"2 in -1.0 after 3 b= 2\n"},
 		{"a comment behind the colon", "if a:  # b: c\n  d = 1  # e", "0 in -1.0 after 2 if\n1 in 0.0 after 2 d= 1\n"},
+		{"no blank behind the colon", "if a:b = 1\nelse:c = 2", "0 in -1.0 after 3 if\n1 in 0.0 after 2 b= 1\n" +
+			"2 in 0.1 after 3 c= 2\n"},
+		{"suites that are indented by one", "if a:\n if b:\n  c = 1\nelse: d = 2", "0 in -1.0 after 4 if\n" +
+			"1 in 0.0 after 3 if\n2 in 1.0 after 3 c= 1\n3 in 0.1 after 4 d= 2\n"},
 		{"a header without a colon", "if a\nb = 1", "0 in -1.0 after 1\n1 in -1.0 after 2 b= 1\n"},
 		{"a colon in brackets", "if a[1:2]: b = 1", "0 in -1.0 after 2 if\n1 in 0.0 after 2 b= 1\n"},
 		{"a for without an in", "for a: b = 1", "0 in -1.0 after 2 for\n1 in 0.0 after 2 b= 1\n"},
@@ -304,5 +309,16 @@ func TestCompoundStatements(t *testing.T) {
 			"2 in -1.0 after 3 c= 3\n"},
 	} {
 		assert.Equal(t, tt.want, show(Read("def f():\n  "+strings.ReplaceAll(tt.lines, "\n", "\n  ")+"\n")), tt.why)
+	}
+}
+
+// TestSuites: a suite is from its first statement to behind its last; one that is none is empty.
+func TestSuites(t *testing.T) {
+	s := Read("def f(x):\n    a = 1\n    if x:\n        b = 2\n        for c in x: d = 3\n" +
+		"    else:\n        e = 4\n    g = 5\n")
+	for _, tt := range [][4]int{{-1, 0, 0, 7}, {1, 0, 2, 5}, {1, 1, 5, 6}, {1, 2, 6, 6}, {3, 0, 4, 5}, {3, 1, 5, 5},
+		{-1, 1, 7, 7}} {
+		from, to := s.Suite(tt[0], tt[1])
+		assert.Equal(t, tt, [4]int{tt[0], tt[1], from, to})
 	}
 }
