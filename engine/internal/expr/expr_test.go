@@ -19,7 +19,7 @@ func TestEval(t *testing.T) {
 		want int64
 		why  string
 	}{
-		{"0", 0, ""}, {"42", 42, ""}, {" 42 ", 42, ""}, {"B", 8, ""}, {"Max", 3, "only min and max are taken"},
+		{"0", 0, ""}, {"42", 42, ""}, {" 42 ", 42, ""}, {"\t42\n+\t1", 43, ""}, {"B", 8, ""}, {"Max", 3, "only min and max are taken"},
 		{"1+2*3", 7, "* binds tighter"}, {"(1+2)*3", 9, ""}, {"10-3-2", 5, "leans left"}, {"100/5/2", 10, "leans left"},
 		{"2*H//3", 149, ""},
 		{"-3", -3, ""}, {"--3", 3, ""}, {"-B*2", -16, ""}, {"2--3", 5, ""},
@@ -179,4 +179,12 @@ func TestPlaces(t *testing.T) {
 	require.ErrorAs(t, e.Errorf("got %d", 3), &wrong)
 	assert.Equal(t, e.String(), wrong.Text)
 	assert.EqualError(t, wrong, "got 3")
+}
+
+// TestLongestText: an expression has at most 4,096 bytes.
+func TestLongestText(t *testing.T) {
+	_, err := expr.Parse("1" + strings.Repeat(" ", 4095))
+	require.NoError(t, err)
+	_, err = expr.Parse("1" + strings.Repeat(" ", 4096))
+	require.ErrorContains(t, err, "4096")
 }

@@ -382,7 +382,8 @@ func TestRescue(t *testing.T) {
 // TestLinesOfStatements: each statement knows the line that it begins on, whatever is before it.
 func TestLinesOfStatements(t *testing.T) {
 	const src = "\n\nclass M(Module):\n\n  a : int\n  def f(self,\n    x: Tensor,\n\n    y: int) -> Tensor:\n" +
-		"    b = [1,\n\n      2]\n    c = f(\n      x)\n    if c:\n\n      d = 0x\n    else:\n      e = 0b1\n    for i in b:\n" +
+		"    b = [1,\n\n      2]\n    c = f(\n      x)\n    if c:\n\n      d = 0x\n" +
+		"    else:\n      e = 0b1\n    for i in b:\n" +
 		"      while c:\n        pass\n    with c as g:\n      raise x\n    assert c\n    del b[0]\n    g()\n" +
 		"    return x\ndef h():\n  pass\n"
 	f, err := Parse("f.py", src)
