@@ -192,7 +192,8 @@ def test_what_a_recording_lacks(monkeypatch, oom, built, total, work, lacks):
 )
 def test_the_dim_of_the_batch(dims, inputs, others, batch):
     def case(lines):
-        dim = lines[0].removeprefix("dims: {").partition(":")[0]
+        dim, _, less = lines[0].removeprefix("dims: {").removesuffix("}").partition(": ")
+        assert int(less) == dims[dim] - 1
         if others[dim] is None:
             raise advise.memspec_yaml.SpecError("it cannot be less")
         return {"inputs": others[dim]}
@@ -349,3 +350,51 @@ def test_what_is_tried_of_what_runs(singles, case, built, ran):
 def test_an_artifact_cannot_be_changed(singles, case, said):
     with pytest.raises(advise.Unusable, match=f"^net: {said}$"):
         advise.advise(Tried(SOURCE | case, {}))
+
+
+@pytest.mark.parametrize(
+    "outcome, report, oom, budgets, kept",
+    [
+        ("pass", {}, None, ["b"], "yes"),
+        ("fail", {}, None, ["b"], "no"),
+        ("inconclusive", {}, None, ["b"], "undecided"),
+        ("inconclusive", {}, None, [], "yes"),  # the card alone is the limit
+        ("pass", {"oom": {"at": 1}}, None, ["b"], "no"),
+        ("pass", {}, {"phase": "first"}, ["b"], "no"),
+        ("pass", {"peak": {"allocated": 16, "reserved": 33}}, None, ["b"], "undecided"),  # the replay is not the run
+        ("fail", {"peak": {"allocated": 15, "reserved": 32}}, None, ["b"], "undecided"),
+        ("pass", {"oom": {"at": 1}, "peak": {"allocated": 1, "reserved": 1}}, None, ["b"], "no"),
+    ],
+)
+def test_whether_a_change_keeps_all(outcome, report, oom, budgets, kept):
+    peaks = {"allocated": 16, "reserved": 32}
+    contents = Contents({"phases": [peaks, {"allocated": None, "reserved": None}], "oom": oom}, [], [])
+    judged = {"outcome": outcome, "findings": [], "report": {"quality": "exact", "peak": peaks} | report}
+    got = advise._trial(("tried",), contents, judged, {"budgets": budgets, "device": {"memory": 66, "context": 2}})
+    assert got == Trial(("tried",), kept, 16, 32, 0.5, contents)
+
+
+@pytest.mark.parametrize(
+    "memory, context, findings, load",
+    [
+        (64, None, [], 0.5),
+        (None, None, [], 0.0),
+        (3, 2, [], 32.0),
+        (2, 2, [], 0.0),
+        (64, 0, [{"predicted": 9, "limit": 10}, {"predicted": None, "limit": 1}, {"predicted": 5, "limit": 0}], 0.9),
+    ],
+)
+def test_the_load_is_of_the_figure_nearest_to_its_limit(memory, context, findings, load):
+    peaks = {"allocated": 16, "reserved": 32}
+    judged = {"outcome": "pass", "findings": findings, "report": {"quality": "exact", "peak": peaks}}
+    case = {"budgets": [], "device": {"memory": memory, "context": context}}
+    assert advise._trial((), Contents({"phases": [peaks], "oom": None}, [], []), judged, case).load == load
+
+
+def test_processes_of_several_cases_are_ended(monkeypatch):
+    closed, given = [], []
+    runner = SimpleNamespace(close=lambda: closed.append(1))
+    monkeypatch.setattr(advise.process, "runner", lambda several: (given.append(several), runner)[1])
+    monkeypatch.setattr(advise, "advise", lambda trials, runs, least: (trials._name, runs, least, list(closed)))
+    got = advise._found(SimpleNamespace(runs=3), "memspec.yaml", "net", ["c"], {"N": 1})
+    assert got == ("net", 3, {"N": 1}, []) and closed == [1] and given == [True]
