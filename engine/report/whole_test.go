@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine/layout"
+	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/trace"
 	"github.com/memspec/memspec/engine/units"
 )
@@ -138,4 +139,33 @@ func TestFits(t *testing.T) {
 	}
 	u := Unsupported{Op: "aten::x", Reason: trace.NotUnderAutocast}
 	assert.Equal(t, "what the live module runs under autocast in the place of aten::x (trace it under autocast)", u.Text())
+}
+
+// TestACompiledModelOfOneCall: its only call has the peak, and nothing comes later. A run that
+// never calls it has no first call.
+func TestACompiledModelOfOneCall(t *testing.T) {
+	of := func(text string) *Report {
+		return Build(Source{Platform: &platform.Platform{}, Timeline: replayed(t, text, 0), Compiled: true})
+	}
+	r := of("origin exec\npasses first\npass 1 forward\na = alloc 2MiB activation aten::relu m\nfree a\n")
+	assert.Equal(t, 2*units.MiB, r.Peak.Allocated)
+	require.NotNil(t, r.FirstCall)
+	assert.Equal(t, 2*units.MiB, r.FirstCall.Allocated)
+	r = of("origin exec\na = alloc 2MiB parameter w m\n")
+	assert.Nil(t, r.FirstCall)
+	assert.Equal(t, 2*units.MiB, r.Peak.Allocated)
+}
+
+// TestDefaultBy: holders are gathered by line where lines alone are known.
+func TestDefaultBy(t *testing.T) {
+	at := func(module, file string) Holder { return Holder{Site: Site{Module: module, File: file}} }
+	for _, tt := range []struct {
+		hs   []Holder
+		want By
+	}{
+		{nil, ByModule}, {[]Holder{at("", ""), at("", "a.py")}, ByLine}, {[]Holder{at("", "")}, ByModule},
+		{[]Holder{at("m", ""), at("", "a.py")}, ByModule}, {[]Holder{at("", "a.py"), at("m", "a.py")}, ByModule},
+	} {
+		assert.Equal(t, tt.want, DefaultBy(tt.hs), "%v", tt.hs)
+	}
 }
