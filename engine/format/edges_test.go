@@ -1,8 +1,10 @@
 package format
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -177,4 +179,35 @@ func TestLimitsOfATimeline(t *testing.T) {
 	p.phases(&b, []band{{Name: "a", First: 0, Last: 3}, {Name: "none", First: 4, Last: 3}}, 4)
 	_, line, _ := strings.Cut(strings.SplitN(b.String(), "\n", 2)[0], "└")
 	assert.Equal(t, "─────────┴", line, "a pass behind the last event begins in the last column")
+}
+
+// TestCaseWithoutAFile: a test of no file has the class of the tool.
+func TestCaseWithoutAFile(t *testing.T) {
+	var b strings.Builder
+	w := newJUnit(&b, Options{})
+	require.NoError(t, w.Case(&Case{Name: "m", Judged: true, Outcome: verdict.Pass}))
+	require.NoError(t, w.Case(&Case{Name: "n", Judged: true, Outcome: verdict.Pass, Pos: verdict.Pos{File: "m.yaml"}}))
+	require.NoError(t, w.End(&Summary{}))
+	assert.Contains(t, b.String(), `classname="memspec" name="m"`)
+	assert.Contains(t, b.String(), `classname="m.yaml" name="n"`)
+}
+
+// TestSnapshotOfAnEmptiedCache: segments that a program gives back alone are freed there.
+func TestSnapshotOfAnEmptiedCache(t *testing.T) {
+	tr, err := tracetext.Parse(strings.NewReader("a = alloc 2MiB\nb = alloc 512\nfree a\nc = alloc 512\n"))
+	require.NoError(t, err)
+	tr.Events = slices.Insert(tr.Events, 3, trace.Event{Action: trace.EmptyCache, Storage: trace.NoStorage,
+		Site: trace.NoSite})
+	tl, err := allocator.Replay(tr, caching(t))
+	require.NoError(t, err)
+	var b bytes.Buffer
+	require.NoError(t, newSnapshot(&b, Options{}).Case(&Case{Timeline: tl}))
+	text := string(ReadablePickle(t, b.Bytes()))
+	var actions []string
+	for _, line := range strings.Split(text, "{action: \"")[1:] {
+		action, _, _ := strings.Cut(line, "\"")
+		actions = append(actions, action)
+	}
+	assert.Equal(t, []string{"segment_alloc", "alloc", "segment_alloc", "alloc", "free_requested", "free_completed",
+		"segment_free", "alloc"}, actions)
 }

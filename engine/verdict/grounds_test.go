@@ -219,3 +219,18 @@ func TestNotesThatDecide(t *testing.T) {
 		assert.Equal(t, want, verdict.Judge(bound(id), one, verdict.Options{}).Outcome, id)
 	}
 }
+
+// An upper figure of a regression is compared with what the upper one was and may grow.
+func TestUpperFigureOfARegression(t *testing.T) {
+	r := account(func(r *report.Report) {
+		r.Quality, r.Upper = report.Estimated, &report.Upper{Allocated: 150, Reserved: 260}
+	})
+	for upper, want := range map[units.Bytes]string{260: "", 259: "estimated library workspace could take it to 260 B, " +
+		"over what the upper figure was before and may grow (259 B); to make it exact: measure it on the card (memspec " +
+		"verify)"} {
+		b := verdict.Budget{Metric: report.Reserved, Limit: 200, Regression: true, UpperLimit: &upper}
+		f := verdict.Judge(r, []verdict.Budget{b}, verdict.Options{}).Findings[0]
+		assert.Equal(t, want, f.Why)
+		assert.Equal(t, want == "", f.Outcome == verdict.Pass)
+	}
+}
