@@ -42,6 +42,14 @@ type associator struct {
 
 // scan scans a list of tensors; each result is held once.
 func (a *associator) scan(elems []any) ([]any, error) {
+	for _, v := range elems[1:] { // what is not known stays so
+		if _, unknown := v.(ops.Unbacked); unknown {
+			continue
+		}
+		if _, err := a.length(v); err != nil {
+			return nil, err
+		}
+	}
 	n, err := a.length(elems[0])
 	if err != nil {
 		return nil, err

@@ -115,3 +115,37 @@ func TestFaults(t *testing.T) {
 	}
 	assert.NotZero(t, tried)
 }
+
+// TestFaultsOfLoops: what fails in a loop, in its condition or where one without rounds copies what
+// it carries, is an error, as are too few steps.
+func TestFaultsOfLoops(t *testing.T) {
+	table, err := faults.New(builtin.Table())
+	require.NoError(t, err)
+	for _, rounds := range []bool{false, true} {
+		p := open(t, filepath.Join("..", "..", "..", "testdata", "artifacts", "exported", "loops.pt2"))
+		o := exec.Options{Inputs: larger(t, p, 0), Platform: on(t, "t4"), DType: tensor.Undefined}
+		g, err := p.Entry.Graph()
+		require.NoError(t, err)
+		if !rounds {
+			find(g.Body, "higher_order::while_loop").Blocks[0].Outs[0] = program.Arg{Const: false}
+		}
+		run := func(n int, err error) error {
+			table.Fail(n, err)
+			_, err = exec.Run(context.Background(), fx.New(p), table.Table, o)
+			return err
+		}
+		require.NoError(t, run(0, nil))
+		for n := table.Calls(); n > 0 && !rounds; n-- { // with rounds both ways are run: one that fails is none
+			assert.ErrorIs(t, run(n, faults.Err), faults.Err, "call %d fails", n)
+		}
+		var limit *exec.LimitError
+		for o.MaxSteps = 1; ; o.MaxSteps++ {
+			err := run(0, nil)
+			if err == nil {
+				break
+			}
+			require.ErrorAs(t, err, &limit, "%d steps", o.MaxSteps)
+		}
+		assert.Greater(t, o.MaxSteps, 5)
+	}
+}

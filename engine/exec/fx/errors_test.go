@@ -201,6 +201,9 @@ func TestMalformed(t *testing.T) {
 		{"a scan over a number", "scanned", "higher_order::scan", func(n *program.Node) {
 			n.Args[1].Items[0] = constant(int64(1))
 		}, "higher_order::scan: got something else than tensors with a dimension to go over"},
+		{"a graph that combines gives a number", "associated", "higher_order::associative_scan", func(n *program.Node) {
+			n.Blocks[0].Outs[1] = constant(int64(1))
+		}, "got int"},
 		{"an operator within an autocast region fails", "branch", "aten::matmul", func(n *program.Node) {
 			n.Args[1] = constant("text")
 		}, "want Tensor"},
