@@ -1,6 +1,8 @@
 package workspace
 
 import (
+	"slices"
+
 	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/units"
@@ -41,7 +43,7 @@ func DeformConv2d(p *platform.Platform, x, weight *tensor.Meta, out []int64) []R
 	result := Request{Bytes: units.Bytes(tensor.Numel(out) * x.DType.ItemSize()), Source: source}
 	product := append(CuBLAS(p), Drop(len(CuBLAS(p))))
 	return Before(append([]Request{result, result, {Bytes: units.Bytes(columns * x.DType.ItemSize()), Source: source}},
-		product...)...)
+		slices.Repeat(product, int(x.Sizes[1]/weight.Sizes[1]))...)...) // one a group
 }
 
 // Upsample are the contiguous copies of result, of sizes out, and input, that a kernel makes of

@@ -211,11 +211,7 @@ func eye(c *ops.Call) ([]tensor.Meta, error) {
 
 // scalarTensor has no dimension.
 func scalarTensor(c *ops.Call) ([]tensor.Meta, error) {
-	d := tensor.Float32
-	if _, isComplex := c.Arg("s").(complex128); isComplex {
-		d = tensor.Complex64
-	}
-	return created(c, d)
+	return created(c, tensor.Float32)
 }
 
 // flattenData are the sizes of nested lists and their numbers in order.

@@ -34,6 +34,11 @@ func randintInto(c *ops.Call) ([]tensor.Meta, error) {
 	return []tensor.Meta{ops.ViewOf(out, sizes, tensor.ContiguousStrides(sizes), out.StorageOffset)}, nil
 }
 
+// contiguousLike has the sizes of self (native/Distributions.cpp LEGACY_CONTIGUOUS_MEMORY_FORMAT).
+func contiguousLike(c *ops.Call) ([]tensor.Meta, error) {
+	return ops.One(ops.FreshLike(c.Self(), c.Self().Sizes...))
+}
+
 // spread is std, which is not negative.
 func spread(c *ops.Call) error {
 	if s := c.Float("std"); s < 0 {

@@ -11,6 +11,7 @@ var lacks = map[string]func(*ops.Call) string{
 	"aten::_linalg_eigvals":            ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
 	"aten::linalg_matrix_sqrth":        ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
 	"aten::linalg_polar":               ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
+	"aten::bmm":                        ofStridedInto,
 	"aten::baddbmm_":                   ops.OfStrided("the order of its copies, and that of its result"),
 	"aten::_linalg_slogdet":            ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
 	"aten::linalg_inv_ex":              ops.Always("what cuSOLVER, MAGMA and their batches of addresses take"),
@@ -60,4 +61,12 @@ func ofAnotherDType(c *ops.Call) string {
 		return "whether cuBLAS or cuBLASLt computes it"
 	}
 	return ""
+}
+
+// ofStridedInto is a call with out=.
+func ofStridedInto(c *ops.Call) string {
+	if c.T("out") == nil {
+		return ""
+	}
+	return ops.OfStrided("the order of its copies, and that of its result")(c)
 }

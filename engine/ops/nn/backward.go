@@ -25,6 +25,12 @@ func gradLikeInput(c *ops.Call) ([]tensor.Meta, error) {
 	return ops.One(ops.FreshFormat(x, x.SuggestFormat(), x.Sizes...))
 }
 
+// contiguousGradient is that of a pool of three dimensions, whatever the input's layout.
+func contiguousGradient(c *ops.Call) ([]tensor.Meta, error) {
+	x := c.T("self")
+	return ops.One(ops.FreshLike(x, x.Sizes...))
+}
+
 // normBackward is a gradient of the input and those of weight and bias.
 func normBackward(c *ops.Call) ([]tensor.Meta, error) {
 	x := c.T("input")

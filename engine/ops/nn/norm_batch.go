@@ -119,7 +119,11 @@ func nativeBatchNorm(c *ops.Call) ([]tensor.Meta, error) {
 		n = 0
 	}
 	d := x.DType.AccumulateType()
-	return []tensor.Meta{ops.EmptyLike(x, x.DType, x.SuggestFormat()), ops.FreshAs(x, d, n), ops.FreshAs(x, d, n)}, nil
+	f := tensor.Preserve
+	if x.Device == "cpu" {
+		f = x.SuggestFormat()
+	}
+	return []tensor.Meta{ops.EmptyLike(x, x.DType, f), ops.FreshAs(x, d, n), ops.FreshAs(x, d, n)}, nil
 }
 
 // updatedBatchNorm is the same with cuDNN's reserve, which is empty where no gradient is wanted

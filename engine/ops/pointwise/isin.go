@@ -30,7 +30,7 @@ func isInWorkspace(c *ops.Call) []workspace.Request {
 	} else {
 		out = append(out, workspace.CopyOf(&tensor.Meta{DType: numberDType(c.Args[0])}, source))
 	}
-	if n := elements * tests.Numel(); n > 0 && inPairs(elements, tests.Numel()) {
+	if n := elements * tests.Numel(); elements > 0 && inPairs(elements, tests.Numel()) {
 		out = append(out, workspace.Make(0), workspace.CopyOf(bools(n), source),
 			workspace.CopyOf(bools(elements), source))
 	}

@@ -13,7 +13,14 @@ var lacks = map[string]func(*ops.Call) string{
 	"aten::mode":           ofLongRows,
 	"aten::norm":           ofStridedCast,
 	"aten::prod":           ofStridedInto,
-	"aten::segment_reduce": ops.OfStrided("copies of its operands"),
+	"aten::segment_reduce": ofLengths,
+}
+
+func ofLengths(c *ops.Call) string {
+	if c.T("lengths") != nil {
+		return "the offsets that it makes of lengths, and their sums"
+	}
+	return ops.OfStrided("copies of its operands")(c)
 }
 
 func ofStridedInto(c *ops.Call) string {

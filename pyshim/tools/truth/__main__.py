@@ -29,7 +29,9 @@ VERBS = {
     "samples": Verb("dump_samples.py", "testdata/aten [DOMAIN…]", "aten/*/samples/DOMAIN.jsonl"),
     "values": Verb("dump_values.py", "testdata/aten", "aten/*/samples/values.jsonl"),
     "later-samples": Verb(
-        "dump_later.py", "testdata/aten", "aten/*/samples/written.jsonl, aten/*/samples/written_limits.jsonl"
+        "dump_later.py",
+        "testdata/aten",
+        "aten/*/samples/written.jsonl, aten/*/samples/written_limits.jsonl, aten/*/samples/written_wider.jsonl",
     ),
     "varied-host": Verb("dump_varied_host.py", "testdata/aten [OP…]", "aten/*/samples/written_varied_host.jsonl"),
     "other-paths": Verb("dump_ways.py", "testdata/aten [OP…]", "aten/*/samples/written_ways.jsonl"),

@@ -60,11 +60,12 @@ func runDevices(t *testing.T, table *ops.Table, family map[string]bool, listed m
 					t.Errorf("%s: %s\nwant %s\ngot  %s\n%s", c.name, c.place, strings.Join(want, " "), got, again(t))
 				}
 			}
-			onFakes := func(file string) bool {
-				return slices.Contains([]string{"written.jsonl", "written_limits.jsonl", "written_ways.jsonl",
-					"written_varied_host.jsonl"}, filepath.Base(file))
-			}
-			calls{family: family, files: slices.DeleteFunc(sampleFiles(t), onFakes)}.each(t, visit)
+			onFakes := []string{"written.jsonl", "written_limits.jsonl", "written_ways.jsonl", "written_varied_host.jsonl"}
+			calls{family: family, files: sampleFiles(t)}.each(t, func(c *call) {
+				if file, _, _ := strings.Cut(filepath.Base(c.place), ":"); !slices.Contains(onFakes, file) {
+					visit(c)
+				}
+			})
 			calls{family: family, files: []string{filepath.Join(dumps(t), "devices", "calls.jsonl")},
 				plus: true}.each(t, visit)
 		})
