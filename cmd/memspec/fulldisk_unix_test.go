@@ -94,3 +94,43 @@ func TestFullDisk(t *testing.T) {
 	assert.Empty(t, stdout)
 	oneClearLine(t, stderr, "-o /dev/full: got no ending")
 }
+
+// Of every command that takes -o, a file that cannot be written to its end is an error that names
+// it, and nothing is left of it.
+func TestFilesThatDoNotFit(t *testing.T) {
+	own, err := os.Executable()
+	require.NoError(t, err)
+	memspec := filepath.Join(t.TempDir(), "memspec")
+	require.NoError(t, os.Symlink(own, memspec))
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	dir := badFolder(t)
+	copyTo(t, filepath.Join(root, "engine/recording/testdata/records/small.json"), "record.json")
+	copyTo(t, filepath.Join(root, "testdata/snapshots/good.pickle"), "good.pickle")
+	for file, args := range map[string][]string{
+		"small.json": {"estimate", "good.pt", "--input", "float32[2,3,32,32]", "--device", "t4", "--format", "json"},
+		"check.json": {"check", "good.yaml", "--format", "json"},
+	} {
+		_, stdout, _ := runInput(args...)
+		require.NoError(t, os.WriteFile(file, []byte(stdout), 0o666))
+	}
+	for _, args := range [][]string{
+		{"check", "good.yaml"}, {"explain", "good.yaml", "--case", "m"}, {"sweep", "m", "good.yaml", "--dim", "B=1,2"},
+		{"verify", "good.yaml", "--measured", "measured"}, {"replay", "good.pickle"}, {"replay", "record.json"},
+		{"diff", "small.json", "small.json"}, {"diff", "check.json", "check.json"},
+		{"estimate", "good.pt", "--input", "float32[2,3,32,32]", "--device", "t4"},
+	} {
+		args = append([]string{"-c", `ulimit -f 0; exec "$0" "$@" -o a.json`, memspec}, args...)
+		cmd := exec.Command("sh", args...)
+		cmd.Dir = dir
+		var errs bytes.Buffer
+		cmd.Stderr = &errs
+		var exit *exec.ExitError
+		require.ErrorAs(t, cmd.Run(), &exit, args)
+		assert.Equal(t, cli.ExitUsage, exit.ExitCode(), args)
+		oneClearLine(t, errs.String(), "-o a.json: file too large")
+		left, err := filepath.Glob(filepath.Join(dir, "a.json*"))
+		require.NoError(t, err)
+		assert.Empty(t, left, args)
+	}
+}
