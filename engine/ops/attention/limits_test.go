@@ -42,3 +42,23 @@ func TestFusedKernelsTakeFourDimensions(t *testing.T) {
 		}
 	}
 }
+
+// TestHeadsDivideDimensions: the heads of the fast path share its dimensions, those of the query.
+func TestHeadsDivideDimensions(t *testing.T) {
+	h := aten.NewHost(t, builtin.Table())
+	f := func(sizes ...int64) *tensor.Tensor { return h.Of(tensor.Float32, sizes...) }
+	for want, c := range map[string]struct {
+		query       *tensor.Tensor
+		dims, heads int64
+	}{
+		"got query [2 5 6], 2 heads and 8 dimensions":  {f(2, 5, 6), 8, 2},
+		"got query [2 5 8], 3 heads and 8 dimensions":  {f(2, 5, 8), 8, 3},
+		"got query [2 5 8], 0 heads and 8 dimensions":  {f(2, 5, 8), 8, 0},
+		"got query [2 5 8], -2 heads and 8 dimensions": {f(2, 5, 8), 8, -2},
+		"got query [5 8], want 3 dimensions":           {f(5, 8), 8, 2},
+	} {
+		_, _, err := h.Bench.Run("aten::_native_multi_head_attention", []any{c.query, c.query, c.query, c.dims, c.heads,
+			f(24, 8), f(24), f(8, 8), f(8)}, nil)
+		assert.ErrorContains(t, err, want)
+	}
+}
