@@ -141,8 +141,10 @@ func attentionOf(t *testing.T, c *choice, torch string) *Attention {
 	}
 	a := &Attention{Query: made("q"), Key: made("k"), Value: made("v"), Causal: c.words["causal"] != "",
 		Grouped: c.words["gqa"] != ""}
-	if c.words["dropout"] != "" {
-		a.Dropout = 0.1
+	if p := c.words["dropout"]; p != "" {
+		var err error
+		a.Dropout, err = strconv.ParseFloat(p, 64)
+		require.NoError(t, err)
 	}
 	if c.words["mask"] != "" {
 		a.Mask = dense(c.dtype, tensor.Contiguous, c.ints(t, "mask")...)

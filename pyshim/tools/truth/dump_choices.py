@@ -55,8 +55,8 @@ def attention_calls() -> list[dict]:
         call(dtype, [2, 4, 128, 64], [2, 2, 128, 64], gqa=True, mask=[128, 128])
         for value in (32, 60, 128):
             call(dtype, [2, 4, 128, 64], [2, 4, 128, 64], [2, 4, 128, value])
-        for q, k in ((128, 128), (1, 128)):
-            call(dtype, [2, 4, q, 64], [2, 4, k, 64], dropout=0.1)
+        for (q, k), p in itertools.product(((128, 128), (1, 128)), (0.1, 0.03125, 0.1875, 0.25, 0.5, 0.9, 1.0)):
+            call(dtype, [2, 4, q, 64], [2, 4, k, 64], dropout=p)
         call(dtype, [2, 4, 128, 64], [1, 4, 128, 64])
         call(dtype, [70000, 1, 8, 64], [70000, 1, 8, 64])
         call(dtype, [1, 70000, 8, 64], [1, 70000, 8, 64])
