@@ -262,7 +262,7 @@ func TestCaseOf(t *testing.T) {
 }
 
 // Each metric that the committed report has is limited, also behind those that it does not have: of
-// an a10g the total is not known. An estimate's upper figure has a limit of its own.
+// an a10g the total is not known. An estimate's upper figure has a separate limit.
 func TestEveryKnownMetricIsLimited(t *testing.T) {
 	c := oneCase(t, "../../testdata/artifacts/torchvision/resnet18.script.pt", "float32[1,3,224,224]",
 		"device: a10g\nbudget: {}")

@@ -108,7 +108,7 @@ func TestGroundsOfTheFiguresThatAreJudged(t *testing.T) {
 	}
 }
 
-// What makes an estimate: the first cause of an order of its own, with the first command that
+// What makes an estimate: the first cause in the order of causes, with the first command that
 // settles it.
 func TestWhatMakesAnEstimate(t *testing.T) {
 	for _, tt := range []struct {

@@ -86,12 +86,12 @@ func TestFigureThatValuesDecide(t *testing.T) {
 			verdict.Finding{},
 			"peak total unknown, budget 1000 B: what a CUDA context takes on a10g is not known: give context: for it " +
 				"under devices:"},
-		{"a total with a range of contexts, kept at its most", decided(func(r *report.Report) {
+		{"a total with a range of contexts, kept at the upper end", decided(func(r *report.Report) {
 			r.Context = &report.Context{Low: 50, High: 80}
 		}), verdict.Budget{Metric: report.Total, Limit: 380},
 			verdict.Finding{Outcome: verdict.Pass, Predicted: 380, Known: true, Lower: 250, HasLower: true},
 			"peak total 380 B, budget 380 B"},
-		{"a total with a range of contexts, broken at its most", decided(func(r *report.Report) {
+		{"a total with a range of contexts, broken at the upper end", decided(func(r *report.Report) {
 			r.Context = &report.Context{Low: 50, High: 80}
 		}), verdict.Budget{Metric: report.Total, Limit: 360},
 			verdict.Finding{Predicted: 380, Known: true, Over: 20, Lower: 250, HasLower: true, Upper: 380},
