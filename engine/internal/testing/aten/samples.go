@@ -67,10 +67,13 @@ type sample struct {
 
 // Samples runs every recorded call of the family's overloads and compares overload, metadata,
 // aliases and events. Subtests are named by operator and line of the operator, from 1: aten::mm/12.
-// Calls in testdata/differs.txt must differ, for the reason given there. A row that no call runs
-// must be in testdata/unsampled.txt.
+// Errors are those of testdata/said.txt, as are results whose size is not known. Calls in
+// testdata/differs.txt must differ, for the reason given there. A row that no call runs must be in
+// testdata/unsampled.txt.
 func Samples(t *testing.T, table *ops.Table, family [][]ops.Rule) {
-	sampled := runSamples(t, table, keys(family), exceptions(t, "testdata/differs.txt"))
+	sampled, said := runSamples(t, table, keys(family), exceptions(t, "testdata/differs.txt"))
+	said.compare(t, "testdata/said.txt", "What is said to samples that PyTorch refuses, and of those whose size is not "+
+		"known. MEMSPEC_UPDATE=1 go test -run TestSamples")
 	var missing []string
 	for key := range keys(family) {
 		if !sampled[key] {
@@ -84,7 +87,10 @@ func Samples(t *testing.T, table *ops.Table, family [][]ops.Rule) {
 // Exceptions are those of the families.
 func EveryFamily(t *testing.T, table *ops.Table) {
 	all := everyKey(table)
-	t.Run("samples", func(t *testing.T) { runSamples(t, table, all, everyFamilys(t, "differs.txt")) })
+	t.Run("samples", func(t *testing.T) {
+		_, said := runSamples(t, table, all, everyFamilys(t, "differs.txt"))
+		said.compareAll(t, "said.txt")
+	})
 	t.Run("refused", func(t *testing.T) {
 		runRefused(t, table, all, everyFamilys(t, "accepted.txt"), everyFamilys(t, "refused.txt"))
 	})
@@ -93,7 +99,8 @@ func EveryFamily(t *testing.T, table *ops.Table) {
 
 // EveryDevice runs the calls of all families on the described devices.
 func EveryDevice(t *testing.T, table *ops.Table) {
-	runDevices(t, table, everyKey(table), everyFamilys(t, "devices.txt"))
+	_, doubted := runDevices(t, table, everyKey(table), everyFamilys(t, "devices.txt"))
+	doubted.compareAll(t, "doubted.txt")
 }
 
 func everyKey(table *ops.Table) map[string]bool {
@@ -113,7 +120,7 @@ func everyFamilys(t *testing.T, name string) map[string]string {
 	out := map[string]string{}
 	for _, path := range paths {
 		read := exceptions
-		if name == "refused.txt" {
+		if slices.Contains([]string{"refused.txt", "said.txt", "doubted.txt"}, name) {
 			read = messages
 		}
 		maps.Copy(out, read(t, path))
@@ -123,13 +130,16 @@ func everyFamilys(t *testing.T, name string) map[string]string {
 
 func runSamples(
 	t *testing.T, table *ops.Table, family map[string]bool, differs map[string]string,
-) (sampled map[string]bool) {
+) (sampled map[string]bool, said reports) {
+	said = reports{}
 	files := sampleFiles(t)
 	none := On(t, "none", "2.15")
 	uncomputed := map[string]bool{} // overloads that are listed whole
 	sampled = calls{family: family, files: files}.each(t, func(c *call) {
 		t.Run(c.name, func(t *testing.T) {
-			got := newRun(table, none).differences(t, &c.sample)
+			r := newRun(table, none)
+			defer func() { said.add(c.name, r.said) }()
+			got := r.differences(t, &c.sample)
 			if differs[c.key()] != "" {
 				uncomputed[c.key()] = true
 				assert.True(t, len(got) > 0 ||
@@ -149,7 +159,7 @@ func runSamples(
 	assert.NotEmpty(t, sampled)
 	maps.DeleteFunc(differs, func(key, _ string) bool { return uncomputed[key] })
 	assert.Empty(t, differs, "in testdata/differs.txt, and no sample")
-	return sampled
+	return sampled, said
 }
 
 func sampleFiles(t *testing.T) []string {
@@ -176,49 +186,7 @@ func Refused(t *testing.T, table *ops.Table, family [][]ops.Rule) {
 	if !golden.Updating() {
 		return
 	}
-	var b strings.Builder
-	b.WriteString("# What is said to calls that PyTorch refuses. MEMSPEC_UPDATE=1 go test -run TestRefused writes it.\n\n")
-	calls, order := map[string][]string{}, []string(nil) // by what is said
-	for _, name := range slices.SortedFunc(maps.Keys(got), byNumber) {
-		if text := got[name]; calls[text] == nil {
-			order = append(order, text)
-		}
-		calls[got[name]] = append(calls[got[name]], name)
-	}
-	for _, text := range order {
-		b.WriteString(strings.Join(calls[text], " ") + " | " + text + "\n")
-	}
-	golden.Write(t, path, []byte(b.String()))
-}
-
-// byNumber sorts calls of an operator as they lie in their file.
-func byNumber(a, b string) int {
-	opA, numberA, _ := strings.Cut(a, "/")
-	opB, numberB, _ := strings.Cut(b, "/")
-	switch {
-	case opA != opB:
-		return strings.Compare(opA, opB)
-	case len(numberA) != len(numberB):
-		return len(numberA) - len(numberB)
-	}
-	return strings.Compare(numberA, numberB)
-}
-
-// messages reads lines "aten::mm/12 aten::mm/13 | what is said"; the file may be missing.
-func messages(t *testing.T, path string) map[string]string {
-	t.Helper()
-	out := map[string]string{}
-	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		return out
-	}
-	for _, l := range lines(t, path) {
-		names, text, ok := strings.Cut(l, " | ")
-		require.True(t, ok, l)
-		for name := range strings.FieldsSeq(names) {
-			out[name] = text
-		}
-	}
-	return out
+	writeMessages(t, path, "What is said to calls that PyTorch refuses. MEMSPEC_UPDATE=1 go test -run TestRefused", got)
 }
 
 // runRefused returns what is said to each call.
@@ -363,6 +331,7 @@ type run struct {
 	bench *Bench
 	given map[int]*tensor.Storage // by sid
 	empty map[int]bool            // of the given ones: of 0 bytes
+	said  string                  // where PyTorch refuses the call, or no one answer is right
 }
 
 func newRun(table *ops.Table, p *platform.Platform) *run {
@@ -406,6 +375,7 @@ func (r *run) differences(t *testing.T, s *sample) (out []string) {
 	args, kw := r.arguments(t, s)
 	bound, full, err := r.table.Resolve(s.Op, args, kw)
 	if err != nil {
+		r.said = err.Error()
 		return refusal(s, err)
 	}
 	result, events, err := r.bench.Run(s.Op, args, kw)
@@ -414,12 +384,14 @@ func (r *run) differences(t *testing.T, s *sample) (out []string) {
 		t.Skip(err)
 	}
 	if err != nil || s.Error {
+		r.said = fmt.Sprint(err)
 		return refusal(s, err)
 	}
 	if m := r.bench.Missing(); len(m) > 0 {
 		t.Skip("needs " + m[0].Op)
 	}
 	if !s.Most && slices.ContainsFunc(r.bench.Notes(), func(n trace.Note) bool { return n.ID == note.ShapeBound }) {
+		r.said = accepted(result, events, r.gotNames(events)) + notesOf(r.bench)
 		t.Skip("the engine takes the largest result")
 	}
 	add := func(what string, want, got any) {

@@ -33,16 +33,18 @@ var spoken = regexp.MustCompile(`^\w+::\w+: `)
 
 // Wrong runs recorded calls with one argument changed, each kind of argument in several ways.
 // PyTorch takes some of them, so that no answer is known; but each is an error that names an
-// operator, or has the results that the schema names. A tensor may be undefined where it is one of
-// several.
+// operator, or has the results that the schema names, and it is that of testdata/changed.txt. A
+// tensor may be undefined where it is one of several.
 func Wrong(t *testing.T, table *ops.Table, family [][]ops.Rule) {
 	none := On(t, "none", "2.15")
+	all := blocks{}
 	tried, refused, most := map[string]int{}, 0, perOverload(mostWrong)
 	calls{family: keys(family), files: sampleFiles(t)}.each(t, func(c *call) {
 		if c.Error || tried[c.key()] == most {
 			return
 		}
 		tried[c.key()]++
+		var lead outcomes
 		for i := range c.Args {
 			for n := 0; ; n++ {
 				r := newRun(table, none)
@@ -54,37 +56,45 @@ func Wrong(t *testing.T, table *ops.Table, family [][]ops.Rule) {
 					break
 				}
 				args[i] = others[n]
-				if r.wrong(t, c, fmt.Sprintf("argument %d as %s", i, Describe(others[n])), args, kw) {
+				text := r.wrong(t, c, fmt.Sprintf("argument %d as %s", i, Describe(others[n])), args, kw)
+				if text[0] != '=' {
 					refused++
 				}
+				lead.add(fmt.Sprintf("%d.%d", i, n), strings.TrimPrefix(text, c.Op+": "))
 			}
+		}
+		if lead.texts != nil {
+			all[c.name] = lead.lines()
 		}
 	})
 	assert.NotZero(t, refused)
+	all.compare(t, "testdata/changed.txt", `What calls give with one argument changed: "1.3" is the fourth change of the
+# second one. MEMSPEC_WHOLE=1 MEMSPEC_UPDATE=1 go test -run TestWrong`)
 }
 
-// wrong runs a call and says whether it is refused.
-func (r *run) wrong(t *testing.T, c *call, what string, args []any, kw ops.Kw) bool {
+// wrong runs a call and returns its error, or what it gives.
+func (r *run) wrong(t *testing.T, c *call, what string, args []any, kw ops.Kw) (text string) {
 	defer func() {
 		if bug := recover(); bug != nil {
 			t.Errorf("%s: %s (%s): panic: %v\n%s", c.name, what, c.place, bug, debug.Stack())
+			text = "panic"
 		}
 	}()
 	bound, _, err := r.table.Resolve(c.Op, args, kw)
 	if err != nil {
-		return true
+		return err.Error()
 	}
-	result, _, err := r.bench.Run(c.Op, args, kw)
+	result, events, err := r.bench.Run(c.Op, args, kw)
 	if missing := new(ops.MissingError); err != nil {
 		if !errors.As(err, &missing) && !spoken.MatchString(err.Error()) {
 			t.Errorf("%s: %s (%s): got the error %q, want one that names the operator", c.name, what, c.place, err)
 		}
-		return true
+		return err.Error()
 	}
 	if why := unlike(bound.Schema, result); why != "" && len(r.bench.Missing()) == 0 {
 		t.Errorf("%s: %s (%s): got %s, want what %s names", c.name, what, c.place, why, bound.Schema.Key())
 	}
-	return false
+	return accepted(result, events, r.gotNames(events)) + notesOf(r.bench)
 }
 
 // unlike says what of a result is not as the schema names it; "" where all is.
