@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+from types import SimpleNamespace
 
 import pytest
 
@@ -195,3 +196,251 @@ def test_what_steps_by_a_closure_cannot_step_in_the_backward():
     for optimizer in ("LBFGS", "none"):
         with pytest.raises(BuildError, match="want one that steps alone"):
             stepped(optimizer=optimizer, arguments={}, optimizer_in_backward=True)
+
+
+# Losses, optimizers, precision and sharding, and what each refuses.
+
+W = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+
+
+def loss(text, out, args=(), kwargs=None, target=None):
+    return step.loss_function(text, "folder")(out, list(args), kwargs or {}, target)
+
+
+@pytest.mark.parametrize(
+    "text, out, want",
+    [
+        ("sum", lambda: W * 2, 6.0),
+        ("sum", lambda: [W * 2, {"a": W[:1]}, torch.ones(3), None], 7.0),
+        ("sum", lambda: (W * 2).half(), 6.0),
+        ("mean", lambda: W * 2, 3.0),
+        ("mean", lambda: (W * 2, torch.ones(3), W[:1]), 4.0),
+        ("output", lambda: W.sum(), 3.0),
+        ("output", lambda: {"loss": W.sum(), "logits": W}, 3.0),
+        ("output", lambda: SimpleNamespace(loss=W.sum()), 3.0),
+    ],
+)
+def test_a_loss_of_a_result(text, out, want):
+    found = loss(text, out())
+    assert found.item() == want and found.requires_grad and found.dtype is torch.float32
+
+
+NO_LOSS = (
+    "got a result without a loss that a gradient can come from, want one that depends on parameters that require it"
+)
+
+
+@pytest.mark.parametrize(
+    "text, out, want",
+    [
+        ("sum", lambda: torch.ones(2), NO_LOSS),
+        ("sum", lambda: None, NO_LOSS),
+        ("mean", lambda: [torch.ones(2)], NO_LOSS),
+        ("output", lambda: {"logits": W}, NO_LOSS),
+        ("output", lambda: 3, NO_LOSS),
+        ("output", lambda: torch.ones(()), NO_LOSS),
+        ("output", lambda: W * 2, "got a loss of shape [2], want one number"),
+        ("mse_loss", lambda: W, "got loss mse_loss without a target, want an input named target"),
+    ],
+)
+def test_a_result_without_a_loss(text, out, want):
+    with pytest.raises(BuildError) as e:
+        loss(text, out())
+    assert str(e.value) == want
+
+
+@pytest.mark.parametrize("text", ["absent", "_losses", "1x", "", "math", "__name__"])
+def test_a_loss_that_there_is_not(text):
+    with pytest.raises(BuildError) as e:
+        step.loss_function(text, ".")
+    assert str(e.value) == (
+        f"got {f'loss {text!r}' if text else 'no loss'}, want sum, mean, output, a function of torch.nn.functional, or "
+        "FILE.py:NAME"
+    )
+
+
+def test_a_function_of_pytorch_takes_the_result_and_the_target():
+    assert loss("mse_loss", W, target=torch.zeros(2)).item() == 2.5
+    assert loss("mse_loss", {"a": torch.ones(2), "b": W}, target=torch.zeros(2)).item() == 2.5
+    with pytest.raises(BuildError, match=f"^{NO_LOSS}$"):
+        loss("mse_loss", [torch.ones(2)], target=torch.zeros(2))
+
+
+@pytest.mark.parametrize("target, named", [(None, {}), (5, {"target": 5})])
+def test_a_users_loss_takes_what_the_model_took(monkeypatch, target, named):
+    given = []
+
+    def own(out, *args, **kwargs):
+        given.append((args, kwargs))
+        return out.sum()
+
+    monkeypatch.setattr(step, "named", lambda text, folder: own if (text, folder) == ("a.py:own", "folder") else None)
+    assert loss("a.py:own", W, [1, 2], {"x": 3}, target).item() == 3.0
+    assert given == [((1, 2), {"x": 3} | named)]
+    with pytest.raises(BuildError, match="^b.py:own: is NoneType, want a function$"):
+        step.loss_function("b.py:own", "folder")
+
+
+@pytest.mark.parametrize(
+    "name, arguments, want",
+    [
+        ("SGD", {"lr": 0.5}, torch.optim.SGD),
+        ("torch.optim.Adam", {"lr": 0.5}, torch.optim.Adam),
+        ("a.py:Own", {"lr": 0.5}, torch.optim.Adagrad),
+    ],
+)
+def test_an_optimizer(monkeypatch, name, arguments, want):
+    known = {"torch.optim:Adam": torch.optim.Adam, "a.py:Own": torch.optim.Adagrad}
+    monkeypatch.setattr(step, "named", lambda text, folder: known[text])
+    made = step.make_optimizer(name, arguments, [W], ".")
+    assert type(made) is want and made.param_groups[0]["lr"] == 0.5
+    assert step.make_optimizer("none", {}, [W], ".") is None
+
+
+@pytest.mark.parametrize(
+    "name, want",
+    [
+        ("Adm", "got optimizer 'Adm', want one of torch.optim (ASGD, Adadelta, "),
+        ("Optimizer", "got optimizer 'Optimizer', want one of torch.optim (ASGD, "),
+        ("lr_scheduler", "got optimizer 'lr_scheduler', want one of torch.optim (ASGD, "),
+        ("", "got no optimizer, want one of torch.optim (ASGD, "),
+        ("SGD", "optimizer SGD: "),
+        ("Adam", "optimizer Adam: "),
+    ],
+)
+def test_an_optimizer_that_there_is_not(name, want):
+    arguments = {"lr": -1.0} if name == "SGD" else {"rate": 1} if name == "Adam" else {}
+    with pytest.raises(BuildError) as e:
+        step.make_optimizer(name, arguments, [W], ".")
+    assert str(e.value).startswith(want) and (")" not in want or "package.NAME, FILE.py:NAME, or none" in str(e.value))
+
+
+def test_only_what_is_trained_is_given_to_the_optimizer():
+    model = torch.nn.Linear(2, 2)
+    model.bias.requires_grad_(False)
+    made = step._optimizer({"optimizer": "SGD", "arguments": None}, model, ".")
+    assert made.param_groups[0]["params"] == [model.weight]
+
+
+@pytest.mark.parametrize(
+    "text, want",
+    [
+        ("AdamW", ("AdamW", {})),
+        ("SGD(lr=0.1, nesterov=True)", ("SGD", {"lr": 0.1, "nesterov": True})),
+        ("AdamW(betas=(0.9, 0.99))", ("AdamW", {"betas": (0.9, 0.99)})),
+        ("AdamW()", ("AdamW", {})),
+        ("opt.py:Own(x", ("opt.py:Own(x", {})),
+    ],
+)
+def test_an_optimizer_of_the_command_line(text, want):
+    assert step.parse_optimizer(text) == want
+
+
+@pytest.mark.parametrize("text", ["SGD(0.1)", "SGD(**more)", "SGD(lr=x)", "a.b(lr=1)", "SGD(", "1", "x[1]", "f()()"])
+def test_an_optimizer_that_the_command_line_may_not_have(text):
+    with pytest.raises(BuildError) as e:
+        step.parse_optimizer(text)
+    assert str(e.value).startswith(f"got optimizer {text!r}, want one such as AdamW or SGD(lr=0.1, momentum=0.9), FILE")
+
+
+PLAIN = {"optimizer": "none", "arguments": {}, "loss": "sum", "accumulate": 1, "clip": None, "checkpoint": None}
+
+
+def test_the_input_named_target_is_the_losss(monkeypatch):
+    taken, model = [], torch.nn.Linear(2, 2)
+    monkeypatch.setattr(
+        step, "named", lambda text, folder: lambda out, x, target: taken.append((x, target)) or out.sum()
+    )
+    x, target = torch.ones(1, 2), torch.zeros(1)
+    options = PLAIN | {"loss": "a.py:own"}
+    step.trainer(options, contextlib.nullcontext, model, [], {"input": x, "target": target}, ".")
+    with pytest.raises(TypeError, match="unexpected keyword argument 'input'"):
+        step.trainer(options, contextlib.nullcontext, model, [], {"input": x, "target": target}, ".")()
+    step.trainer(options, contextlib.nullcontext, model, [x], {"target": target}, ".")()
+    assert taken == [(x, target)]
+
+
+def test_an_optimizer_that_searches_is_given_the_pass():
+    model = torch.nn.Linear(2, 1)
+    before, passes = model.weight.detach().clone(), []
+    model.register_forward_hook(lambda *_: passes.append(1))
+    options = PLAIN | {"optimizer": "LBFGS", "arguments": {"max_iter": 3}, "clip": 0.5}
+    step.trainer(options, contextlib.nullcontext, model, [torch.ones(1, 2)], {}, ".")()
+    assert len(passes) >= 2 and not torch.equal(model.weight, before) and model.weight.grad is None
+
+
+def test_a_step_changes_the_weights_by_their_gradients():
+    model = torch.nn.Linear(2, 1, bias=False)
+    before = model.weight.detach().clone()
+    options = PLAIN | {"optimizer": "SGD", "arguments": {"lr": 0.5}, "accumulate": 2}
+    step.trainer(options, contextlib.nullcontext, model, [torch.ones(1, 2)], {}, ".")()
+    assert torch.allclose(model.weight, before - 0.5) and model.weight.grad is None
+
+
+OF_NET = {
+    "source": "zoo.py:net", "artifact": "", "dir": "d", "mode": "inference", "dtype": "", "autocast": "",
+    "grad": "no_grad", "training": PLAIN,
+}  # fmt: skip
+
+
+def prepared(monkeypatch, change, args=(), **kwargs):
+    model = torch.nn.Linear(2, 1)
+    monkeypatch.setattr(step, "load", lambda source, folder: model)
+    monkeypatch.setattr(step, "load_artifact", lambda path, device: model)
+    return step.prepare(OF_NET | change, list(args), kwargs, "cpu", lambda v: v), model
+
+
+def test_a_case_is_prepared_as_it_says(monkeypatch):
+    x = torch.ones(1, 2)
+    work, model = prepared(monkeypatch, {"mode": "training"}, [x], target=torch.ones(1))
+    assert model.training and work.how == "source" and len(work.state) == 2
+    work, model = prepared(monkeypatch, {"dtype": "float64"}, [x.double()])
+    assert not model.training and work.iterate().dtype is torch.float64 and not work.iterate().requires_grad
+    work, model = prepared(monkeypatch, {"artifact": "net.pt", "source": ""}, [x, 2, 3])
+    assert work.how == "artifact" and model.training, "an archive is as it was saved, and takes what it takes"
+    assert prepared(monkeypatch, {"artifact": "net.pt"}, [x])[0].how == "source"
+    with pytest.raises(BuildError, match="got inputs one without a name, target; want those of"):
+        prepared(monkeypatch, {}, [x], target=x)
+    assert step.Work(print, None, [], {}, "").state == []
+
+
+@pytest.mark.parametrize("grad, inference", [("no_grad", False), ("inference_mode", True)])
+def test_a_forward_has_no_gradients(monkeypatch, grad, inference):
+    work, _ = prepared(monkeypatch, {"grad": grad}, [torch.ones(1, 2)])
+    assert work.iterate().is_inference() is inference and not work.iterate().requires_grad
+
+
+def test_the_cases_autocast(monkeypatch):
+    given = []
+    monkeypatch.setattr(torch, "autocast", lambda *a, **kw: given.append((a, kw)) or contextlib.nullcontext())
+    for dtype in ("", "bfloat16"):
+        with step.precision({"autocast": dtype}):
+            pass
+    assert given == [(("cuda",), {"dtype": torch.bfloat16})]
+
+
+def test_modules_that_are_sharded_come_before_the_model(monkeypatch):
+    from torch.distributed import fsdp
+
+    sharded, said = [], []
+    monkeypatch.setattr(fsdp, "fully_shard", sharded.append)
+    monkeypatch.setattr(torch.cuda, "set_device", said.append)
+    monkeypatch.setattr(torch.distributed, "init_process_group", said.append)
+    model = torch.nn.Sequential(torch.nn.Sequential(torch.nn.ReLU(), torch.nn.ReLU()), torch.nn.ReLU())
+    monkeypatch.setattr(step, "load", lambda source, folder: model)
+    step.prepare(OF_NET | {"sharded": ["0.*", "1"]}, [torch.ones(1)], {}, "cpu", lambda v: v)
+    assert sharded == [*model[0], model[1], model] and said == [0, "nccl"]
+
+
+def test_modules_are_checkpointed_by_name(monkeypatch):
+    import torch.utils.checkpoint as checkpointing
+
+    ran = []
+    monkeypatch.setattr(checkpointing, "checkpoint", lambda f, *a, use_reentrant: ran.append(use_reentrant) or f(*a))
+    model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())
+    step.checkpoint(None, model)
+    step.checkpoint({"modules": ["0"], "reentrant": True}, model)
+    model(torch.ones(2))
+    assert ran == [True]
+    with pytest.raises(BuildError, match=r"^got checkpoint '\*\.x', and no module of the model has such a name$"):
+        step.checkpoint({"modules": ["*.x"], "reentrant": False}, model)
