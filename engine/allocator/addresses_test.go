@@ -157,3 +157,18 @@ func TestAFullChunkHasNoRest(t *testing.T) {
 	assert.Empty(t, d.free)
 	assert.Empty(t, d.chunks)
 }
+
+// TestAReleasedSegmentsPlaceIsFree: where a segment was given back, the next of its size lies.
+func TestAReleasedSegmentsPlaceIsFree(t *testing.T) {
+	a, err := newCaching(Config{Settings: DefaultSettings()})
+	require.NoError(t, err)
+	for _, size := range []units.Bytes{30 * units.MiB, 1} {
+		x, err := a.Malloc(size, 0)
+		require.NoError(t, err)
+		a.Free(x)
+		a.EmptyCache()
+		y, err := a.Malloc(size, 0)
+		require.NoError(t, err)
+		assert.Equal(t, x, y, "%d bytes", size)
+	}
+}

@@ -322,8 +322,5 @@ func (a *caching) Stats() Stats { return a.stats }
 func (a *caching) Fresh() Allocator {
 	b, _ := newCaching(a.config) // which was good before
 	b.blocks = slices.Grow(b.blocks, len(a.blocks))
-	if a.active.shift < b.active.shift {
-		b.active = newAddrTable(64 - a.active.shift)
-	}
 	return b
 }

@@ -1,6 +1,8 @@
 package allocator
 
 import (
+	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"strings"
@@ -13,7 +15,7 @@ import (
 	"github.com/memspec/memspec/engine/units"
 )
 
-// settingsCase is a settings text with what becomes of it; err is part of the error.
+// settingsCase is a settings text with what becomes of it; err is the error behind the text.
 type settingsCase struct {
 	conf string
 	set  func(*Settings)
@@ -50,9 +52,10 @@ var settingsCases = []settingsCase{
 	{"max_split_size_mb:17592186044416", func(s *Settings) { s.MaxSplitSize = (units.Max / units.MiB) * units.MiB }, ""},
 	{"max_split_size_mb:99999999999999999999", nil, `max_split_size_mb: got "99999999999999999999", want a number`},
 	{"max_split_size_mb", nil, "max_split_size_mb: got no value, want one after a colon"},
-	{"max_split_size_mb:", nil, "max_split_size_mb: got no value"},
-	{"max_split_size_mb=128", nil, `got the key "max_split_size_mb=128", want one of PyTorch's`},
-	{"max_split_size_mb:128,,", nil, `got the key ","`},
+	{"max_split_size_mb:", nil, "max_split_size_mb: got no value, want one after a colon"},
+	{"max_split_size_mb=128", nil, `got the key "max_split_size_mb=128", want one of PyTorch's: a value stands behind a ` +
+		"colon, as in max_split_size_mb:128"},
+	{"max_split_size_mb:128,,", nil, `got the key ",", want one of PyTorch's`},
 	{"max_split_size_mb:128;expandable_segments:True", nil, `got ":" after max_split_size_mb, want a comma`},
 	{"max_non_split_rounding_mb:21", func(s *Settings) { s.MaxNonSplitRounding = 21 << 20 }, ""},
 	{"max_non_split_rounding_mb:19", nil, "max_non_split_rounding_mb: got 19, want at least 20"},
@@ -113,16 +116,15 @@ var settingsCases = []settingsCase{
 	{"expandable_segments_reserve_by_class:[]", unchanged, ""},
 	{"expandable_segments_reserve_by_class:[a:1", nil, "expandable_segments_reserve_by_class: got no end of the list"},
 	{"foo:1", nil, `got the key "foo", want one of PyTorch's`},
-	{"roundup_bypass_threshold_mb:1", nil, `got the key "roundup_bypass_threshold_mb"`},
-	{"[", nil, `got the key "["`},
+	{"roundup_bypass_threshold_mb:1", nil, `got the key "roundup_bypass_threshold_mb", want one of PyTorch's`},
+	{"[", nil, `got the key "[", want one of PyTorch's`},
 }
 
 func TestParseSettings(t *testing.T) {
 	for _, tt := range settingsCases {
 		got, err := ParseSettings(tt.conf, platform.Version{})
 		if tt.err != "" {
-			require.ErrorContains(t, err, tt.err, tt.conf)
-			require.ErrorContains(t, err, "allocator settings", tt.conf)
+			assert.EqualError(t, err, fmt.Sprintf("allocator settings %q: %s", tt.conf, tt.err))
 			continue
 		}
 		require.NoError(t, err, tt.conf)
@@ -244,11 +246,23 @@ func TestCheck(t *testing.T) {
 		{func(s *Settings) { s.LargeSegment = 10 << 20 }, "got a large segment size of 10.0 " +
 			"MiB, want whole MiB above 10.0 MiB"},
 		{func(s *Settings) { s.MaxSplitSize = 5 }, "got a max split size of 5 B, want at least 20.0 MiB"},
+		{func(s *Settings) { s.LargeSegment = 25 << 19 }, "got a large segment size of 12.5 MiB, want whole MiB above " +
+			"10.0 MiB"},
+		{func(s *Settings) { s.LargeSegment = 11 << 20 }, ""},
+		{func(s *Settings) { s.MaxSplitSize = 20<<20 - 1 }, "got a max split size of 20.0 MiB, want at least 20.0 MiB"},
+		{func(s *Settings) { s.MaxSplitSize = 20 << 20 }, ""},
 		{func(s *Settings) { s.MemoryFraction = 1.5 }, "got a memory fraction of 1.5, want 0 to 1"},
+		{func(s *Settings) { s.MemoryFraction = -0.5 }, "got a memory fraction of -0.5, want 0 to 1"},
+		{func(s *Settings) { s.MemoryFraction = math.NaN() }, "got a memory fraction of NaN, want 0 to 1"},
+		{func(s *Settings) { s.MemoryFraction = 0 }, ""},
 	} {
 		s := DefaultSettings()
 		tt.set(&s)
 		_, err := New(Config{Settings: s})
+		if tt.want == "" {
+			require.NoError(t, err)
+			continue
+		}
 		require.EqualError(t, err, tt.want)
 	}
 }

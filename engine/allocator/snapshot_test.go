@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/memspec/memspec/engine/internal/pickle"
 	"github.com/memspec/memspec/engine/internal/testing/tracetext"
 	"github.com/memspec/memspec/engine/trace"
 	"github.com/memspec/memspec/engine/units"
@@ -140,6 +141,45 @@ func TestReplaySnapshot(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, got, 1)
 	assert.Equal(t, []int{0, 7, 4, 4}, []int{got[0].Device, got[0].Events, got[0].Allocs, got[0].AddressMatch})
+}
+
+// TestReplayDevices: a device on which nothing moved is passed over, those behind it are replayed;
+// what cannot be replayed names its device and event.
+func TestReplayDevices(t *testing.T) {
+	dict := func(kv ...any) *pickle.Dict {
+		d := &pickle.Dict{}
+		for i := 0; i < len(kv); i += 2 {
+			d.Keys, d.Values = append(d.Keys, kv[i]), append(d.Values, kv[i+1])
+		}
+		return d
+	}
+	alloc := func(bytes int) any {
+		return &pickle.List{Items: []any{dict("action", "alloc", "addr", 4096, "size", bytes, "stream", 0)}}
+	}
+	mapped := &pickle.List{Items: []any{dict("action", "segment_alloc", "addr", 4096, "size", 2<<20, "stream", 0)}}
+	for _, tt := range []struct {
+		why    string
+		traces []any
+		want   []int
+		err    string
+	}{
+		{"the middle one moved nothing", []any{alloc(512), mapped, alloc(512)}, []int{0, 2}, ""},
+		{"an exbibyte", []any{mapped, alloc(512), alloc(1 << 60)}, nil, "device 2: event 0: out of memory"},
+	} {
+		data, err := pickle.Encode(dict("segments", &pickle.List{}, "device_traces", &pickle.List{Items: tt.traces}))
+		require.NoError(t, err)
+		replays, err := ReplaySnapshot(data)
+		var got []int
+		for i := range replays {
+			got = append(got, replays[i].Device)
+		}
+		assert.Equal(t, tt.want, got, tt.why)
+		if tt.err != "" {
+			assert.ErrorContains(t, err, tt.err, tt.why)
+		} else {
+			assert.NoError(t, err, tt.why)
+		}
+	}
 }
 
 func TestDeviceReplayJSON(t *testing.T) {
