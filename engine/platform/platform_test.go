@@ -431,3 +431,10 @@ func TestCovers(t *testing.T) {
 		assert.Equal(t, tt.want, v.Covers(tt.printed), "%s and %s", tt.version, tt.printed)
 	}
 }
+
+// TestChoosesAlike: from Hopper on, cuDNN answers otherwise with a device than without one.
+func TestChoosesAlike(t *testing.T) {
+	for name, want := range map[string]bool{"t4": true, "rtx-4090": true, "h100-sxm-80gb": false, "rtx-5090": false} {
+		assert.Equal(t, want, on(t, name, "2.15").ChoosesAlike(), name)
+	}
+}

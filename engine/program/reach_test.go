@@ -199,3 +199,24 @@ func checked(build func(m *maker, x *Value) []*Node) string {
 	}
 	return ""
 }
+
+// TestEachArg: a node's arguments come before those of the blocks within it, a block's results
+// last; what is shown may be changed.
+func TestEachArg(t *testing.T) {
+	number := func(n int64) Arg { return Arg{Const: n} }
+	node := func(blocks []*Block, args ...Arg) *Node {
+		return &Node{Operation: &Operation{}, Args: args, Blocks: blocks}
+	}
+	b := &Block{Outs: []Arg{number(8), number(9)}, Nodes: []*Node{
+		node([]*Block{{Nodes: []*Node{node(nil, number(3))}, Outs: []Arg{number(4)}},
+			{Nodes: []*Node{node([]*Block{{Outs: []Arg{number(6)}}}, number(5))}}}, number(1), number(2)),
+		node(nil, number(7)),
+	}}
+	var got []any
+	b.EachArg(func(a *Arg) {
+		got = append(got, a.Const)
+		a.Name = "seen"
+	})
+	assert.Equal(t, []any{int64(1), int64(2), int64(3), int64(4), int64(5), int64(6), int64(7), int64(8), int64(9)}, got)
+	b.EachArg(func(a *Arg) { assert.Equal(t, "seen", a.Name, a.Const) })
+}

@@ -80,6 +80,7 @@ func TestReadSnapshot(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, recs, 2)
 	r := recs[0]
+	assert.Equal(t, []int{6, 0}, []int{r.Moves(), recs[1].Moves()}, "allocations, and frees asked for and done")
 	assert.Equal(t, 3, r.Skipped, "annotate is no event, nor is what PyTorch never writes")
 	assert.Equal(t, Conf{Text: "x:1", MaxSplitSize: 99, Expandable: true, Roundup: []int64{0, 4}}, r.Settings)
 	assert.Equal(t, "0.7", r.Final[0].Private)
