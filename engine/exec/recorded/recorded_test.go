@@ -13,7 +13,9 @@ import (
 
 	"github.com/memspec/memspec/engine"
 	"github.com/memspec/memspec/engine/allocator"
+	"github.com/memspec/memspec/engine/artifact"
 	"github.com/memspec/memspec/engine/device"
+	"github.com/memspec/memspec/engine/exec/recorded"
 	"github.com/memspec/memspec/engine/internal/testing/testcase"
 	"github.com/memspec/memspec/engine/note"
 	"github.com/memspec/memspec/engine/platform"
@@ -260,4 +262,29 @@ func TestAProgramsRecording(t *testing.T) {
 	assert.Contains(t, text, "cum  line")
 	assert.Regexp(t, `train\.py:7 +untraced`, text)
 	assert.Equal(t, report.ByLine, report.DefaultBy(r.Holders))
+}
+
+// TestTraceOfACutRun: what a run that ended out of memory does not record is missing on a device
+// that it fits; a dim that varies in the real run and did not in the recorded one is noted.
+func TestTraceOfACutRun(t *testing.T) {
+	sizes := map[string][]int64{"same": {2, 2}, "other": {2, 3}}
+	rec := &artifact.Recorded{Recording: &trace.Recording{Trace: &trace.Trace{}},
+		Header: &file.Header{OOM: &file.OutOfMemory{Pass: "steady"}, Lengths: sizes}}
+	tr, err := recorded.Trace(rec, &spec.Case{Varies: []string{"same", "other", "none"}})
+	require.NoError(t, err)
+	assert.Equal(t, []trace.Unsupported{{Reason: trace.CutShort, Detail: "steady", Count: 1}}, tr.Coverage.Unsupported)
+	var varies []string
+	for _, n := range tr.Notes {
+		if n.ID == note.FixedLengths {
+			varies = append(varies, n.Subject)
+			assert.Equal(t, trace.NoSite, n.Site)
+		}
+	}
+	assert.Equal(t, []string{"same", "none"}, varies)
+	assert.Empty(t, rec.Trace.Notes, "the events are shared, and stay as they are")
+	rec.Header = nil
+	tr, err = recorded.Trace(rec, &spec.Case{Varies: []string{"same"}})
+	require.NoError(t, err)
+	assert.Empty(t, tr.Coverage.Unsupported)
+	assert.Equal(t, note.FixedLengths, tr.Notes[0].ID)
 }
