@@ -77,9 +77,7 @@ func (m *compiler) ready(fn *program.Func, self *program.Object, e ends) (*code,
 	switch {
 	case e == afterLastUse:
 	case m.prog.Records == program.RecordsStacks:
-		if err := m.followStacks(c, self, e); err != nil {
-			return nil, err
-		}
+		m.followStacks(c, self, e)
 	case m.prog.Records == program.RecordsSource:
 		c.names = m.reader.Read(g, c.count)
 		eagerUses(c)

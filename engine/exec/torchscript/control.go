@@ -184,7 +184,7 @@ func (m *interp) runIf(f *frame, in *inst) error {
 	vals := m.pushArgs(len(b.src.Outs))
 	m.blockOuts(f, b, vals)
 	for i, out := range in.node.Outs {
-		m.put(f, out.ID, vals[i])
+		f.put(out.ID, vals[i])
 		if f.names != nil {
 			f.names.Made(out.ID, vals[i])
 		}

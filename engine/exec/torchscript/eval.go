@@ -31,7 +31,7 @@ func (m *interp) exec(f *frame, in *inst) error {
 	if err != nil {
 		return m.fail(err)
 	}
-	m.releaseCallArgs(f, in)
+	m.releaseArgs(f, in)
 	m.finish(f, in, v)
 	return nil
 }
@@ -43,13 +43,13 @@ func (m *interp) finish(f *frame, in *inst, v any) {
 	case 0:
 		m.Drop(v)
 	case 1:
-		m.put(f, outs[0].ID, v)
+		f.put(outs[0].ID, v)
 		m.named(f, in)
 	default: // an unpacking
 		items := m.itemsOf(v, len(outs))
 		for i, out := range outs {
 			m.Hold(items[i])
-			m.put(f, out.ID, items[i])
+			f.put(out.ID, items[i])
 		}
 		if f.names != nil {
 			f.names.Together(int(in.num), v)
@@ -70,9 +70,6 @@ func (m *interp) named(f *frame, in *inst) {
 		}
 	}
 }
-
-// releaseCallArgs is releaseArgs; calls have moved theirs already.
-func (m *interp) releaseCallArgs(f *frame, in *inst) { m.releaseArgs(f, in) }
 
 // eval computes an instruction's owned result.
 func (m *interp) eval(f *frame, in *inst) (any, error) {
@@ -234,23 +231,8 @@ func (m *interp) evalArgs(in *inst, args []any, kw ops.Kw) (any, error) {
 		delete(kw, "out") // the overload that returns, and its result goes there
 	}
 	bound, full, err := m.resolve(in, args, kw)
-	if missing, ok := exec.Missing(err); ok {
-		m.Missed(missing)
-		m.unknownOuts(n)
-		return ops.NewUnbacked(n.Op, schema.Any), nil
-	}
-	if noOverload(err) { // an overload without a rule: PyTorch may have one for these arguments
-		switch {
-		case !exec.AnyUnknown(args):
-			m.Unsupported(n.Op, trace.NoRule)
-		case !m.Incomplete(): // what is not known is so for no other lack
-			m.Unsupported(n.Op, trace.ReadsData)
-		}
-		m.unknownOuts(n)
-		return ops.NewUnbacked(n.Op, schema.Any), nil
-	}
 	if err != nil {
-		return nil, err
+		return m.unresolved(n, args, err)
 	}
 	if m.eager && m.prog.Records != program.RecordsSource && m.Platform().Autocast != "" && fastPath(n.Op) {
 		m.Unsupported(n.Op, trace.NotUnderAutocast)
@@ -259,6 +241,24 @@ func (m *interp) evalArgs(in *inst, args []any, kw ops.Kw) (any, error) {
 		return m.ApplyInto(bound, full, out)
 	}
 	return m.Apply(bound, full)
+}
+
+// unresolved is what an operator gives that err says has no rule for its arguments.
+func (m *interp) unresolved(n *program.Node, args []any, err error) (any, error) {
+	var none *ops.NoOverloadError
+	missing, ok := exec.Missing(err)
+	switch {
+	case ok:
+		m.Missed(missing)
+	case !errors.As(err, &none):
+		return nil, err
+	case !exec.AnyUnknown(args): // PyTorch may have an overload for these arguments
+		m.Unsupported(n.Op, trace.NoRule)
+	case !m.Incomplete(): // what is not known is so for no other lack
+		m.Unsupported(n.Op, trace.ReadsData)
+	}
+	m.unknownOuts(n)
+	return ops.NewUnbacked(n.Op, schema.Any), nil
 }
 
 // fastPath says whether an operator is one of those that PyTorch's attention and encoder modules
@@ -276,14 +276,6 @@ func (m *interp) unknownOuts(n *program.Node) {
 			m.UnknownTensor()
 		}
 	}
-}
-
-func noOverload(err error) bool {
-	if err == nil {
-		return false
-	}
-	var none *ops.NoOverloadError
-	return errors.As(err, &none)
 }
 
 // opArgs splits the arguments into positional and keyword ones; a device baked into the archive
@@ -344,9 +336,6 @@ func (m *interp) resolve(in *inst, args []any, kw ops.Kw) (*ops.Bound, []any, er
 	}
 	o.bound, o.kinds = bound, o.kinds[:0]
 	if len(args) == len(bound.Schema.Args) && unchanged(args, full) {
-		if cap(o.kinds) < len(args) {
-			o.kinds = make([]kind, 0, len(args))
-		}
 		for _, v := range args {
 			o.kinds = append(o.kinds, kindOf(v))
 		}

@@ -30,13 +30,8 @@ type frame struct {
 	leftovers []leftover // what calls left, where the account holds all that Python might hold
 }
 
-// put stores an owned value in a register.
-func (m *interp) put(f *frame, id int, v any) {
-	if f.set[id] {
-		m.Drop(f.regs[id])
-	}
-	f.regs[id], f.set[id] = v, true
-}
+// put stores an owned value in a register that is empty: what it held went at its last use.
+func (f *frame) put(id int, v any) { f.regs[id], f.set[id] = v, true }
 
 // clear releases a register.
 func (m *interp) clear(f *frame, id int) {
@@ -60,21 +55,19 @@ func (m *interp) codeOf(fn *program.Func, self *Object) (*code, error) {
 	if c := m.codes[fn]; c != nil {
 		return c, nil
 	}
-	if _, err := fn.Graph(); err != nil {
-		return nil, err
-	}
-	if m.ends != afterLastUse {
-		m.noteLocals()
-	}
 	var module *program.Object
 	if self != nil {
 		module = self.lit
 	}
 	c, err := m.ready(fn, module, m.ends)
-	if err == nil {
-		m.codes[fn] = c
+	if err != nil {
+		return nil, err
 	}
-	return c, err
+	if m.ends != afterLastUse {
+		m.noteLocals()
+	}
+	m.codes[fn] = c
+	return c, nil
 }
 
 // noteLocals notes what an archive does not record of Python's names.
@@ -212,26 +205,28 @@ func (m *interp) fail(err error) error {
 	}
 	e := &exec.EvalError{Msg: err.Error(), Cause: err}
 	for f := m.frame; f != nil; f = f.parent {
-		if f.line != nil {
-			if f.line.at != nil {
-				inlinedStack(e, f.line, f == m.frame)
-				continue
-			}
+		n := f.line.node
+		if f == m.frame {
+			e.Op, e.Pos = n.Op, n.Where.Pos()
 		}
-		s := exec.StackEntry{Func: f.code.fn.Name, Record: f.code.fn.Record}
-		if f.module != nil {
-			s.Module = f.module.FQN
+		if f.line.at == nil {
+			e.Stack = append(e.Stack, stackEntry(f.code.fn, n, f.module))
 		}
-		if f.line != nil {
-			s.Line = int(f.line.node.Where.Line)
-			s.Pos = f.line.node.Where.Pos()
-			if f == m.frame {
-				e.Op, e.Pos = f.line.node.Op, s.Pos
-			}
+		for at := f.line.at; at != nil; n, at = at.Node, at.Parent { // the calls that it was inlined from
+			module, _ := at.Module.(*Object)
+			e.Stack = append(e.Stack, stackEntry(at.Func, n, module))
 		}
-		e.Stack = append(e.Stack, s)
 	}
 	return e
+}
+
+// stackEntry is node n of a function, called in a module that may be nil.
+func stackEntry(fn *program.Func, n *program.Node, module *Object) exec.StackEntry {
+	s := exec.StackEntry{Func: fn.Name, Record: fn.Record, Line: int(n.Where.Line), Pos: n.Where.Pos()}
+	if module != nil {
+		s.Module = module.FQN
+	}
+	return s
 }
 
 // object is the instance of an archived object.
@@ -241,7 +236,7 @@ func (m *interp) object(lit *program.Object) *Object {
 	}
 	o := new(Object)
 	*o = Object{Class: lit.Class, FQN: lit.FQN, lit: lit, Module: lit.Class.Kind == program.ModuleClass, refs: 1}
-	n := max(len(lit.Attrs), len(lit.Class.Attrs))
+	n := len(lit.Class.Attrs)
 	o.attrs, o.filled = make([]any, n), make([]bool, n)
 	m.objects[lit] = o
 	if lit.HasState {
@@ -271,7 +266,7 @@ func (m *interp) setState(o *Object, state any) {
 // getAttr reads an attribute.
 func (m *interp) getAttr(o *Object, name string) (any, bool) {
 	i, ok := o.Class.AttrIndex(name)
-	if !ok || i >= len(o.attrs) {
+	if !ok {
 		return nil, false
 	}
 	if !o.filled[i] {
@@ -293,7 +288,7 @@ func (m *interp) getAttr(o *Object, name string) (any, bool) {
 // setAttr writes an attribute; v is borrowed.
 func (m *interp) setAttr(o *Object, name string, v any) bool {
 	i, ok := o.Class.AttrIndex(name)
-	if !ok || i >= len(o.attrs) {
+	if !ok {
 		return false
 	}
 	old, _ := m.getAttr(o, name) // nil where it has none yet
@@ -379,19 +374,4 @@ func (m *interp) newFrame() *frame {
 func (m *interp) freeFrame(f *frame) {
 	*f = frame{}
 	m.frames = append(m.frames, f)
-}
-
-// inlinedStack adds the calls that an instruction was inlined from.
-func inlinedStack(e *exec.EvalError, in *inst, innermost bool) {
-	n := in.node
-	if innermost {
-		e.Op, e.Pos = n.Op, n.Where.Pos()
-	}
-	for at := in.at; at != nil; n, at = at.Node, at.Parent {
-		s := exec.StackEntry{Func: at.Func.Name, Record: at.Func.Record, Line: int(n.Where.Line), Pos: n.Where.Pos()}
-		if module, ok := at.Module.(*Object); ok && module != nil {
-			s.Module = module.FQN
-		}
-		e.Stack = append(e.Stack, s)
-	}
 }

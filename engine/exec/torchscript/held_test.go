@@ -70,6 +70,13 @@ func TestHeld(t *testing.T) {
 		require.Equal(t, fresh.Trace, held.Trace, "%s: what an earlier run read", name)
 		require.NotEmpty(t, held.Trace.Notes, name)
 		require.Equal(t, likely.Trace.Notes[0].Note, held.Trace.Notes[0].Note, name)
+		o.Liveness = exec.LastUse // which has no names that could hold anything
+		inHeld, err := exec.Run(context.Background(), start, builtin.Table(), o)
+		require.NoError(t, err)
+		o.HoldLocals = false
+		inlined, err := exec.Run(context.Background(), start, builtin.Table(), o)
+		require.NoError(t, err)
+		require.Equal(t, inlined.Trace, inHeld.Trace, name)
 		fmt.Fprintf(&out, "## %s\n", name)
 		a, b := conformance.Events(likely.Trace, 1), conformance.Events(held.Trace, 1)
 		if a != b {

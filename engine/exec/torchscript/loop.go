@@ -31,9 +31,9 @@ func (m *interp) runLoop(f *frame, in *inst) error {
 		if err := m.Step(); err != nil {
 			return m.fail(err)
 		}
-		m.put(f, b.src.Params[0].ID, rounds.Index())
+		f.put(b.src.Params[0].ID, rounds.Index())
 		for j, p := range b.src.Params[1:] {
-			m.put(f, p.ID, carried[j])
+			f.put(p.ID, carried[j])
 		}
 		if f.names != nil {
 			f.names.EnterRound(int(in.num))
@@ -59,7 +59,7 @@ func (m *interp) runLoop(f *frame, in *inst) error {
 		f.names.LeaveLoop(int(in.num))
 	}
 	for i, out := range n.Outs {
-		m.put(f, out.ID, carried[i])
+		f.put(out.ID, carried[i])
 		if f.names != nil {
 			f.names.Made(out.ID, carried[i])
 		}

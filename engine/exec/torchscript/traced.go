@@ -4,24 +4,20 @@ import (
 	"slices"
 
 	"github.com/memspec/memspec/engine/exec/lifetime"
-	"github.com/memspec/memspec/engine/exec/lifetime/stacks"
 	"github.com/memspec/memspec/engine/program"
 )
 
 // followStacks gives a traced function the live ranges that its stacks record, or, where every
-// local that Python might still hold is to be held, the longest ones.
-func (m *compiler) followStacks(c *code, self *program.Object, e ends) error {
-	if e == heldNames {
-		held, err := m.stacks.Most(c.fn, self)
-		if held != nil {
-			m.replace(c, held.Ranges)
-			c.until = held.Until
-		}
-		return err
+// local that Python might still hold is to be held, the longest ones. An error of theirs is that
+// the function has no graph, which c has.
+func (m *compiler) followStacks(c *code, self *program.Object, e ends) {
+	if e != heldNames {
+		ranges, _ := m.stacks.Ranges(c.fn, self)
+		m.replace(c, ranges)
+	} else if held, _ := m.stacks.Most(c.fn, self); held != nil {
+		m.replace(c, held.Ranges)
+		c.until = held.Until
 	}
-	ranges, err := m.stacks.Ranges(c.fn, self)
-	m.replace(c, ranges)
-	return err
 }
 
 // replace puts ranges in the place of those that the last uses gave their values.
@@ -70,21 +66,18 @@ type leftover struct {
 // handOn gives what f's call leaves to its caller, or releases it where that holds nothing so.
 func (m *interp) handOn(f *frame) {
 	caller := f.parent
-	holds := caller != nil && caller.code.until != nil
-	until := stacks.Stays
-	if holds {
-		until = caller.code.until[caller.line.num]
-	}
-	for _, l := range f.leftovers {
-		if holds {
-			caller.leftovers = append(caller.leftovers, leftover{l.value, until})
-		} else {
+	if caller == nil || caller.code.until == nil {
+		for _, l := range f.leftovers {
 			m.Drop(l.value)
 		}
+		return
 	}
-	f.leftovers = nil
+	until := caller.code.until[caller.line.num]
+	for _, l := range f.leftovers {
+		caller.leftovers = append(caller.leftovers, leftover{l.value, until})
+	}
 	for _, id := range f.code.escapes {
-		if holds && f.set[id] {
+		if f.set[id] {
 			caller.leftovers = append(caller.leftovers, leftover{f.regs[id], until})
 			f.regs[id], f.set[id] = nil, false
 		}
