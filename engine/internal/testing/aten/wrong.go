@@ -69,7 +69,7 @@ func Wrong(t *testing.T, table *ops.Table, family [][]ops.Rule) {
 	})
 	assert.NotZero(t, refused)
 	all.compare(t, "testdata/changed.txt", `What calls give with one argument changed: "1.3" is the fourth change of the
-# second one. MEMSPEC_WHOLE=1 MEMSPEC_UPDATE=1 go test -run TestWrong`)
+# second one. MEMSPEC_UPDATE=1 go test -run TestWrong`)
 }
 
 // wrong runs a call and returns its error, or what it gives.
