@@ -17,3 +17,5 @@ func TestDevices(t *testing.T) { aten.Devices(t, builtin.Table(), view.Rules) }
 func TestFaults(t *testing.T) { aten.Faults(t, builtin.Table(), view.Rules) }
 
 func TestWrong(t *testing.T) { aten.Wrong(t, builtin.Table(), view.Rules) }
+
+func TestOthers(t *testing.T) { aten.Others(t, builtin.Table(), view.Rules) }

@@ -69,17 +69,22 @@ func runDevices(
 					t.Errorf("%s: %s\nwant %s\ngot  %s\n%s", c.name, c.place, strings.Join(want, " "), got, again(t))
 				}
 			}
-			onFakes := []string{"written.jsonl", "written_limits.jsonl", "written_ways.jsonl", "written_varied_host.jsonl"}
-			calls{family: family, files: sampleFiles(t)}.each(t, func(c *call) {
-				if file, _, _ := strings.Cut(filepath.Base(c.place), ":"); !slices.Contains(onFakes, file) {
-					visit(c)
-				}
-			})
-			calls{family: family, files: []string{filepath.Join(dumps(t), "devices", "calls.jsonl")},
-				plus: true}.each(t, visit)
+			eachOnDevice(t, family, visit)
 		})
 	}
 	return differ, doubted
+}
+
+// eachOnDevice visits a family's calls that the tables of devices have.
+func eachOnDevice(t *testing.T, family map[string]bool, visit func(*call)) {
+	t.Helper()
+	onFakes := []string{"written.jsonl", "written_limits.jsonl", "written_ways.jsonl", "written_varied_host.jsonl"}
+	calls{family: family, files: sampleFiles(t)}.each(t, func(c *call) {
+		if file, _, _ := strings.Cut(filepath.Base(c.place), ":"); !slices.Contains(onFakes, file) {
+			visit(c)
+		}
+	})
+	calls{family: family, files: []string{filepath.Join(dumps(t), "devices", "calls.jsonl")}, plus: true}.each(t, visit)
 }
 
 // deviceTable reads the events of a device by call: "+512" a birth, "-0" the death of the first
@@ -114,6 +119,31 @@ func recordedEvents(events [][]any) []string {
 		}
 	}
 	return out
+}
+
+// others are releases and devices without a table of PyTorch's, each beside one that has a table.
+var others = [][2]string{{"t4 2.2", "t4 2.15"}, {"a10g 2.10", "a10g 2.15"}, {"b200 2.15", "h100-sxm-80gb 2.15"}}
+
+// Others runs the family's calls on other releases of PyTorch and another device: what is otherwise
+// there than on those of the tables is that of testdata/others.txt.
+func Others(t *testing.T, table *ops.Table, family [][]ops.Rule) {
+	golden.NeedsWhole(t, "the releases that models run on are few")
+	got := reports{}
+	for _, pair := range others {
+		account := func(c *call, on string) string {
+			device, torch, _ := strings.Cut(on, " ")
+			r := newRun(table, On(t, device, torch))
+			r.bench = newLowerBench(table, On(t, device, torch))
+			return r.onDevice(t, &c.sample).String() + notesOf(r.bench)
+		}
+		eachOnDevice(t, keys(family), func(c *call) {
+			if text := account(c, pair[0]); text != account(c, pair[1]) {
+				got.add(strings.ReplaceAll(pair[0], " ", ":")+":"+c.name, text)
+			}
+		})
+	}
+	got.compare(t, "testdata/others.txt", "What calls do on a release or device otherwise than where PyTorch's own answer "+
+		"is known. MEMSPEC_UPDATE=1 go test -run TestOthers")
 }
 
 // deviceEvent is a birth or a death in the engine's account.
