@@ -17,3 +17,5 @@ func TestDevices(t *testing.T) { aten.Devices(t, builtin.Table(), create.Rules) 
 func TestFaults(t *testing.T) { aten.Faults(t, builtin.Table(), create.Rules) }
 
 func TestWrong(t *testing.T) { aten.Wrong(t, builtin.Table(), create.Rules) }
+
+func TestLeaves(t *testing.T) { aten.Leaves(t, builtin.Table(), create.Rules) }

@@ -93,3 +93,5 @@ func TestSignalInColumns(t *testing.T) {
 }
 
 func TestWrong(t *testing.T) { aten.Wrong(t, builtin.Table(), fft.Rules) }
+
+func TestLeaves(t *testing.T) { aten.Leaves(t, builtin.Table(), fft.Rules) }

@@ -17,3 +17,5 @@ func TestDevices(t *testing.T) { aten.Devices(t, builtin.Table(), pointwise.Rule
 func TestFaults(t *testing.T) { aten.Faults(t, builtin.Table(), pointwise.Rules) }
 
 func TestWrong(t *testing.T) { aten.Wrong(t, builtin.Table(), pointwise.Rules) }
+
+func TestLeaves(t *testing.T) { aten.Leaves(t, builtin.Table(), pointwise.Rules) }

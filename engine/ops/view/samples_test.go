@@ -19,3 +19,5 @@ func TestFaults(t *testing.T) { aten.Faults(t, builtin.Table(), view.Rules) }
 func TestWrong(t *testing.T) { aten.Wrong(t, builtin.Table(), view.Rules) }
 
 func TestOthers(t *testing.T) { aten.Others(t, builtin.Table(), view.Rules) }
+
+func TestLeaves(t *testing.T) { aten.Leaves(t, builtin.Table(), view.Rules) }

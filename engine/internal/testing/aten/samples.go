@@ -59,6 +59,7 @@ type sample struct {
 	Outs     []any
 	After    map[string]any
 	Events   [][]any
+	Leaves   []string
 	Error    bool
 	Most     bool // the values make the result as large as it can be
 	Known    bool `json:"-"` // the engine must know the values: values.jsonl

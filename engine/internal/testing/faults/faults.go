@@ -22,6 +22,19 @@ type Table struct {
 	aside int // calls under way that only ask: for known values, copies, workspace
 	at    int
 	err   error
+	tree  *Node // of calls under way, see Watch
+}
+
+// Node is a call of a rule with those that it makes.
+type Node struct {
+	Key   string
+	Parts []*Node
+}
+
+// Watch collects the calls of rules from now on, which are the parts of what it returns.
+func (t *Table) Watch() *Node {
+	t.tree = &Node{}
+	return t.tree
 }
 
 // New makes a table with the rules of another, in the same order.
@@ -36,7 +49,7 @@ func New(of *ops.Table) (*Table, error) {
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
 		for _, key := range of.Overloads(name) {
 			b, _ := of.Lookup(key)
-			rules = append(rules, t.rule(*b.Rule))
+			rules = append(rules, t.rule(key, *b.Rule))
 		}
 	}
 	var err error
@@ -50,13 +63,14 @@ func (t *Table) Fail(n int, err error) { t.calls, t.at, t.err = 0, n, err }
 // Calls is how many rules were called since Fail.
 func (t *Table) Calls() int { return t.calls }
 
-func (t *Table) rule(r ops.Rule) ops.Rule {
+func (t *Table) rule(key string, r ops.Rule) ops.Rule {
 	out, body, host := r.Out, r.Body, r.Host
 	if out != nil {
 		r.Out = func(c *ops.Call) ([]tensor.Meta, error) {
 			if err := t.call(); err != nil {
 				return nil, err
 			}
+			defer t.enter(key)()
 			return out(c)
 		}
 	}
@@ -65,6 +79,7 @@ func (t *Table) rule(r ops.Rule) ops.Rule {
 			if err := t.call(); err != nil {
 				return nil, err
 			}
+			defer t.enter(key)()
 			return body(c)
 		}
 	}
@@ -73,6 +88,7 @@ func (t *Table) rule(r ops.Rule) ops.Rule {
 			if err := t.call(); err != nil {
 				return nil, err
 			}
+			defer t.enter(key)()
 			return host(c)
 		}
 	}
@@ -96,6 +112,17 @@ func asked[T any](t *Table, question func(*ops.Call) T, c *ops.Call) T {
 	t.aside++
 	defer func() { t.aside-- }()
 	return question(c)
+}
+
+// enter adds a call to the tree; what is returned ends it.
+func (t *Table) enter(key string) (leave func()) {
+	above := t.tree
+	if above == nil || t.aside > 0 {
+		return func() {}
+	}
+	t.tree = &Node{Key: key}
+	above.Parts = append(above.Parts, t.tree)
+	return func() { t.tree = above }
 }
 
 func (t *Table) call() error {
