@@ -4,10 +4,14 @@ heart."""
 import json
 import pickle
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from memshim import binary
+from memshim.allocator import pytorch_snapshot, snapshot
+from memshim.allocator.events import ANNOTATE, Event
+from memshim.frames import Stacks
 
 viz = pytest.importorskip("torch.cuda._memory_viz")
 ARTIFACT = Path(__file__).parents[2] / "testdata" / "artifacts" / "torchvision" / "mobilenet_v3_small.script.pt"
@@ -76,3 +80,28 @@ def test_the_web_viewer_draws_it(tmp_path):
     assert all(e["addr"] < 2**53 for e in events) and all(s["address"] < 2**53 for s in snapshot["segments"])
     held = {h["op"] for h in report["holders"]}
     assert held <= {f["name"] for e in events for f in e["frames"]}, "every holder of the peak is on a stack"
+
+
+@pytest.mark.parametrize("index, traces", [(0, [True, False]), (1, [False, True])])
+def test_a_regions_events_are_those_of_its_device(monkeypatch, index, traces):
+    stacks, said = Stacks(), []
+    stack = stacks.add([("a.py", 3, "f"), ("b.py", 4, "g")])
+    events = [
+        Event("alloc", 512, 100, stream=7, stack=stack, time=11),
+        Event(ANNOTATE, 0, 0),
+        Event("oom", 99, 4096, stack=stack),
+        Event("free_completed", 512, 100),
+    ]
+    region = SimpleNamespace(index=index, events=events, stacks=stacks, mark=lambda: said.append("mark"))
+    now = {"segments": ["s"], "device_traces": [["theirs"], ["theirs"]]}
+    monkeypatch.setattr(pytorch_snapshot, "allocator_snapshot", lambda: said.append("snapshot") or now)
+    frames = [{"filename": "a.py", "line": 3, "name": "f"}, {"filename": "b.py", "line": 4, "name": "g"}]
+    seen = [
+        {"action": "alloc", "addr": 512, "size": 100, "stream": 7, "time_us": 11, "frames": frames},
+        {"action": "oom", "device_free": 99, "size": 4096, "stream": 0, "time_us": 0, "frames": frames},
+        {"action": "free_completed", "addr": 512, "size": 100, "stream": 0, "time_us": 0, "frames": []},
+    ]
+    found = snapshot.snapshot(region)
+    assert found == {"segments": ["s"], "device_traces": [seen if mine else [] for mine in traces]}
+    assert found["device_traces"][index][0]["frames"] is found["device_traces"][index][1]["frames"], "a stack once"
+    assert said == ["mark", "snapshot"]
