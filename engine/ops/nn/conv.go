@@ -60,16 +60,8 @@ func readConv(c *ops.Call) (*conv, error) {
 		}
 		*p.to = wide
 	}
-	for i := range n {
-		if v.Stride[i] <= 0 || v.Dilation[i] <= 0 || v.Padding[i] < 0 {
-			return nil, c.Errorf("got stride %v, dilation %v and padding %v, want positive ones and padding of at least 0",
-				v.Stride, v.Dilation, v.Padding)
-		}
-		if v.Transposed && (v.OutputPadding[i] < 0 || v.OutputPadding[i] >= max(v.Stride[i], v.Dilation[i])) ||
-			v.OutputPadding[i] < 0 {
-			return nil, c.Errorf("got output_padding %v, want at least 0 and less than stride %v or dilation %v",
-				v.OutputPadding, v.Stride, v.Dilation)
-		}
+	if err := CheckSteps(c, &v.Convolution); err != nil {
+		return nil, err
 	}
 	if x.DType != w.DType {
 		return nil, c.Errorf("got input of %s and weight of %s, want one dtype", x.DType, w.DType)
@@ -78,6 +70,23 @@ func readConv(c *ops.Call) (*conv, error) {
 		return nil, c.Errorf("got input on %s and weight on %s, want one device", x.Device, w.Device)
 	}
 	return v, CheckConv(c, &v.Convolution)
+}
+
+// CheckSteps refuses strides, dilations and paddings that no convolution has. There is one of each
+// a dimension.
+func CheckSteps(c *ops.Call, v *workspace.Convolution) error {
+	for i := range v.Stride {
+		if v.Stride[i] <= 0 || v.Dilation[i] <= 0 || v.Padding[i] < 0 {
+			return c.Errorf("got stride %v, dilation %v and padding %v, want positive ones and padding of at least 0",
+				v.Stride, v.Dilation, v.Padding)
+		}
+		if v.Transposed && (v.OutputPadding[i] < 0 || v.OutputPadding[i] >= max(v.Stride[i], v.Dilation[i])) ||
+			v.OutputPadding[i] < 0 {
+			return c.Errorf("got output_padding %v, want at least 0 and less than stride %v or dilation %v",
+				v.OutputPadding, v.Stride, v.Dilation)
+		}
+	}
+	return nil
 }
 
 // CheckConv refuses weights, groups and a bias that do not fit the input.

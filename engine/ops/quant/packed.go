@@ -208,10 +208,10 @@ func quantConv(c *ops.Call) ([]tensor.Meta, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.weight == nil || len(p.weight.Sizes) != len(x.Sizes) && len(p.weight.Sizes) != len(x.Sizes)+1 {
+	n := len(x.Sizes) - 2
+	if n < 1 || p.weight == nil || len(p.weight.Sizes) != n+2 && len(p.weight.Sizes) != n+3 {
 		return nil, c.Errorf("got input %v, want one that fits the weight", x.Sizes)
 	}
-	n := len(x.Sizes) - 2
 	last := func(v []int64, other int64) []int64 { // one dimension is packed as two
 		if len(v) == 0 {
 			return slices.Repeat([]int64{other}, n)
@@ -226,14 +226,28 @@ func quantConv(c *ops.Call) ([]tensor.Meta, error) {
 	v := &workspace.Convolution{Input: &x.Meta, Weight: &w.Meta, Stride: last(p.stride, 1), Padding: last(p.padding, 0),
 		Dilation: last(p.dilation, 1), OutputPadding: last(p.outPad, 0), Groups: max(p.groups, 1),
 		Transposed: p.transposed}
-	if err := nn.CheckConv(c, v); err != nil {
-		return nil, err
-	}
-	sizes, err := nn.ConvSizes(c, v)
+	sizes, err := convSizes(c, v)
 	if err != nil {
 		return nil, err
 	}
 	return ops.One(channelsLast(x, sizes))
+}
+
+// convSizes are the sizes of a convolution's result, whose numbers an archive may hold.
+func convSizes(c *ops.Call, v *workspace.Convolution) ([]int64, error) {
+	n := len(v.Input.Sizes) - 2
+	for _, list := range [][]int64{v.Stride, v.Padding, v.Dilation, v.OutputPadding} {
+		if len(list) != n {
+			return nil, c.Errorf("got %v for a convolution of %d dimensions, want a number of each", list, n)
+		}
+	}
+	if err := nn.CheckSteps(c, v); err != nil {
+		return nil, err
+	}
+	if err := nn.CheckConv(c, v); err != nil {
+		return nil, err
+	}
+	return nn.ConvSizes(c, v)
 }
 
 // channelsLast is a fresh tensor whose channels are its densest dimension.

@@ -2,7 +2,6 @@ package quant
 
 import (
 	"github.com/memspec/memspec/engine/ops"
-	"github.com/memspec/memspec/engine/ops/nn"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/workspace"
 )
@@ -148,10 +147,7 @@ func prepackedConv(c *ops.Call) ([]tensor.Meta, error) {
 	v := &workspace.Convolution{Input: &x.Meta, Weight: &p.weight.Meta, Stride: two(p.stride, 1),
 		Padding: two(p.padding, 0), Dilation: two(p.dilation, 1), OutputPadding: two(p.outPad, 0),
 		Groups: max(p.groups, 1), Transposed: p.transposed}
-	if err := nn.CheckConv(c, v); err != nil {
-		return nil, err
-	}
-	sizes, err := nn.ConvSizes(c, v)
+	sizes, err := convSizes(c, v)
 	if err != nil {
 		return nil, err
 	}

@@ -82,4 +82,5 @@ func TestPrepacked(t *testing.T) {
 		_, _, err := h.Bench.Run(tt.op, tt.args, nil)
 		require.ErrorContains(t, err, tt.want, tt.why)
 	}
+	h.Changed("testdata/changed_prepacked.txt")
 }

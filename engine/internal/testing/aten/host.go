@@ -2,12 +2,14 @@ package aten
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/memspec/memspec/engine/internal/testing/golden"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/tensor"
 )
@@ -16,11 +18,18 @@ import (
 type Host struct {
 	*testing.T
 	Bench *Bench
+	ran   *[]hostCall
+}
+
+type hostCall struct {
+	op   string
+	args []any
+	kw   ops.Kw
 }
 
 // NewHost prepares to run operators of a table.
 func NewHost(t *testing.T, table *ops.Table) Host {
-	return Host{t, NewBench(table, On(t, "a10g", "2.15"))}
+	return Host{t, NewBench(table, On(t, "a10g", "2.15")), &[]hostCall{}}
 }
 
 // In is a tensor of the host, dense in a memory format.
@@ -51,10 +60,41 @@ func (h Host) Run(op string, args ...any) any {
 			args, kw = args[:n-1], named
 		}
 	}
+	*h.ran = append(*h.ran, hostCall{op, args, kw})
 	got, events, err := h.Bench.Run(op, args, kw)
 	require.NoError(h, err, op)
 	assert.Empty(h, events, "%s: on the host nothing is allocated on the device", op)
 	return got
+}
+
+// Changed runs the calls again that Run ran, with one argument changed: see Wrong. What they give
+// is that of a golden file.
+func (h Host) Changed(path string) {
+	h.Helper()
+	golden.NeedsWhole(h.T, "the calls themselves run")
+	all, r := blocks{}, &run{bench: h.Bench}
+	for n, c := range slices.Clone(*h.ran) {
+		var lead outcomes
+		for i := range c.args {
+			for k, other := range r.others(c.args[i]) {
+				args := slices.Clone(c.args)
+				args[i] = other
+				result, events, err := h.Bench.Run(c.op, args, c.kw)
+				text := ""
+				if err != nil {
+					text = strings.TrimPrefix(err.Error(), c.op+": ")
+				} else {
+					text = accepted(result, events, func(tensor.StorageID) string { return "-" })
+				}
+				lead.add(fmt.Sprintf("%d.%d", i, k), text)
+			}
+		}
+		if lead.texts != nil {
+			all[fmt.Sprintf("%s/%d", c.op, n)] = lead.lines()
+		}
+	}
+	all.compare(h.T, path, fmt.Sprintf("What the calls of %s give with one argument changed. MEMSPEC_UPDATE=1 go test",
+		h.Name()))
 }
 
 // Describe writes a result: "quint8[2, 6, 5] [30, 1, 6]" is a tensor's dtype, sizes and strides.

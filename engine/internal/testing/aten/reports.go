@@ -171,6 +171,8 @@ func short(v any, name func(tensor.StorageID) string) string {
 		return join(v.Items)
 	case *ops.Dict:
 		return join(v.Keys) + ": " + join(v.Values)
+	case *ops.Packed:
+		return v.Class
 	case float64:
 		return describeFloat(v)
 	}

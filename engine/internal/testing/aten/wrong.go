@@ -169,6 +169,21 @@ func (r *run) others(v any) (out []any) {
 		out = append(out, "", "none of them")
 	case bool:
 		out = append(out, !v)
+	case *ops.Packed:
+		out = append(out, &ops.Packed{Class: v.Class, State: int64(1)})
+		if state, ok := v.State.(*ops.Tuple); ok {
+			for i := range state.Items {
+				pack := func(items ...any) {
+					items = slices.Concat(state.Items[:i], items, state.Items[i+1:])
+					out = append(out, &ops.Packed{Class: v.Class, State: &ops.Tuple{Items: items}})
+				}
+				pack()
+				pack(nil)
+				for _, other := range r.others(state.Items[i]) {
+					pack(other)
+				}
+			}
+		}
 	case *ops.List:
 		list := func(items ...any) { out = append(out, &ops.List{Elem: v.Elem, Items: items}) }
 		list()
