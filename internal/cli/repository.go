@@ -31,10 +31,7 @@ func RepositoryPaths() format.Paths {
 			break
 		}
 	}
-	below, err := filepath.Rel(root, dir)
-	if err != nil {
-		return format.Paths{}
-	}
+	below, _ := filepath.Rel(root, dir) // one leads to the other
 	paths := format.Paths{Root: filepath.ToSlash(root), Dir: filepath.ToSlash(below), Exists: func(below string) bool {
 		info, err := os.Stat(filepath.Join(root, filepath.FromSlash(below)))
 		return err == nil && info.Mode().IsRegular()

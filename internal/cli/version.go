@@ -12,11 +12,17 @@ var release string
 // Version is that of the release, else the module's as the Go command stamped it, with the revision
 // where it was built from a checkout.
 func Version() string {
+	info, _ := debug.ReadBuildInfo()
+	return versionOf(release, info)
+}
+
+// versionOf is the version of a release, "" for none, or of a build; nil is one of which nothing is
+// known.
+func versionOf(release string, info *debug.BuildInfo) string {
 	if release != "" {
 		return release
 	}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
+	if info == nil {
 		return "unknown"
 	}
 	v := info.Main.Version
