@@ -47,7 +47,7 @@ func (p *Program) Most(fn *program.Func, self *program.Object) (*Held, error) {
 		}
 	}
 	h := new(Held)
-	*h = Held{Ranges: t.inOrder(ends), Until: make([]int, t.last()+1)}
+	*h = Held{Ranges: t.inOrder(ends), Until: make([]int, t.count)}
 	for i := range h.Until {
 		h.Until[i] = Stays
 	}

@@ -198,11 +198,3 @@ func (t *function) frameEnd(id int, c *call, first int) end {
 	}
 	return end{node: last, value: id, depth: c.depth, frame: true, key: first, why: lifetime.FrameEnd}
 }
-
-// last is the number of the function's last node.
-func (t *function) last() int {
-	if len(t.num) == 0 {
-		return -1
-	}
-	return t.num[len(t.num)-1]
-}

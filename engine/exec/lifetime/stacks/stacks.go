@@ -67,6 +67,7 @@ type function struct {
 	p       *Program
 	nodes   []*program.Node
 	num     []int // by node: its number in lifetime.Numbering
+	count   int   // of these numbers
 	frames  [][]*program.Frame
 	at      []position
 	def     []int     // by value: its node, -1 for parameters
@@ -136,9 +137,9 @@ func (p *Program) newFunction(g *program.Graph) *function {
 	for i := range t.def {
 		t.def[i] = lifetime.Param
 	}
-	for i, at := 0, 0; i < len(nodes); i++ {
-		t.num[i] = at
-		at += 1 + inside(nodes[i])
+	for i, n := range nodes {
+		t.num[i] = t.count
+		t.count += 1 + inside(n)
 	}
 	uses := make([]int, n) // by value
 	for _, n := range nodes {

@@ -191,6 +191,14 @@ func TestStatements(t *testing.T) {
 		{"an operand on a later line is part of it too, though it is the first of all",
 			lines("_0 = op(p) | n.py:3 forward", "_1 = op(q) | n.py:1 forward", "_2 = op(_0, _1) | n.py:1 forward", "return _2"),
 			lines("_0: 0", "_1: 0", "_2: 0")},
+		{"a module's call that does nothing stands in no statement, and parts none",
+			lines("_0 = op(p) | n.py:3 forward", "_9 = self.nothing(p)", "_1 = op(q) | n.py:2 forward",
+				"_2 = op(_0, _1) | n.py:1 forward", "return _2"),
+			lines("_0: 0", "_9: none", "_1: 0", "_2: 0")},
+		{"a function's expression does not reach back over its caller's",
+			lines("_0 = op(p) | n.py:1 forward, n.py:9 g", "_1 = op(_0) | n.py:1 forward",
+				"_2 = op(p) | n.py:1 forward, n.py:10 g", "_3 = op(_0, _2) | n.py:1 forward, n.py:8 g", "return _3"),
+			lines("_0: 0", "_1: 1", "_2: 2", "_3: 2")},
 		{"the next module of a list is the next round of a loop on one line",
 			lines("_0 = self.layers.0(p) | n.py:1 forward", "_1 = self.layers.1(_0) | n.py:1 forward", "return _1"),
 			lines("_0: 0", "_1: 1")},
@@ -199,10 +207,14 @@ func TestStatements(t *testing.T) {
 			lines("_0: 0", "_1: 0")},
 	} {
 		inner := lines("v = op(p) | l.py:1 forward", "return v")
-		_, f := read(t, map[string]string{"": tt.graph, "layers.0": inner, "layers.1": inner, "a": inner, "b": inner})
+		_, f := read(t, map[string]string{"": tt.graph, "layers.0": inner, "layers.1": inner, "a": inner, "b": inner,
+			"nothing": lines("n = op(p)", "return p")})
 		var seen []*statement
 		require.Equal(t, tt.want, show(f, func(i int, _ *program.Value) string {
-			s := f.at[i].stmt(0)
+			if f.at[i].stmts == nil {
+				return "none"
+			}
+			s := f.at[i].stmts[len(f.at[i].stmts)-1].whole()
 			if !slices.Contains(seen, s) {
 				seen = append(seen, s)
 			}
