@@ -337,6 +337,11 @@ func TestInputValues(t *testing.T) {
 					m.Drop(v)
 				}
 				require.NotContains(t, passEvents(m.Trace(), 1), "-", c.why)
+				for _, v := range args {
+					m.Drop(v)
+				}
+				require.Equal(t, strings.Count(passEvents(m.Trace(), 0), "+"), strings.Count(passEvents(m.Trace(), 1), "-"),
+					"%s: without the last hold all are freed", c.why)
 				return nil, nil
 			}}.start(), builtin.Table(), exec.Options{Platform: none(t), Inputs: c.inputs, Passes: []trace.Pass{{}}})
 		var input *exec.InputError

@@ -100,6 +100,7 @@ func TestValuesAreKeptApart(t *testing.T) {
 		{}, {nil}, {nil, nil}, {nil, int64(1)}, {int64(1), nil}, {int64(1)}, {int64(2)}, {int64(55)},
 		{math.Float64frombits(55)}, {1.0}, {2.0},
 		{"n"}, {""}, {"", nil}, {nil, ""}, {true}, {false}, {ops.NewUnbacked("aten::item", schema.Int)},
+		{one(), int64(2)}, {&ops.List{Items: []any{int64(1), int64(2)}}}, // which members are the list's
 		{list, list}, {one(), one()}, {&ops.Tuple{Items: []any{int64(1)}}}, {one()},
 		{&ops.List{Items: []any{int64(1)}, Elem: schema.Int}},
 		{&ops.Dict{Keys: []any{"a"}, Values: []any{int64(1)}}}, {&ops.Dict{Keys: []any{"a"}, Values: []any{int64(2)}}},

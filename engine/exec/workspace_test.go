@@ -76,6 +76,9 @@ func TestWorkspacesSay(t *testing.T) {
 		{"of one that answered", workspace.Request{Bytes: 5, Source: "s", Note: "n", Asked: answered},
 			[]note.Note{{ID: "n", Subject: "s"}}, nil, []string{"s"}},
 		{"an answer alone", workspace.Request{Bytes: 5, Source: "s", Asked: answered}, nil, nil, []string{"s"}},
+		{"what nobody knows, of nothing", workspace.Request{Source: "s", Upper: 9, Note: note.WorkspaceUnknown},
+			[]note.Note{{ID: note.WorkspaceUnknown, Subject: "s"}}, nil, nil},
+		{"of nothing, known", workspace.Request{Source: "s", Note: "n"}, nil, nil, nil},
 		{"a range", workspace.Request{Bytes: 5, Upper: 6}, nil, []units.Bytes{6}, nil},
 		{"an estimate of one size", workspace.Request{Bytes: 5, Upper: 5}, nil, nil, nil},
 	} {
