@@ -53,7 +53,7 @@ func TestFramesBack(t *testing.T) {
 		{"a vector", of(9), nil, "", "got [9] and hop 4, want [batch, frequencies, frames]"},
 		{"no step", of(9, 13), []any{int64(0)}, "", "got [9 13] and hop 0, want [batch, frequencies, frames]"},
 	} {
-		got, _, err := h.Bench.Run("aten::istft", append([]any{tt.x, n}, tt.args...), nil)
+		got, err := h.Try("aten::istft", append([]any{tt.x, n}, tt.args...), nil)
 		if tt.err != "" {
 			assert.EqualError(t, err, "aten::istft: "+tt.err, tt.why)
 			continue
@@ -61,6 +61,7 @@ func TestFramesBack(t *testing.T) {
 		require.NoError(t, err, tt.why)
 		assert.Equal(t, tt.want, aten.Describe(got), tt.why)
 	}
+	h.Changed("testdata/changed_frames_back.txt")
 }
 
 // TestFrames: what torch.stft of torch 2.15 gives on the host, frequencies before frames: half of
@@ -104,7 +105,7 @@ func TestFrames(t *testing.T) {
 		{"channels", h.Of(tensor.Float32, 2, 3, 64), []any{n, hop, nil, nil, false, nil, true}, "",
 			"got [2 3 64], n_fft 16, hop 4 and window of 16, want a signal of at least n_fft"},
 	} {
-		got, _, err := h.Bench.Run("aten::stft", append([]any{tt.x}, tt.args...), nil)
+		got, err := h.Try("aten::stft", append([]any{tt.x}, tt.args...), nil)
 		if tt.err != "" {
 			assert.EqualError(t, err, "aten::stft: "+tt.err, tt.why)
 			continue
@@ -112,4 +113,5 @@ func TestFrames(t *testing.T) {
 		require.NoError(t, err, tt.why)
 		assert.Equal(t, tt.want, aten.Describe(got), tt.why)
 	}
+	h.Changed("testdata/changed_frames.txt")
 }

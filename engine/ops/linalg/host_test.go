@@ -54,7 +54,7 @@ func TestEquations(t *testing.T) {
 		{"two arrows", "i->->i", []any{f(4)}, "", "got '-' in an equation, want letters and one ..."},
 		{"a diagonal of a rectangle", "ii->", []any{f(4, 3)}, "", "got sizes 4 and 3 of one label, want equal ones"},
 	} {
-		got, _, err := h.Bench.Run("aten::einsum", []any{tt.equation, ops.TensorList(tensors(tt.tensors)...)}, nil)
+		got, err := h.Try("aten::einsum", []any{tt.equation, ops.TensorList(tensors(tt.tensors)...)}, nil)
 		if tt.err != "" {
 			assert.EqualError(t, err, "aten::einsum: "+tt.err, tt.why)
 			continue
@@ -62,6 +62,7 @@ func TestEquations(t *testing.T) {
 		require.NoError(t, err, tt.why)
 		assert.Equal(t, tt.want, aten.Describe(got), tt.why)
 	}
+	h.Changed("testdata/changed_equations.txt")
 }
 
 func tensors(items []any) (out []*tensor.Tensor) {
@@ -149,7 +150,7 @@ func TestFactorsOnTheHost(t *testing.T) {
 			"aten::mv: got float32 and float64, want one dtype"},
 		{"a vector's factors", "aten::lu_unpack", []any{f(3), h.Of(tensor.Int32, 3)}, nil, "", "dimensions"},
 	} {
-		got, _, err := h.Bench.Run(tt.op, tt.args, tt.kw)
+		got, err := h.Try(tt.op, tt.args, tt.kw)
 		if tt.err != "" {
 			assert.ErrorContains(t, err, tt.err, tt.why)
 			continue
@@ -157,4 +158,5 @@ func TestFactorsOnTheHost(t *testing.T) {
 		require.NoError(t, err, tt.why)
 		assert.Equal(t, tt.want, aten.Describe(got), tt.why)
 	}
+	h.Changed("testdata/changed_host.txt")
 }

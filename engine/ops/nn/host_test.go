@@ -148,4 +148,5 @@ func TestOnTheHost(t *testing.T) {
 		_, _, err := h.Bench.Run(c.op, c.args, nil)
 		assert.ErrorContains(t, err, c.want, c.op)
 	}
+	h.Changed("testdata/changed_host.txt")
 }

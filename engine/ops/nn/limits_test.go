@@ -112,7 +112,7 @@ func TestLimits(t *testing.T) {
 		{"another point alone", "aten::_cdist_forward", []any{f(5, 4), f(4), 2.0, nil}, "",
 			"aten::_cdist_forward: got [5 4] and [4], want points of one dimension"},
 	} {
-		got, _, err := h.Bench.Run(tt.op, tt.args, nil)
+		got, err := h.Try(tt.op, tt.args, nil)
 		if tt.want != "" {
 			assert.EqualError(t, err, tt.want, tt.why)
 			assert.Nil(t, got, tt.why)
@@ -121,6 +121,7 @@ func TestLimits(t *testing.T) {
 		require.NoError(t, err, tt.why)
 		assert.Equal(t, tt.got, aten.Describe(got), tt.why)
 	}
+	h.Changed("testdata/changed_limits.txt")
 }
 
 // TestBatchNormOfCuDNN: how many images, elements and statistics a batch norm may have that cuDNN

@@ -143,9 +143,14 @@ func crossEntropy(c *ops.Call) (any, error) {
 
 // weightView is the class weights with the input's number of dimensions.
 func weightView(c *ops.Call, dim int64) *tensor.Tensor {
-	shape := slices.Repeat([]int64{1}, len(c.T("self").Sizes))
-	shape[dim] = c.T("weight").Sizes[0]
-	return c.Do("aten::view", c.T("weight"), ops.IntList(shape...))
+	w, sizes := c.T("weight"), c.T("self").Sizes
+	if len(w.Sizes) != 1 || w.Sizes[0] != sizes[dim] {
+		c.Fail(c.Errorf("got weight %v, want a vector of %d", w.Sizes, sizes[dim]))
+		return ops.NoResult()
+	}
+	shape := slices.Repeat([]int64{1}, len(sizes))
+	shape[dim] = w.Sizes[0]
+	return c.Do("aten::view", w, ops.IntList(shape...))
 }
 
 func probabilityLoss(c *ops.Call, logits, y *tensor.Tensor, dim int64) *tensor.Tensor {

@@ -149,6 +149,9 @@ func packPadded(c *ops.Call) ([]tensor.Meta, error) {
 // padPacked puts the padding back.
 func padPacked(c *ops.Call) ([]tensor.Meta, error) {
 	x, sizes := c.T("data"), c.T("batch_sizes")
+	if len(x.Sizes) == 0 {
+		return nil, c.Errorf("got data [], want rows")
+	}
 	time := max(sizes.Numel(), c.Int("total_length"))
 	batch := int64(0)
 	if sizes.Data != nil && len(sizes.Data.Ints) > 0 {

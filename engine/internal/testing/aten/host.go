@@ -2,6 +2,7 @@ package aten
 
 import (
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -67,8 +68,16 @@ func (h Host) Run(op string, args ...any) any {
 	return got
 }
 
-// Changed runs the calls again that Run ran, with one argument changed: see Wrong. What they give
-// is that of a golden file.
+// Try runs an operator that may refuse, or take something on the device.
+func (h Host) Try(op string, args []any, kw ops.Kw) (any, error) {
+	h.Helper()
+	*h.ran = append(*h.ran, hostCall{op, args, kw})
+	got, _, err := h.Bench.Run(op, args, kw)
+	return got, err
+}
+
+// Changed runs the calls again that Run and Try ran, with one argument changed: see Wrong. What
+// they give is that of a golden file.
 func (h Host) Changed(path string) {
 	h.Helper()
 	golden.NeedsWhole(h.T, "the calls themselves run")
@@ -79,14 +88,7 @@ func (h Host) Changed(path string) {
 			for k, other := range r.others(c.args[i]) {
 				args := slices.Clone(c.args)
 				args[i] = other
-				result, events, err := h.Bench.Run(c.op, args, c.kw)
-				text := ""
-				if err != nil {
-					text = strings.TrimPrefix(err.Error(), c.op+": ")
-				} else {
-					text = accepted(result, events, func(tensor.StorageID) string { return "-" })
-				}
-				lead.add(fmt.Sprintf("%d.%d", i, k), text)
+				lead.add(fmt.Sprintf("%d.%d", i, k), h.outcome(hostCall{c.op, args, c.kw}))
 			}
 		}
 		if lead.texts != nil {
@@ -95,6 +97,21 @@ func (h Host) Changed(path string) {
 	}
 	all.compare(h.T, path, fmt.Sprintf("What the calls of %s give with one argument changed. MEMSPEC_UPDATE=1 go test",
 		h.Name()))
+}
+
+// outcome is what a call gives, or its error.
+func (h Host) outcome(c hostCall) string {
+	h.Helper()
+	defer func() {
+		if bug := recover(); bug != nil {
+			h.Errorf("%s: panic: %v\n%s", c.op, bug, debug.Stack())
+		}
+	}()
+	result, events, err := h.Bench.Run(c.op, c.args, c.kw)
+	if err != nil {
+		return strings.TrimPrefix(err.Error(), c.op+": ")
+	}
+	return accepted(result, events, func(tensor.StorageID) string { return "-" })
 }
 
 // Describe writes a result: "quint8[2, 6, 5] [30, 1, 6]" is a tensor's dtype, sizes and strides.
