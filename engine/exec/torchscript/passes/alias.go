@@ -86,12 +86,6 @@ func (a *aliases) find(i int32) int32 {
 
 func (a *aliases) join(i, j int32) {
 	i, j = a.find(i), a.find(j)
-	if i == j {
-		return
-	}
-	if j == a.find(wild) {
-		i, j = j, i
-	}
 	a.parent[j] = i
 	a.written[i] = a.written[i] || a.written[j]
 	a.escapes[i] = a.escapes[i] || a.escapes[j]

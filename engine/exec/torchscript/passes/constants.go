@@ -29,9 +29,7 @@ func (g *Graph) propagateConstants(what extent) {
 }
 
 func (g *Graph) foldBlock(b *program.Block, a *aliases, what extent) []*program.Node {
-	// written over what was read, unless there are branches, which may be longer than what they
-	// replace
-	out, own := b.Nodes[:0], false
+	out := make([]*program.Node, 0, len(b.Nodes))
 	for _, n := range b.Nodes {
 		known := true
 		for i := range n.Args {
@@ -40,11 +38,7 @@ func (g *Graph) foldBlock(b *program.Block, a *aliases, what extent) []*program.
 		}
 		switch {
 		case n.Op == "prim::If":
-			nodes := g.foldIf(n, a, what)
-			if !own {
-				out, own = append(make([]*program.Node, 0, len(b.Nodes)+len(nodes)), out...), true
-			}
-			out = append(out, nodes...)
+			out = append(out, g.foldIf(n, a, what)...)
 			continue
 		case n.Op == "prim::Loop":
 			if k, ok := n.Args[0].Const.(int64); ok && k <= 0 {
@@ -122,12 +116,11 @@ func (g *Graph) foldable(n *program.Node, a *aliases, what extent) bool {
 	}
 	switch n.Op {
 	case "prim::Uninitialized", "prim::GetAttr", "prim::unchecked_unwrap_optional", "aten::dequantize",
-		"prim::DictConstruct", "aten::dict", "prim::isinstance":
+		"prim::DictConstruct", "aten::dict", "prim::isinstance", "prim::TupleUnpack", "prim::ListUnpack",
+		"prim::unchecked_cast":
 		return false
 	case "prim::ListConstruct", "prim::TupleConstruct":
 		return what == everything && !a.hasWriters(n)
-	case "prim::TupleUnpack", "prim::ListUnpack", "prim::unchecked_cast":
-		return false
 	}
 	e := g.effects(n)
 	if !e.Known {
@@ -231,9 +224,7 @@ func (g *Graph) equals(v, before any) {
 		if g.earlier == nil {
 			g.earlier = map[any]any{}
 		}
-		if v != before {
-			g.earlier[v] = before
-		}
+		g.earlier[v] = before
 	}
 }
 
@@ -241,9 +232,6 @@ func (g *Graph) equals(v, before any) {
 // (passes/constant_pooling.cpp; merging computations compares them as well). Equal are here those
 // that were computed alike from equal ones.
 func (g *Graph) poolConstants() {
-	if len(g.earlier) == 0 {
-		return
-	}
 	pool := func(a *program.Arg) { a.Const = g.pooled(a.Const) }
 	g.Body.EachArg(pool)
 	for i := range g.by {

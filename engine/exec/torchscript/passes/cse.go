@@ -33,7 +33,7 @@ func (c *scope) find(key []byte) *program.Node {
 }
 
 func (g *Graph) mergeBlock(b *program.Block, a *aliases, parent *scope) {
-	c := &scope{parent: parent}
+	c := &scope{seen: map[string]*program.Node{}, parent: parent}
 	kept := b.Nodes[:0]
 	for _, n := range b.Nodes {
 		for i := range n.Args {
@@ -54,9 +54,6 @@ func (g *Graph) merge(n *program.Node, a *aliases, c *scope) bool {
 	key := g.keyOf(n)
 	o := c.find(key)
 	if o == nil {
-		if c.seen == nil {
-			c.seen = map[string]*program.Node{}
-		}
 		c.seen[string(key)] = n
 		return false
 	}
