@@ -14,39 +14,32 @@ import (
 
 // constant is the literal an attribute or a default has.
 func (d *decoder) constant(f *python.File, x python.Expr) (any, error) {
-	if raw, ok := x.(*python.Raw); ok {
-		switch raw.Text { // nearly all of them
-		case "None":
-			return nil, nil
-		case "True":
-			return true, nil
-		case "False":
-			return false, nil
-		}
-		v, ok := d.fixed[raw.Text]
-		if ok {
-			return v, nil
-		}
-		d.small.Use(f)
-		y, err := d.small.Expr(x)
-		if err != nil {
-			return nil, err
-		}
-		if v, err = d.literalOf(f, y); err == nil && immutable(v) {
-			d.fixed[raw.Text] = v
-		}
-		return v, err
+	text := f.Text(x.Bounds())
+	switch text { // nearly all of them
+	case "None":
+		return nil, nil
+	case "True":
+		return true, nil
+	case "False":
+		return false, nil
 	}
-	return d.literalOf(f, x)
-}
-
-func (d *decoder) literalOf(f *python.File, x python.Expr) (any, error) {
-	v, ok, err := d.fold(f, x)
+	v, ok := d.fixed[text]
+	if ok {
+		return v, nil
+	}
+	d.small.Use(f)
+	y, err := d.small.Expr(x)
 	if err != nil {
 		return nil, err
 	}
+	if v, ok, err = d.fold(f, y); err != nil {
+		return nil, err
+	}
 	if !ok {
-		return nil, f.Errorf(x.Bounds().Start, "got %q, want a constant", f.Text(x.Bounds()))
+		return nil, f.Errorf(x.Bounds().Start, "got %q, want a constant", text)
+	}
+	if immutable(v) {
+		d.fixed[text] = v
 	}
 	return v, nil
 }

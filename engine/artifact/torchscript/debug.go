@@ -320,9 +320,7 @@ func (s *debugSources) stack(ids []rangeValue) (*origin, error) {
 		if err != nil {
 			return nil, err
 		}
-		if length += len(line); length > maxText {
-			return nil, fmt.Errorf("got a stack of more than %d bytes, want less", maxText)
-		}
+		length += len(line)
 		if id.kind != rangeInt {
 			return nil, errors.New("got a stack of strings, want entries of the table")
 		}

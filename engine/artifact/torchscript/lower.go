@@ -26,7 +26,6 @@ type lowerer struct {
 	stmt    int32 // number of the next printed statement
 	line    int32
 	in      program.NodeFlags // InReturn or nothing
-	inner   int               // forked functions around
 	forks   bool              // it has forked functions, which are called after it
 
 }
@@ -98,7 +97,7 @@ func (l *lowerer) reset() {
 	l.scope.reset()
 	l.nodes.stack, l.outList.stack = l.nodes.stack[:0], l.outList.stack[:0]
 	l.args.stack, l.args2.stack = l.args.stack[:0], l.args2.stack[:0]
-	l.stmt, l.line, l.in, l.inner, l.forks = 0, 0, 0, 0, false
+	l.stmt, l.line, l.in, l.forks = 0, 0, 0, false
 }
 
 // function lowers a whole body: it ends in a Return.
@@ -337,9 +336,6 @@ func (l *lowerer) forkDef(s *python.FuncDef) {
 	if len(s.Params) != 0 {
 		l.failf(s.Start, "got parameters of a function in a function, want none")
 	}
-	if l.inner++; l.inner > maxDepth {
-		l.failf(s.Start, "got more than %d functions in each other, want less", maxDepth)
-	}
 	l.forks = true
 	fn := &program.Func{Name: l.fn.Name + "." + s.Name, Method: s.Name, Record: l.file.Name, Line: s.Line}
 	outer := l.enterFunction()
@@ -355,7 +351,6 @@ func (l *lowerer) forkDef(s *python.FuncDef) {
 	g.NumValues = ids
 	l.origin(g)
 	l.stmt = stmt
-	l.inner--
 	program.NewFunc(fn, func(*program.Func) (*program.Graph, error) { return g, nil })
 	l.define(s.Name, binding{fn: fn, captured: args, forked: true})
 }

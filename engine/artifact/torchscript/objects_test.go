@@ -53,6 +53,8 @@ func TestTypes(t *testing.T) {
 		got, err := d.typeText(text)
 		require.NoError(t, err, text)
 		assert.Equal(t, want, got.String(), text)
+		assert.Equal(t, strings.HasPrefix(text, "__torch__.") || text == "RRef[Tensor]", got.Kind == program.ClassType,
+			"%s: what is no class is of a kind", text)
 	}
 	for _, text := range []string{"List[int, int]", "Dict[str]", "Optional[int, str]", "Future[int, int]", "Thing[int]",
 		"3", "a.b[int]", "List[3]"} {
@@ -365,6 +367,17 @@ func TestStates(t *testing.T) {
 	_, err = u.build(o, &pickle.Dict{Keys: []any{"a"}, Values: []any{int64(3)}})
 	require.NoError(t, err)
 	assert.Equal(t, []any{int64(3), int64(7)}, o.Attrs, "what the state does not say is the class's")
+
+	p, err = Decode(archive("class M(Module):\n  a : int\n  def __setstate__(self: __torch__.M,\n    s: int) -> " +
+		"NoneType:\n    return None\n"))
+	require.NoError(t, err)
+	o = &program.Object{Class: p.Root.Class}
+	_, err = u.build(o, pickle.Tuple{int64(3)})
+	require.NoError(t, err)
+	assert.Equal(t, &program.Object{Class: o.Class, Attrs: []any{nil}, State: &program.TupleLit{Items: []any{int64(3)}},
+		HasState: true}, o, "__setstate__ is called with the state as it is")
+	_, err = u.build(o, struct{}{})
+	assert.ErrorContains(t, err, "got a value of struct {}")
 }
 
 // TestLateConstants: a constant may be of a class that is defined after it.

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine/internal/pickle"
+	"github.com/memspec/memspec/engine/internal/ptzip"
 	"github.com/memspec/memspec/engine/internal/python"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/tensor"
@@ -72,6 +73,8 @@ func TestDebugRecords(t *testing.T) {
 			"0 3-4 stack /u/net.py:7 f, /u/main.py:3 <module>; 1 3-4 stack /u/net.py:7 f, /u/main.py:3 <module>", ""},
 		{"a stack with a line that names no frame", withTable(strs, tagged(0, source(ids(3, 5, 4), pInt(0), 7), 3, 4)),
 			"0 3-4 stack /u/net.py:7 f, /u/main.py:3 <module>", ""},
+		{"a stack in one text", pTuple(old(0, source(pText("/u/net.py(7): f\nno frame\n/u/main.py(3): g\n"),
+			pText("/u/net.py"), 7), 3, 4)), "0 3-4 stack /u/net.py:7 f, /u/main.py:3 g", ""},
 		{"no pieces", withTable(strs, tagged(0, source(ids(), pInt(0), 7), 3, 4)), "0 3-4", ""},
 		{"offsets out of order", pTuple(old(5, def, 0, 0), old(4, def, 0, 0)), "", "got offset 4 after 5, want them in " +
 			"order"},
@@ -283,6 +286,9 @@ func TestStorages(t *testing.T) {
 	fresh := func() *unpickler {
 		u := anUnpickler(aDecoder(t, ""))
 		u.folder, u.d.fs = "data/", sizes
+		var err error
+		u.sizes, err = ptzip.SizesOf(sizes)
+		require.NoError(t, err)
 		return u
 	}
 	id := func(parts ...any) pickle.Tuple { return parts }
@@ -292,6 +298,8 @@ func TestStorages(t *testing.T) {
 		want string
 	}{
 		{int64(3), "got a persistent id of int64, want a tuple of 5"},
+		{id("storage", f32, "1", "cpu", int64(6)), "got no record data/1, want one of 24 bytes"},
+		{id("storage", f32, "0", "cpu", int64(7)), "data/0: got 24 bytes, want 28"},
 		{id("storage", f32, "0", "cpu"), "got a persistent id of pickle.Tuple, want a tuple of 5"},
 		{id("store", f32, "0", "cpu", int64(6)), "got a persistent id that is no storage"},
 		{id("storage", "f", "0", "cpu", int64(6)), "got a persistent id that is no storage"},
