@@ -80,11 +80,7 @@ func (a *Attention) EfficientBackward(p *platform.Platform, grad *tensor.Meta) [
 	room := divCeil(m, kernel.rows) * divCeil(head, kernel.columns) * (kernel.rows*kernel.columns + 4)
 	// those of key and value do not stay in registers
 	if half && kernel.most > kernel.rows {
-		splits := divCeil(k.Sizes[2], kernel.columns)
-		if b*h >= 256 {
-			splits = 1
-		}
-		splits = max(min(splits, 200/max(b*h, 1)), 1)
+		splits := max(min(divCeil(k.Sizes[2], kernel.columns), 200/max(b*h, 1)), 1)
 		room += splits * kernel.columns * (divCeil(head, kernel.rows) + divCeil(value, kernel.rows)) * kernel.rows
 	}
 	sums := Request{Bytes: units.Bytes(4 * b * h * divCeil(room, 4) * 4),

@@ -69,6 +69,15 @@ func TestEfficientBackward(t *testing.T) {
 	assert.Equal(t, []units.Bytes{12288, 768, 65600}, bytesAsked(got))
 	assert.True(t, got[0].Before)
 
+	// batch and heads share 200 parts of the keys: 66 have three each, 67 two
+	for heads, parts := range map[int64]int64{66: 3, 67: 2} {
+		q, kv := bmhk(tensor.Float16, 1, heads, 130, 256), bmhk(tensor.Float16, 1, heads, 1300, 256)
+		a := Attention{Query: q, Key: kv, Value: kv}
+		room := 2*4*(128*64+4) + parts*64*(2+2)*128
+		assert.Equal(t, []units.Bytes{units.Bytes(4 * heads * 130), units.Bytes(4 * heads * room)},
+			bytesAsked(a.EfficientBackward(on(t, "t4", "2.15"), q)), "%d heads", heads)
+	}
+
 	got = a.EfficientBackward(on(t, "v100-16gb", "2.10"), grad)
 	assert.Equal(t, note.WorkspaceEstimate, got[2].Note, "no pretend GPU was asked")
 }
