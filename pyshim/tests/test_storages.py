@@ -1,5 +1,6 @@
 """What counts as memory, and what is seen of it on CPU tensors."""
 
+import gc
 import subprocess
 import sys
 import threading
@@ -12,9 +13,12 @@ import memshim
 torch = pytest.importorskip("torch")
 
 from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: E402
+from torch.utils import _python_dispatch as modes  # noqa: E402
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
+from memshim.allocator import storage_watch  # noqa: E402
 from memshim.allocator.cpu_region import CPURegion, watcher  # noqa: E402
+from memshim.allocator.storage_watch import COMPILED, Threads, Watch, found  # noqa: E402
 from memshim.gpu.storages import nbytes, storages  # noqa: E402
 
 KIB, MIB = 1 << 10, 1 << 20
@@ -251,3 +255,167 @@ def test_nothing_that_a_tensor_may_be_ends_the_program():
             raise ValueError("no")
 
     assert storages(Broken(bytes_(5))) == []
+
+
+# What a watch sees.
+
+
+class Seen(Watch):
+    """Notes what it sees."""
+
+    def __init__(self, device="cpu"):
+        super().__init__(device)
+        self.said = []
+
+    def birth(self, number, size, operator):
+        self.said.append(("+", number, size, operator.partition(".")[0]))
+
+    def death(self, number, size):
+        self.said.append(("-", number, size))
+
+
+@pytest.fixture
+def nothing_compiled(monkeypatch):
+    monkeypatch.delitem(sys.modules, "torch._inductor.codecache", raising=False)
+
+
+def test_a_storage_is_born_once_and_dies(nothing_compiled):
+    with Seen() as watch:
+        x = torch.zeros(4)
+        y = x.view(2, 2).add_(1)
+        z = x + 1
+        assert (watch.numbers_of(y), watch.numbers_of(z), watch.numbers_of(torch.ones(1))) == ([0], [1], [2])
+        del x, y
+        gc.collect()
+    assert [s[:3] for s in watch.said] == [("+", 0, 16), ("+", 1, 16), ("+", 2, 4), ("-", 2, 4), ("-", 0, 16)]
+    assert watch.born == 3 and z.sum() == 8
+
+
+def test_a_storage_that_grows_is_another():
+    with Seen() as watch:
+        x = torch.zeros(2)
+        x.resize_(4)
+        x.resize_(1)
+    assert [s[:3] for s in watch.said] == [("+", 0, 8), ("+", 1, 16), ("-", 0, 8)], "it does not shrink"
+
+
+def test_an_empty_storage_has_no_number():
+    with Seen() as watch:
+        x = torch.zeros(0)
+        assert watch.said == [] and watch.numbers_of(x) == [-1] and watch.born == 0
+        x.resize_(2)
+        x.untyped_storage().resize_(0)
+        watch.see(x.untyped_storage(), "later")
+        del x
+    assert [s[:3] for s in watch.said] == [("+", 0, 8), ("-", 0, 8)]
+
+
+def test_what_is_forgotten_does_not_die():
+    watch = Seen()
+    with watch:
+        x = torch.zeros(2)
+    watch.forget()
+    del x
+    assert [s[0] for s in watch.said] == ["+"] and watch.live == {}
+
+
+def test_other_devices_are_left_out():
+    with Seen("cuda") as watch:
+        torch.zeros(2)
+    assert watch.said == []
+    x = torch.zeros(3)
+    empty = torch.zeros(0)
+    assert [s.nbytes() for s in found([x, x[1:], empty, torch.ones(1)], "cpu")] == [12, 4]
+    assert list(found([x], "cuda")) == []
+
+
+def test_what_compiled_code_made_is_seen_where_it_is_given(nothing_compiled, monkeypatch):
+    watch = Seen()
+    x = torch.zeros(2)
+    with watch:
+        x.add_(1)
+    assert [s[3] for s in watch.said] == ["aten"], "of an operator that returned it"
+    monkeypatch.setitem(sys.modules, "torch._inductor.codecache", object())
+    watch = Seen()
+    with watch:
+        x.add_(1)
+        torch.add(x, 1, out=(y := torch.zeros(2)))
+    assert watch.said[0] == ("+", 0, 8, COMPILED) and y.sum() == 6
+    assert not any(s[3] == COMPILED for s in watch.said[1:] if s[0] == "+")
+
+
+def stack():
+    return list(modes._get_current_dispatch_mode_stack())
+
+
+def test_modes_are_left_in_any_order():
+    first, second, third = Seen(), Seen(), Seen()
+    for mode in (first, second, third):
+        mode.__enter__()
+    first.__exit__(None, None, None)
+    assert stack() == [second, third]
+    third.__exit__(None, None, None)
+    assert stack() == [second]
+    torch.zeros(2)
+    second.__exit__(None, None, None)
+    assert stack() == [] and [len(m.said) for m in (first, second, third)] == [0, 2, 0]
+    with first:
+        assert stack() == [first]
+    assert stack() == []
+
+
+def test_a_base_does_not_say_what_becomes_of_a_storage():
+    for call in (lambda w: w.birth(0, 1, ""), lambda w: w.death(0, 1)):
+        with pytest.raises(NotImplementedError):
+            call(Watch("cpu"))
+    assert Watch.ignore_compile_internals() is True
+
+
+# Threads.
+
+
+def in_thread(work):
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    return thread
+
+
+def test_threads_that_start_are_watched():
+    watch, start, kept = Seen(), threading.Thread.start, []
+    with Threads(watch):
+        in_thread(lambda: kept.append((torch.zeros(2), len(stack()))))
+        waits, goes = threading.Event(), threading.Event()
+        late = threading.Thread(target=lambda: (goes.set(), waits.wait(9), kept.append((torch.zeros(3), 1))))
+        late.start()
+        goes.wait(9)
+    waits.set()
+    late.join()
+    assert threading.Thread.start is start and [n for _, n in kept] == [1, 1] and stack() == []
+    in_thread(lambda: kept.append((torch.zeros(4), len(stack()))))
+    assert kept[-1][1] == 0 and [s[2] for s in watch.said if s[0] == "+"] == [8, 12]
+
+
+def test_somebody_who_stands_before_us_goes_on_through_us(monkeypatch):
+    watch, start, said = Seen(), threading.Thread.start, []
+    threads = Threads(watch).__enter__()
+    ours = threading.Thread.start
+
+    def theirs(thread):
+        said.append("theirs")
+        ours(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", theirs)
+    threads.__exit__()
+    assert threading.Thread.start is theirs
+    in_thread(lambda: said.append(len(stack())))
+    assert said == ["theirs", 0] and watch.said == []
+    monkeypatch.setattr(threading.Thread, "start", start)
+
+
+def test_what_a_thread_raises_is_its_error(monkeypatch):
+    errors = []
+    monkeypatch.setattr(threading, "excepthook", lambda args: errors.append(args.exc_type))
+    with Threads(Seen()):
+        in_thread(lambda: 1 / 0)
+    assert errors == [ZeroDivisionError] and storage_watch._stack_depth() == 0

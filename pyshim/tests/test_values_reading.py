@@ -271,6 +271,8 @@ def given(mode, value=None, chosen=False):
         (BALANCED, torch.int64, None, True, 0, 9, [5, 6], (None, None, "int", True, True)),
         (MOST, torch.int64, None, True, 0, 2, [5, 6], (None, None, "int", True, True)),
         (MOST, torch.int64, None, True, 0, 1, [0, 0], (None, None, "int", True, False)),
+        (MOST, torch.uint8, None, True, 0, 1, [5, 6, *[7] * 6], (None, None, "int", True, True)),
+        (MOST, torch.uint8, None, True, 0, 1, [0] * 9, (None, None, "int", True, False)),
         (MOST, torch.int64, None, False, 0, 2, [4096, 4096], (None, None, "int", False, True)),
         (MOST, torch.int64, None, False, 0, 1, [0, 0], (None, None, "int", False, False)),
         (SKEWED, torch.int64, None, False, 0, 2, [0, 0], (None, None, "int", False, True)),
@@ -285,7 +287,7 @@ def given(mode, value=None, chosen=False):
 )
 def test_a_copy_of_unknown_values(monkeypatch, mode, dtype, assumed, chosen, checking, limit, to, note):
     monkeypatch.setattr(reading, "CHOSEN_LIMIT", limit)
-    there, of, r = torch.zeros(len(to), dtype=dtype), card([5, 6][: len(to)], dtype), Reader(mode)
+    there, of, r = torch.zeros(len(to), dtype=dtype), card([5, 6, *[7] * 7][: len(to)], dtype), Reader(mode)
     r.assumed, r.values.state.checking = assumed, checking
     r.values.memory.are_chosen += [of] if chosen else []
     r.copied(there, of, 24)
