@@ -234,3 +234,12 @@ func TestOf(t *testing.T) {
 	_, known = device.Of("NVIDIA A10G", "9.0", 40*units.GiB)
 	assert.False(t, known)
 }
+
+// TestLocal: of which chips the space for local variables is known.
+func TestLocal(t *testing.T) {
+	for name, want := range map[string]units.Bytes{"h100-sxm-80gb": 414 * units.MiB, "a100-sxm-80gb": 0, "b200": 0, "t4": 0} {
+		d, err := device.Lookup(name)
+		require.NoError(t, err)
+		assert.Equal(t, want, d.Local(), name)
+	}
+}

@@ -62,3 +62,13 @@ func TestHolds(t *testing.T) {
 	assert.True(t, (&Data{Size: &three}).Holds([]byte("abd")))
 	assert.False(t, (&Data{Size: &three}).Holds([]byte("abcd")))
 }
+
+// TestData: the files of a run in the order that they are compared and reported in.
+func TestData(t *testing.T) {
+	two := int64(2)
+	m := &Made{Files: []File{{Path: "b.py", SHA256: "1"}, {Path: "a.py", SHA256: "2"}},
+		Read: []Data{{Path: "z.json", SHA256: "3"}, {Path: "c.bin", Size: &two}}}
+	assert.Equal(t, []Data{{Path: "b.py", SHA256: "1"}, {Path: "a.py", SHA256: "2"}, {Path: "z.json", SHA256: "3"},
+		{Path: "c.bin", Size: &two}}, m.Data())
+	assert.Empty(t, (&Made{}).Data())
+}

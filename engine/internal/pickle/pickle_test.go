@@ -282,6 +282,7 @@ func TestDict(t *testing.T) {
 
 	small := &Dict{Keys: []any{Tuple{"a"}, "k", "k"}, Values: []any{0, 1, 2}}
 	assert.Equal(t, 2, small.Lookup("k"))
+	assert.Nil(t, small.Lookup("missing"))
 	v, _ = small.Get("k")
 	assert.Equal(t, 2, v)
 }

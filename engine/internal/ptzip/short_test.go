@@ -211,3 +211,19 @@ func TestFolders(t *testing.T) {
 		assert.EqualError(t, err, "readdir "+name+": "+want)
 	}
 }
+
+// TestShortEntries: an entry of the directory has 46 bytes and then its name.
+func TestShortEntries(t *testing.T) {
+	entry := func(size int) []byte {
+		e := make([]byte, size)
+		binary.LittleEndian.PutUint32(e, centralSignature)
+		return e
+	}
+	for size, want := range map[int]string{
+		45: "offset 0: got 45 bytes left, want a central directory entry",
+		46: `offset 0: got the name "", want a relative path`,
+	} {
+		z := &Reader{}
+		assert.EqualError(t, z.readDirectory(entry(size), 1), want)
+	}
+}

@@ -138,6 +138,13 @@ func TestAt(t *testing.T) {
 	require.Equal(t, 1, s.Child(0, 0, 1))
 	require.Equal(t, -1, s.Child(0, 1, 1), "there is no else")
 	require.Equal(t, 0, s.ChildOf(-1, 1))
+
+	nested := Read("def f():\n    if x:\n        while y:\n            z = 1\n    else:\n        w = 2\n")
+	require.Equal(t, 1, nested.Child(0, 0, 2), "what lies deeper is in the statement of the suite")
+	require.Equal(t, -1, nested.Child(0, 1, 2))
+	require.Equal(t, 3, nested.Child(0, 1, 3), "else is the second suite")
+	require.Equal(t, -1, nested.Child(1, 0, 3), "behind it")
+	require.Equal(t, 0, nested.Child(-1, 0, 2), "of the function")
 }
 
 func TestComprehends(t *testing.T) {
