@@ -119,14 +119,18 @@ func TestOnTheHost(t *testing.T) {
 		return call{"", "aten::lstm", []any{x, list(f(layers*dirs, batch, out), f(layers*dirs, batch, hidden)),
 			list(weights...), true, layers, 0.0, false, bidirectional, first}}
 	}
-	for want, c := range map[string]call{
-		"(float32[5, 3, 6] [18, 6, 1], float32[1, 3, 6] [18, 6, 1], float32[1, 3, 6] [18, 6, 1])":   lstm(1, false, false, 0),
-		"(float32[5, 3, 12] [36, 12, 1], float32[4, 3, 6] [18, 6, 1], float32[4, 3, 6] [18, 6, 1])": lstm(2, true, false, 0),
-		"(float32[3, 5, 6] [6, 18, 1], float32[1, 3, 6] [18, 6, 1], float32[1, 3, 6] [18, 6, 1])":   lstm(1, false, true, 0),
-		"(float32[5, 3, 2] [6, 2, 1], float32[1, 3, 2] [6, 2, 1], float32[1, 3, 6] [18, 6, 1])":     lstm(1, false, false, 2),
-		"(float32[3, 5, 4] [4, 12, 1], float32[4, 3, 2] [6, 2, 1], float32[4, 3, 6] [18, 6, 1])":    lstm(2, true, true, 2),
+	for _, c := range []struct {
+		want string
+		call call
+	}{
+		{"(float32[5, 3, 6] [18, 6, 1], float32[1, 3, 6] [18, 6, 1], float32[1, 3, 6] [18, 6, 1])", lstm(1, false, false, 0)},
+		{"(float32[5, 3, 12] [36, 12, 1], float32[4, 3, 6] [18, 6, 1], float32[4, 3, 6] [18, 6, 1])",
+			lstm(2, true, false, 0)},
+		{"(float32[3, 5, 6] [6, 18, 1], float32[1, 3, 6] [18, 6, 1], float32[1, 3, 6] [18, 6, 1])", lstm(1, false, true, 0)},
+		{"(float32[5, 3, 2] [6, 2, 1], float32[1, 3, 2] [6, 2, 1], float32[1, 3, 6] [18, 6, 1])", lstm(1, false, false, 2)},
+		{"(float32[3, 5, 4] [4, 12, 1], float32[4, 3, 2] [6, 2, 1], float32[4, 3, 6] [18, 6, 1])", lstm(2, true, true, 2)},
 	} {
-		calls = append(calls, call{want, c.op, c.args})
+		calls = append(calls, call{c.want, c.call.op, c.call.args})
 	}
 	for _, c := range calls {
 		assert.Equal(t, c.want, aten.Describe(h.Run(c.op, c.args...)), c.op)
