@@ -28,6 +28,14 @@ func TestPassName(t *testing.T) {
 	assert.Equal(t, []Pass{{"first"}, {"steady"}}, FirstAndSteady())
 }
 
+// TestSiteOfNumber: numbers without a site, those behind the last one among them, are nowhere.
+func TestSiteOfNumber(t *testing.T) {
+	tr := &Trace{Sites: []Site{{Op: "a"}, {Op: "b"}}}
+	for id, want := range map[SiteID]string{NoSite: "", 0: "a", 1: "b", 2: "", 3: ""} {
+		assert.Equal(t, Site{Op: want}, tr.Site(id), id)
+	}
+}
+
 func TestText(t *testing.T) {
 	text := `origin "fake cuda"
 passes first "iteration 2"

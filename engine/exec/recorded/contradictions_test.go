@@ -221,3 +221,18 @@ func TestRoutingBesideARecording(t *testing.T) {
 		}
 	}
 }
+
+// TestDefaultsBesideTheRecordingOfAProgram: what defaults: say of training steps may be for other
+// cases, so it contradicts no program that made its own.
+func TestDefaultsBesideTheRecordingOfAProgram(t *testing.T) {
+	rec := testcase.Trained()
+	rec.Built, rec.Weights, rec.Training = "a program", 0, nil
+	dir := t.TempDir()
+	testcase.Keep(t, rec, filepath.Join(dir, "a.rec"))
+	cases, err := spec.LoadAs(filepath.Join(dir, "memspec.yaml"),
+		[]byte("version: 1\ndefaults: {device: t4, optimizer: AdamW, accumulate: 4}\n"+
+			"models:\n  m: {artifact: a.rec, mode: training, budget: {allocated: 1GiB}}\n"))
+	require.NoError(t, err)
+	_, err = engine.Estimate(context.Background(), cases[0])
+	require.NoError(t, err)
+}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/memspec/memspec/engine/exec"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/schema"
@@ -153,5 +154,33 @@ func TestUsedAsPosition(t *testing.T) {
 				Blocks: []*program.Block{block(nil), block([]program.Arg{v(i)})}}), false},
 	} {
 		assert.Equal(t, tt.want, usedAsPosition(tt.b, i), tt.why)
+	}
+}
+
+// TestKept: what a pass may leave for the next one is in the attributes of objects and in the
+// constants of the inlined program.
+func TestKept(t *testing.T) {
+	for _, l := range []exec.Liveness{exec.LastUse, exec.PythonFrame} {
+		m := started(t, l)
+		attr, constant := &ops.List{}, &ops.List{}
+		o := m.object(&program.Object{Class: &program.Class{Attrs: []program.Attr{{Name: "l"}}}})
+		o.attrs[0] = attr
+		want := []any{attr}
+		if m.whole != nil {
+			n := m.whole.graph.Body.Nodes[0]
+			n.Args = append(n.Args, program.Arg{Const: constant})
+			want = append(want, constant)
+		}
+		var got []any
+		m.Kept(func(v any) {
+			if _, ok := v.(*ops.List); ok {
+				got = append(got, v)
+			}
+		})
+		assert.Equal(t, l == exec.LastUse, m.whole != nil)
+		assert.Len(t, got, len(want))
+		for i := range want {
+			assert.Same(t, want[i], got[i])
+		}
 	}
 }
