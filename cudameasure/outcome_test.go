@@ -1,9 +1,15 @@
 package cudameasure
 
 import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine/recording"
 )
@@ -67,5 +73,69 @@ func TestFirstLine(t *testing.T) {
 		{"", "", ""},
 	} {
 		assert.Equal(t, tt.want, (&output{stderr: tt.stderr, stdout: tt.stdout}).firstLine(), "%q, %q", tt.stderr, tt.stdout)
+	}
+}
+
+// TestNvidiaSMIEnds: each status and each text with which nvidia-smi ends without an answer.
+func TestNvidiaSMIEnds(t *testing.T) {
+	for _, tt := range []struct {
+		said   string
+		status int
+		want   error
+	}{
+		{"", 0, nil}, {"0, NVIDIA T4", 0, nil}, {"", 6, ErrNoDevice}, {"", 9, ErrNoDriver}, {"", 12, ErrNoDriver},
+		{"", 13, ErrOldDriver}, {"", 1, ErrDriver}, {"", 5, ErrDriver}, {"", 7, ErrDriver}, {"", 8, ErrDriver},
+		{"", 10, ErrDriver}, {"", 11, ErrDriver}, {"", 14, ErrDriver}, {"", -1, ErrDriver},
+		{"No devices were found", 0, ErrNoDevice}, {"No supported GPUs were found", 0, ErrNoDevice},
+		{`Field "memory.reserved" is not a valid field to query.`, 2, ErrOldDriver},
+		{"Failed to initialize NVML: Driver/library version mismatch", 18, ErrOldDriver},
+		{"NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.", 0, ErrNoDriver},
+	} {
+		for _, out := range []output{{stderr: tt.said, status: tt.status}, {stdout: tt.said, status: tt.status}} {
+			assert.Equal(t, tt.want, smiError(out), "%v", out)
+		}
+	}
+}
+
+// TestChildrenThatDoNotEnd: a child that could not be started, that hung, and that its caller
+// ended.
+func TestChildrenThatDoNotEnd(t *testing.T) {
+	var tools Tools
+	for _, tt := range []struct {
+		err    error
+		device error
+		run    error // with nothing said, of a status below 0
+	}{
+		{errTimeout, ErrHangs, ErrHangs}, {exec.ErrNotFound, ErrNoDriver, ErrModel}, {os.ErrNotExist, ErrDriver, ErrNoPython},
+		{context.Canceled, context.Canceled, context.Canceled},
+		{context.DeadlineExceeded, context.DeadlineExceeded, context.DeadlineExceeded}, {os.ErrClosed, ErrDriver, ErrModel},
+	} {
+		wrapped := fmt.Errorf("python3: %w", tt.err)
+		assert.ErrorIs(t, tools.failed(wrapped, byProbe, output{}), tt.device, "%v", tt.err)
+		assert.ErrorIs(t, runFailed("m", wrapped, output{status: -1}), tt.run, "%v", tt.err)
+	}
+	gone := fmt.Errorf("python3: %w", os.ErrNotExist)
+	assert.EqualError(t, runFailed("m", gone, output{status: -1}), "m: "+ErrNoPython.Error()+": python3: file does not exist")
+	for _, out := range []output{{}, {status: -1, stderr: "memshim: no"}, {status: -1, stdout: "x"}} {
+		assert.ErrorIs(t, runFailed("m", gone, out), ErrModel, "it ran: %v", out)
+	}
+	assert.EqualError(t, runFailed("m", os.ErrClosed, output{stderr: "memshim: no room\nmore\n"}),
+		"m: "+ErrModel.Error()+": file already closed no room")
+	assert.EqualError(t, runFailed("m", os.ErrClosed, output{stderr: "Traceback\nValueError: x\n"}),
+		"m: "+ErrModel.Error()+": file already closed ValueError: x")
+	assert.Equal(t, ErrModel.Error(), (&RunError{Case: "m", Kind: ErrModel}).Why())
+}
+
+// TestColumnOfATable: what was measured on a pretend GPU is called so.
+func TestColumnOfATable(t *testing.T) {
+	for where, want := range map[recording.Where]string{recording.OnPretend: "pretend", recording.OnCUDA: "measured"} {
+		var b strings.Builder
+		c := &Comparison{Where: where, Rows: []Row{{Phase: "first", Metric: "allocated", Predicted: 100, Measured: 90},
+			{Phase: "steady", Metric: "reserved", Predicted: 100, Measured: 101}}}
+		require.NoError(t, c.WriteTable(&b))
+		lines := strings.Split(b.String(), "\n")
+		assert.Equal(t, []string{"predicted", want, "difference", "%"}, strings.Fields(lines[0]))
+		assert.NotContains(t, lines[1], "UNDER")
+		assert.Contains(t, lines[2], "UNDER")
 	}
 }

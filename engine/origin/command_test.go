@@ -14,8 +14,8 @@ import (
 	"github.com/memspec/memspec/engine/spec"
 )
 
-// TestRecordingOf: a program can be recorded instead, with the case's inputs; a recorded run is one
-// already.
+// TestRecordingOf: a program can be recorded instead, with the case's inputs; a recorded run is
+// one already.
 func TestRecordingOf(t *testing.T) {
 	c := &spec.Case{Platform: platform.Platform{Device: device.Device{Name: "t4"}}}
 	in, err := spec.ParseInput("x=float32[1]")
@@ -33,8 +33,8 @@ func TestRecordingOf(t *testing.T) {
 		"-o m.rec", o.RecordingOf(c))
 }
 
-// TestCheckValues: the command of a recorded program runs again with other values, that of anything
-// else does not.
+// TestCheckValues: the command of a recorded program runs again with other values, that of
+// anything else does not.
 func TestCheckValues(t *testing.T) {
 	for _, c := range []struct {
 		command []string
@@ -99,8 +99,8 @@ func TestSettleCommand(t *testing.T) {
 	}
 }
 
-// TestCommand: an artifact is made again by the command that made it, or by an export of its case's
-// file; a recording by what records its case.
+// TestCommand: an artifact is made again by the command that made it, or by an export of its
+// case's file; a recording by what records its case.
 func TestCommand(t *testing.T) {
 	cases, err := spec.Parse("dir/memspec.yaml", []byte("version: 1\ndefaults: {device: t4, budget: {reserved: 1}}\n"+
 		"models:\n  kept: {source: 'zoo.py:net', artifact: m.pt}\n  recorded: {source: 'zoo.py:net'}\n"))
@@ -141,4 +141,46 @@ func TestCommand(t *testing.T) {
 	}
 	assert.Equal(t, recorded.Captured(), Path(&recorded))
 	assert.Equal(t, filepath.Join("dir", "m.pt"), Path(&kept))
+}
+
+// TestCaptureCommand: the command that records a case: by its name in its file, on the device that
+// it was moved to; of a program that was written in Go by its words, else by its source.
+func TestCaptureCommand(t *testing.T) {
+	cases, err := spec.Parse("a b/m.yaml",
+		[]byte("version: 1\nmodels:\n  m: {source: 'z.py:n', device: t4, budget: {}}\n"))
+	require.NoError(t, err)
+	there, err := cases[0].OnNamed("l4")
+	require.NoError(t, err)
+	t4 := platform.Platform{Device: device.Device{Name: "t4"}}
+	program := spec.Case{Name: "p", Platform: t4, Program: &spec.Program{File: "train.py"}, Dir: "d"}
+	ranks := program
+	ranks.Program = &spec.Program{File: "train.py", Ranks: &spec.Ranks{WorldSize: 2}}
+	own := cases[0]
+	own.Program = &spec.Program{File: "train.py"}
+	for _, tt := range []struct {
+		why  string
+		c    spec.Case
+		want string
+	}{
+		{"of a file", cases[0], "python -m memshim capture 'a b/m.yaml' --case m"},
+		{"on another device", there, "python -m memshim capture 'a b/m.yaml' --case m --on l4"},
+		{"a program of a file", own, "python -m memshim capture 'a b/m.yaml' --case m"},
+		{"a source", spec.Case{Source: "z.py:n"}, "python -m memshim capture z.py:n"},
+		{"nothing of it is known", spec.Case{}, "python -m memshim capture memspec.yaml"},
+		{"a program", program, "python -m memshim run --on t4 --record " + program.Captured() + " -- train.py"},
+		{"one of several ranks", ranks, "python -m memshim capture memspec.yaml"},
+	} {
+		assert.Equal(t, tt.want, CaptureCommand(&tt.c), tt.why)
+		missing := &Uncaptured{Case: &tt.c, Path: "p.rec"}
+		assert.EqualError(t, missing, "got no recording of it (p.rec), want the one that this makes: "+tt.want)
+		missing.Other = true
+		assert.EqualError(t, missing, "got a recording of another run than its list of ranks (p.rec), want all of one, "+
+			"which this makes: "+tt.want)
+	}
+	assert.Equal(t, CaptureCommand(&there), RecordCommand(&recording.Made{Command: []string{"own"}}, &there),
+		"a case that is recorded is recorded by its file")
+	for path, want := range map[string]string{"m.pt2": "m", "a/m.tar.gz": "m", `a\m.pt`: "m", "a.b/m": "m",
+		"a/.pt": ".pt"} {
+		assert.Equal(t, want, modelName(path), path)
+	}
 }
