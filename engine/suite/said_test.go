@@ -2,6 +2,7 @@ package suite
 
 import (
 	"context"
+	"math"
 	"math/big"
 	"strings"
 	"testing"
@@ -223,4 +224,39 @@ func TestSeveralUnfitValues(t *testing.T) {
 	require.NoError(t, err)
 	r = Judge(context.Background(), large)
 	assert.Empty(t, ms.Remedies(context.Background(), r), "a smaller value passes with all of fits: alone")
+}
+
+// TestValuesOfAGuidedSearch: which values a search of recorded cases runs, in their order: those
+// that close the gap, those beside the answer, and those further below it.
+func TestValuesOfAGuidedSearch(t *testing.T) {
+	for _, tt := range []struct {
+		why     string
+		fits    func(int64) bool
+		most    int64
+		serves  bool
+		largest int64
+		holes   []int64
+		tried   []int64
+	}{
+		{"up to 20", func(v int64) bool { return v <= 20 }, 64, false, 20, nil,
+			[]int64{1, 16, 64, 63, 61, 57, 49, 33, 24, 20, 22, 21, 28, 19, 18, 17, 15, 10, 5}},
+		{"all", func(int64) bool { return true }, 20, false, 20, nil, []int64{1, 16, 20, 19, 18, 17, 15, 10, 5}},
+		{"none", func(int64) bool { return false }, 20, false, 0, nil, []int64{1}},
+		{"a hole below", func(v int64) bool { return v <= 20 && v != 18 }, 64, false, 20, []int64{18},
+			[]int64{1, 16, 64, 63, 61, 57, 49, 33, 24, 20, 22, 21, 28, 19, 18, 17, 15, 10, 5, 4, 6, 7, 8, 9, 11, 12, 13, 14}},
+		{"one above", func(v int64) bool { return v <= 20 || v == 24 }, 64, false, 24, []int64{21, 22, 23},
+			[]int64{1, 16, 64, 63, 61, 57, 49, 33, 24, 28, 26, 25, 32, 23, 22, 21, 19, 12, 6, 8, 9, 10, 11, 13, 14, 15, 17,
+				18, 20}},
+		{"an engine", func(v int64) bool { return v <= 20 }, 64, true, 20, nil,
+			[]int64{1, 16, 64, 63, 61, 57, 49, 33, 24, 20, 22, 21, 10, 5}},
+	} {
+		at, tried := valued(t, tt.fits, math.MaxInt64)
+		s := newSearch(context.Background(), new(Models), at)
+		s.serves = tt.serves
+		largest, holes := s.guided(tt.most)
+		require.NoError(t, s.err)
+		assert.Equal(t, tt.largest, largest, tt.why)
+		assert.Equal(t, tt.holes, holes, tt.why)
+		assert.Equal(t, tt.tried, *tried, tt.why)
+	}
 }
