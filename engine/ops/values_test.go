@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/memspec/memspec/engine/internal/testing/aten"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/schema"
@@ -45,6 +46,29 @@ func TestFilledValue(t *testing.T) {
 	}
 	full := ops.FilledValue(int64(1), host(tensor.Int64, tensor.MaxData))
 	require.NotNil(t, full, "as many as are kept")
+}
+
+// TestSameValue: what a conversion makes of known values.
+func TestSameValue(t *testing.T) {
+	h := aten.NewHost(t, builtin.Table())
+	parts := h.Of(tensor.Float32, 4)
+	parts.Data = &tensor.Data{Floats: []float64{0, 1, 2.7, -0.5}}
+	for _, tt := range []struct {
+		why  string
+		from *tensor.Tensor
+		to   tensor.DType
+		want *tensor.Data
+	}{
+		{"any number but 0 is true", h.Ints(0, 1, 2, -1), tensor.Bool, &tensor.Data{Ints: []int64{0, 1, 1, 1}}},
+		{"a part of 1 too", parts, tensor.Bool, &tensor.Data{Ints: []int64{0, 1, 1, 1}}},
+		{"towards 0", parts, tensor.Int64, &tensor.Data{Ints: []int64{0, 1, 2, 0}}},
+		{"whole numbers as real ones", h.Ints(3, -4), tensor.Float64, &tensor.Data{Floats: []float64{3, -4}}},
+		{"a complex number is not kept", h.Ints(3), tensor.Complex64, nil},
+	} {
+		got, err := h.Try("aten::to", []any{tt.from, int64(tt.to)}, nil)
+		require.NoError(t, err, tt.why)
+		assert.Equal(t, tt.want, got.(*tensor.Tensor).Data, tt.why)
+	}
 }
 
 // TestMakesTensor: arithmetic on numbers that were read off tensors gives numbers, what needs no

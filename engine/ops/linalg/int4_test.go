@@ -55,3 +55,12 @@ func TestInt4(t *testing.T) {
 		})
 	}
 }
+
+// TestInt4Changed: what of a product's arguments must fit what.
+func TestInt4Changed(t *testing.T) {
+	h := aten.NewHost(t, builtin.Table())
+	_, err := h.Try("aten::_weight_int4pack_mm", []any{h.Of(tensor.BFloat16, 4, 1024), h.Of(tensor.Int32, 64, 8, 32, 4),
+		int64(32), h.Of(tensor.BFloat16, 32, 512, 2)}, nil)
+	require.NoError(t, err)
+	h.Changed("testdata/changed_int4.txt")
+}
