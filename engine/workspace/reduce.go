@@ -127,10 +127,9 @@ func (r *reduceShape) staging(accBytes, itemSize, sms, smThreads int64) (buffer,
 		return 0, 0
 	}
 	fast := r.reduced == len(r.sizes) || r.strides[0] < r.strides[r.reduced]
-	dim0, dim1, moving := r.inputs, r.outputs, r.strides[0]
+	dim0, moving := r.inputs, r.strides[0]
 	if !fast {
-		dim0, dim1 = r.outputs, r.inputs
-		moving = r.strides[r.reduced]
+		dim0, moving = r.outputs, r.strides[r.reduced]
 	}
 	vec := int64(1)
 	if moving == 1 {
@@ -145,10 +144,9 @@ func (r *reduceShape) staging(accBytes, itemSize, sms, smThreads int64) (buffer,
 	if itemSize == 16 {
 		most = 256 / vec
 	}
-	p0, p1 := min(lastPow2(dim0), most), min(lastPow2(dim1), most)
-	width := min(p0, 32)
-	height := min(p1, most/width)
-	width = min(p0, most/height)
+	// a block of another shape, or a smaller one, is of a reduction that stages nothing
+	width := min(lastPow2(dim0), 32)
+	height := most / width
 	stepIn, stepOut := int64(1), int64(1)
 	if fast {
 		stepIn = width

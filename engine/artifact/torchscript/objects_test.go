@@ -55,6 +55,9 @@ func TestTypes(t *testing.T) {
 		assert.Equal(t, want, got.String(), text)
 		assert.Equal(t, strings.HasPrefix(text, "__torch__.") || text == "RRef[Tensor]", got.Kind == program.ClassType,
 			"%s: what is no class is of a kind", text)
+		again, err := d.typeText(text)
+		require.NoError(t, err, text)
+		assert.Same(t, got, again, "%s: equal texts are one type", text)
 	}
 	for _, text := range []string{"List[int, int]", "Dict[str]", "Optional[int, str]", "Future[int, int]", "Thing[int]",
 		"3", "a.b[int]", "List[3]"} {
@@ -113,7 +116,7 @@ func TestPickledCalls(t *testing.T) {
 		{"a parameter of nothing", rebuildParameter, nil, "as a parameter, want a tensor"},
 		{"a subclass without its arguments", rebuildFromType, []any{rebuildTensor}, "got 1 arguments for a tensor of a " +
 			"subclass, want 4"},
-		{"a subclass of what is no tuple", rebuildFromType, []any{rebuildTensor, "t", "x", "y"},
+		{"a subclass of what is no tuple", rebuildFromType, []any{rebuildTensor, "t", "x", nil},
 			"got string as a tensor's arguments, want a tuple"},
 		{"a subclass", rebuildFromType, []any{rebuildTensor, "t", pickle.Tuple(whole), nil}, ""},
 		{"a tag without a type", restoreTypeTag, []any{nil}, "got no type in restore_type_tag"},
