@@ -104,6 +104,15 @@ def test_a_module_is_named_with_its_option_or_behind_it(tmp_path, environment):
         assert p.stdout == f"True\n['a'] {words}\n", p.stderr
 
 
+@pytest.mark.parametrize("threads", ["1", "3"])
+def test_inductor_has_as_many_threads_as_the_environment_says(tmp_path, environment, threads):
+    """With one it starts no process to compile in."""
+    code = "import torch._dynamo, torch._inductor.config as c; print(c.compile_threads)"
+    variables = environment | {"TORCHINDUCTOR_COMPILE_THREADS": threads}
+    p = warm.run([sys.executable, "-c", code], tmp_path, variables)
+    assert p.stdout == f"{threads}\n", p.stderr
+
+
 STARTS = f"""
 import os, subprocess, sys
 from concurrent.futures import ThreadPoolExecutor

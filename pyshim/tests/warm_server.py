@@ -33,7 +33,8 @@ LARGEST = 1 << 20  # bytes of a request
 EARLY = ("LD_", "TORCH", "PYTORCH", "CUDA", "CUDNN", "CUBLAS", "OMP_", "MKL_", "KMP_", "NCCL_", "TRITON", "PYTHON")
 LATE = {"PYTHONPATH", "CUDA_VISIBLE_DEVICES", "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"}
 LATE |= {"PYTHONIOENCODING", "OMP_NUM_THREADS"}  # read_late
-LATE |= {"TORCHINDUCTOR_COMPILE_THREADS"}  # when inductor is imported, which no forked process has at its start
+THREADS = "TORCHINDUCTOR_COMPILE_THREADS"  # read when inductor's settings are imported: configure
+LATE |= {THREADS}
 LATE_TOO = ("TORCHELASTIC_", "TORCH_NCCL_")  # when process groups are made
 HIDES = ["-P", "-X", "memshim-shown"]  # memshim.workdir.module
 SAME = {*subprocess._args_from_interpreter_flags(), "-u"}  # of this process; and one that become does
@@ -132,7 +133,7 @@ class Shelf(importlib.abc.MetaPathFinder):
                 del self.group_of[n]
             os.environ.update({k: v for k, v in self.variables.pop(n, {}).items() if k not in os.environ})
             if n in self.loose:
-                sys.modules[n] = self.loose.pop(n)
+                sys.modules[n] = configure(n, self.loose.pop(n))
         return group
 
     def find_spec(self, name, path=None, target=None):
@@ -143,6 +144,13 @@ class Shelf(importlib.abc.MetaPathFinder):
         found.submodule_search_locations = spec.submodule_search_locations
         found.cached, found.has_location = spec.cached, spec.has_location
         return found
+
+
+def configure(name, module):
+    """The module, with what it would have read from the environment had it been loaded now."""
+    if name == "torch._inductor.config" and (threads := os.environ.get(THREADS)):
+        module.compile_threads = int(threads)
+    return module
 
 
 def receive(connection):
