@@ -352,3 +352,129 @@ def test_a_jobs_folder_and_environment(monkeypatch, tmp_path):
     (tmp_path / "f").mkdir()
     imported.enter(job(folder=str(tmp_path / "f")))
     assert os.environ == {"A": "1"} and os.getcwd() == str(tmp_path / "f") == sys.path[0]
+
+
+# Forks: each side by the number that a fork gives it.
+
+
+class Ended(BaseException):
+    """os._exit was called."""
+
+
+@pytest.fixture
+def forks(monkeypatch):
+    """os.fork gives this number; what else is done to processes is noted."""
+    w = types.SimpleNamespace(pid=77, said=[], waits=[0, 0, 77], parents=[1], pipes=[])
+    pipe = os.pipe
+
+    def ends(code):
+        w.said.append(("exit", code))
+        raise Ended
+
+    def piped():
+        w.pipes.append(pipe())
+        return w.pipes[-1]
+
+    monkeypatch.setattr(os, "pipe", piped)
+    monkeypatch.setattr(os, "fork", lambda: w.pid)
+    monkeypatch.setattr(os, "_exit", ends)
+    monkeypatch.setattr(os, "waitpid", lambda pid, how: (w.waits.pop(0), 0))
+    monkeypatch.setattr(os, "getppid", lambda: w.parents.pop(0) if len(w.parents) > 1 else w.parents[0])
+    monkeypatch.setattr(os, "kill", lambda *given: w.said.append(given))
+    monkeypatch.setattr(imported.time, "sleep", lambda seconds: w.said.append(seconds))
+    return w
+
+
+@pytest.mark.parametrize("text, could", [(b"1", True), (b"", False)])
+def test_another_process_serves_in_its_place(forks, monkeypatch, text, could):
+    monkeypatch.setattr(os, "fork", lambda: (os.write(forks.pipes[0][1], text), 77)[1])
+    assert imported._in_its_place(None, [], None, None) is could and forks.said == [0.02, 0.02]
+    for fd in forks.pipes[0]:
+        with pytest.raises(OSError):
+            os.fstat(fd)
+
+
+def test_with_whoever_asked_both_end(forks):
+    forks.parents = [1, 1, 2]
+    with pytest.raises(Ended):
+        imported._in_its_place(None, [], None, None)
+    assert forks.said == [0.02, (77, 9), ("exit", 1)]
+
+
+@pytest.mark.parametrize("found, said", [(None, b""), (({}, 5), b"1")])
+def test_the_other_process_says_that_it_has_the_model(forks, monkeypatch, found, said):
+    served = []
+    monkeypatch.setattr(imported, "_serve", lambda *given: served.append(given))
+    forks.pid = 0
+    with pytest.raises(Ended):
+        imported._in_its_place(lambda: found, ["job"], "answers", "forked")
+    assert served == ([({}, 5, ["job"], "answers", "forked")] if found else []) and forks.said == [("exit", 0)]
+    if not found:
+        os.close(forks.pipes[0][1])
+    assert os.read(forks.pipes[0][0], 9) == said
+    os.close(forks.pipes[0][0])
+
+
+@pytest.mark.parametrize(
+    "read, could, served, code",
+    [
+        (None, True, [(None, 0)], 0),
+        ({"f": None}, False, [({"f": None}, 0)], 0),
+        ({"f": None}, True, [], 0),
+        ("error", True, [], 1),
+    ],
+)
+def test_a_process_waits_with_what_it_could_import(forks, monkeypatch, read, could, served, code):
+    given = []
+
+    def imports(job):
+        if read == "error":
+            raise Ended
+        return read
+
+    monkeypatch.setattr(os, "dup2", lambda *of: None)
+    monkeypatch.setattr(imported, "imported", imports)
+    monkeypatch.setattr(imported, "made", lambda job: ("made", job))
+    monkeypatch.setattr(imported, "_in_its_place", lambda make, *more: given.append((make(), *more)) or could)
+    monkeypatch.setattr(imported, "_serve", lambda *more: given.append(more[:2]))
+    with pytest.raises(Ended):
+        imported._wait_for_jobs("job", ["jobs"], "answers", "forked")
+    tried = [(("made", "job"), ["jobs"], "answers", "forked")] if isinstance(read, dict) else []
+    assert given == [*tried, *served] and forks.said == [("exit", code)]
+
+
+@pytest.mark.parametrize("answer, begun", [(0, True), (imported.FAILED, False), (None, False)])
+def test_a_process_that_cannot_share_ends_at_once(forks, monkeypatch, answer, begun):
+    ended = []
+    monkeypatch.setattr(Waiting, "answer", lambda self: answer)
+    monkeypatch.setattr(Waiting, "end", lambda self: ended.append(self._pid))
+    s = Sources(9, None)
+    there = s._begin(job())
+    assert (there is not None) is begun and ended == ([] if begun else [77])
+    (to_read, to), (read, to_answer) = forks.pipes
+    for fd in (to_read, to_answer):
+        with pytest.raises(OSError):
+            os.fstat(fd)
+    assert there is None or there.descriptors == (to, read)
+
+
+def test_what_waits_keeps_no_pipe_of_another(forks, monkeypatch):
+    closed, given = [], []
+
+    def waits(*more):
+        given.append(more)
+        raise Ended
+
+    monkeypatch.setattr(os, "close", closed.append)
+    monkeypatch.setattr(os, "fdopen", lambda fd, mode="r": fd)
+    monkeypatch.setattr(imported, "_wait_for_jobs", waits)
+    forks.pid = 0
+    s = Sources(9, "forked")
+    s._waiting = {"none": None, "a": types.SimpleNamespace(descriptors=(101, 102), holds=0)}
+    with pytest.raises(Ended):
+        s._begin(job())
+    (to_read, to), (read, to_answer) = forks.pipes
+    assert closed == [to, read, 9, 101, 102] and given == [(job(), to_read, to_answer, "forked")]
+    monkeypatch.undo()
+    for fd in (to_read, to, read, to_answer):
+        os.close(fd)
