@@ -19,7 +19,7 @@ from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 from memshim.allocator import storage_watch  # noqa: E402
 from memshim.allocator.cpu_region import CPURegion, watcher  # noqa: E402
 from memshim.allocator.storage_watch import COMPILED, Threads, Watch, found  # noqa: E402
-from memshim.gpu.storages import nbytes, storages  # noqa: E402
+from memshim.gpu.storages import nbytes, reachable, storages  # noqa: E402
 
 KIB, MIB = 1 << 10, 1 << 20
 
@@ -255,6 +255,22 @@ def test_nothing_that_a_tensor_may_be_ends_the_program():
             raise ValueError("no")
 
     assert storages(Broken(bytes_(5))) == []
+
+
+def test_every_tensor_is_reached_once():
+    weight = torch.nn.Parameter(torch.zeros(3))
+    weight.grad = torch.ones(3)
+    found = [id(t) for t in reachable()]
+    assert len(found) == len(set(found)) and {id(weight), id(weight.grad)} <= set(found)
+
+
+def test_a_region_says_what_it_holds_now():
+    region = CPURegion("", before=[]).open()
+    kept = bytes_(100)
+    assert region.now() == {"requested": 100} == region.peaks()
+    region.close()
+    later = bytes_(50)
+    assert region.now() == {"requested": 100} and len(kept) + len(later) == 150
 
 
 # What a watch sees.
