@@ -304,7 +304,7 @@ func (r *reader) mappingAt(n *yaml.Node, what string, depth int) []entry {
 func (r *reader) ownEntries(n *yaml.Node) (own []entry, merges []*yaml.Node, ok bool) {
 	own = make([]entry, 0, len(n.Content)/2)
 	seen := newEntries(&own)
-	for i := 0; i+1 < len(n.Content); i += 2 {
+	for i := 0; i < len(n.Content); i += 2 {
 		k := r.deref(n.Content[i])
 		if k == nil {
 			return own, merges, false
@@ -378,7 +378,7 @@ func (e *entries) find(name string) *entry {
 func (r *reader) withMerged(n *yaml.Node, own []entry, what string, depth int) []entry {
 	var out []entry
 	mine, all := newEntries(&own), newEntries(&out)
-	for i := 0; i+1 < len(n.Content); i += 2 {
+	for i := 0; i < len(n.Content); i += 2 {
 		k := n.Content[i]
 		if !isMerge(k) {
 			if e := mine.find(r.keyText(k)); e != nil && e.key == k {

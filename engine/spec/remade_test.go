@@ -203,3 +203,44 @@ func TestAFileTooLargeIsReadNoFurther(t *testing.T) {
 		assert.ErrorContains(t, err, want, extra)
 	}
 }
+
+// TestHowManyCases: of all models together no more than so many, and each combination of dims is
+// made once on each device, the device changing fastest.
+func TestHowManyCases(t *testing.T) {
+	numbers := func(n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, "%d, ", i)
+		}
+		return "[" + b.String() + "]"
+	}
+	of := func(first, second string) string {
+		const model = ": {artifact: a.pt, device: t4, budget: {reserved: 1}, dims: {A: "
+		return "version: 1\nmodels:\n  a" + model + first + "}}\n  b" + model + second + "}}\n"
+	}
+	cases, err := spec.Parse("m.yaml", []byte(of(numbers(6000), numbers(4000))))
+	require.NoError(t, err)
+	assert.Len(t, cases, 10_000)
+	_, err = spec.Parse("m.yaml", []byte(of(numbers(6000), numbers(4001))))
+	assert.EqualError(t, err, "m.yaml:4:3: got more than 10000 cases, want fewer")
+	cases, err = spec.Parse("m.yaml", []byte("version: 1\nmodels:\n  a: {artifact: a.pt, device: [t4, l4, a10g], "+
+		"budget: {reserved: 1}, dims: {A: [1, 2], B: 7, C: [3, 4]}}\n"))
+	require.NoError(t, err)
+	var got []string
+	for _, c := range cases {
+		got = append(got, fmt.Sprint(c.Dims[0].Value, c.Dims[1].Value, c.Dims[2].Value, c.Platform.Device.Name))
+	}
+	assert.Equal(t, []string{"1 7 3t4", "1 7 3l4", "1 7 3a10g", "1 7 4t4", "1 7 4l4", "1 7 4a10g", "2 7 3t4", "2 7 3l4",
+		"2 7 3a10g", "2 7 4t4", "2 7 4l4", "2 7 4a10g"}, got)
+}
+
+// TestFirstOpenDim: of several dims without a value the first of an input is named.
+func TestFirstOpenDim(t *testing.T) {
+	for _, text := range []string{"{a: float32[B], b: float32[C]}", "[float32[B], float32[C]]", "(float32[B], float32[C])",
+		"float32[B,C]", "{a: {b: float32[B]}, c: float32[C]}"} {
+		in, err := spec.ParseInput("x=" + text)
+		require.NoError(t, err, text)
+		_, err = in.Bind(map[string]int64{})
+		assert.EqualError(t, err, `got dim "B" without a value`, text)
+	}
+}
