@@ -180,6 +180,8 @@ func TestValidate(t *testing.T) {
 		{"storage behind a free block", "heap 0x200 1KiB\nblock 512 inactive\nblock 512 inactive a",
 			"heap: block 0x400: got storage a in an inactive block"},
 		{"pass", "pass -1\na = alloc 5", "event 0: got pass -1"},
+		{"a pass that there is not", "passes one\npass 2\na = alloc 5", "event 0: got pass 2 of 1"},
+		{"the last pass", "passes one two\npass 2\na = alloc 5", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tr, err := tracetext.Parse(strings.NewReader(tt.text))
@@ -194,7 +196,7 @@ func TestValidate(t *testing.T) {
 	bad := &Trace{Events: []Event{{Storage: 0, Bytes: -1, Site: 7}, {Action: 99, Storage: -5, Site: NoSite},
 		{Action: FreeRequested, Storage: -2, Site: NoSite}, {Action: Actions, Storage: NoStorage, Site: -2},
 		{Action: Mark, Storage: NoStorage}},
-		Notes: []Note{{Site: 3}, {Site: -2}}, Heap: []Segment{{Addr: 1, Size: 512, Blocks: []Block{
+		Notes: []Note{{Site: 3}, {Site: -2}, {Note: note.Note{ID: "a"}}}, Heap: []Segment{{Addr: 1, Size: 512, Blocks: []Block{
 			{Addr: 1, Size: 511, Storage: -7}, {Addr: 512, Size: 1, Storage: NoStorage},
 			{Addr: 513, Storage: NoStorage}, {Addr: 514, Size: -1, Storage: NoStorage},
 			{Addr: 600, Size: 1, Storage: NoStorage}}}}}
@@ -213,7 +215,8 @@ event 4: got site 0 of 0
 note 0: got site 3 of 0
 note 0: got no id
 note 1: got site -2 of 0
-note 1: got no id`)
+note 1: got no id
+note 2: got site 0 of 0`)
 	assert.Zero(t, (&Trace{}).Storages())
 	many := &Trace{}
 	for range 30 {
