@@ -99,6 +99,7 @@ func TestValuesAreKeptApart(t *testing.T) {
 		{&ops.Tuple{Items: []any{text}}}, {"\x00\x02\x6e" + text}, // alike but for what kind each is
 		{}, {nil}, {nil, nil}, {nil, int64(1)}, {int64(1), nil}, {int64(1)}, {int64(2)}, {int64(55)},
 		{math.Float64frombits(55)}, {1.0}, {2.0},
+		{"as", "b"}, {"a", "sb"}, // where one text ends
 		{"n"}, {""}, {"", nil}, {nil, ""}, {true}, {false}, {ops.NewUnbacked("aten::item", schema.Int)},
 		{one(), int64(2)}, {&ops.List{Items: []any{int64(1), int64(2)}}}, // which members are the list's
 		{list, list}, {one(), one()}, {&ops.Tuple{Items: []any{int64(1)}}}, {one()},

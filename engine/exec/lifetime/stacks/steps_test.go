@@ -108,6 +108,9 @@ func TestNames(t *testing.T) {
 		{why: "a name of the printer's own is a value that no local holds",
 			graph: lines("_0 = op(p) | n.py:1 forward", "y = op(_0) | n.py:1 forward", "return y"),
 			want:  lines("_0: none of 0", "y: ?")},
+		{why: "what takes a number apart has the names of its results",
+			graph: lines("u, v = prim::TupleUnpack(5) | n.py:1 forward", "y = op(u, v) | n.py:2 forward", "return y"),
+			want:  lines("u: u of 0", "v: v of 0", "y: ?")},
 		{why: "a number has no name",
 			graph: lines("n = aten::size(p, 0) | n.py:1 forward", "y = op(p, n) | n.py:1 forward", "return y"),
 			want:  lines("n: ?", "y: ?")},
@@ -198,10 +201,13 @@ func TestStatements(t *testing.T) {
 		{"a function's expression does not reach back over its caller's",
 			lines("_0 = op(p) | n.py:1 forward, n.py:9 g", "_1 = op(_0) | n.py:1 forward",
 				"_2 = op(p) | n.py:1 forward, n.py:10 g", "_3 = op(_0, _2) | n.py:1 forward, n.py:8 g", "return _3"),
-			lines("_0: 0", "_1: 1", "_2: 2", "_3: 2")},
+			lines("_0: 0/1", "_1: 0", "_2: 0/2", "_3: 0/2")},
 		{"the next module of a list is the next round of a loop on one line",
 			lines("_0 = self.layers.0(p) | n.py:1 forward", "_1 = self.layers.1(_0) | n.py:1 forward", "return _1"),
 			lines("_0: 0", "_1: 1")},
+		{"one that another function calls is none",
+			lines("_0 = self.layers.0(p) | n.py:1 forward, n.py:9 g", "_1 = self.layers.1(_0) | n.py:1 forward", "return _1"),
+			lines("_0: 0/1", "_1: 0")},
 		{"other modules on one line are one expression",
 			lines("_0 = self.a(p) | n.py:1 forward", "_1 = self.b(_0) | n.py:1 forward", "return _1"),
 			lines("_0: 0", "_1: 0")},
@@ -214,11 +220,15 @@ func TestStatements(t *testing.T) {
 			if f.at[i].stmts == nil {
 				return "none"
 			}
-			s := f.at[i].stmts[len(f.at[i].stmts)-1].whole()
-			if !slices.Contains(seen, s) {
-				seen = append(seen, s)
+			var out []string // of the calls, the forward's first
+			for d := range f.at[i].stmts {
+				s := f.at[i].stmt(d)
+				if !slices.Contains(seen, s) {
+					seen = append(seen, s)
+				}
+				out = append(out, fmt.Sprint(slices.Index(seen, s)))
 			}
-			return fmt.Sprint(slices.Index(seen, s))
+			return strings.Join(out, "/")
 		}), tt.why)
 	}
 }

@@ -229,7 +229,7 @@ func (r *runner) state() string {
 			if filled {
 				out = append(out, r.names.locals[i]+"="+text(v))
 			}
-		} else {
+		} else if filled {
 			out = append(out, "("+text(v)+")")
 		}
 		i++
