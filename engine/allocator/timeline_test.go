@@ -93,6 +93,17 @@ func TestTimeline(t *testing.T) {
 
 // A pass begins in the phase of its first allocation: what it frees before was made in another. One
 // that only frees goes on in the phase of the pass before.
+// TestTimelineOfOneSpan: the only pass and phase end with what the trace ends with.
+func TestTimelineOfOneSpan(t *testing.T) {
+	tl := timeline(t, "a = alloc 512\nb = alloc 600\nfree a\nfree_completed a", Config{})
+	for _, spans := range [][]Span{tl.Passes, tl.Phases} {
+		require.Len(t, spans, 1)
+		assert.Equal(t, Stats{}, spans[0].Start)
+		assert.Equal(t, tl.End, spans[0].End)
+	}
+	assert.Equal(t, units.Bytes(600), tl.End.Requested)
+}
+
 func TestAPassBeginsInThePhaseOfItsFirstAllocation(t *testing.T) {
 	for events, want := range map[string][]trace.Phase{
 		"free y\nz = alloc 1KiB activation aten::relu\n": {trace.Forward, trace.Backward, trace.Forward},
