@@ -9,13 +9,25 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/exec"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/ops/builtin"
+	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/program"
 	"github.com/memspec/memspec/engine/tensor"
 	"github.com/memspec/memspec/engine/trace"
 )
+
+// none is the device without libraries.
+func none(t *testing.T) *platform.Platform {
+	t.Helper()
+	d, err := device.Lookup("none")
+	require.NoError(t, err)
+	p, err := platform.New(d, platform.Newest())
+	require.NoError(t, err)
+	return &p
+}
 
 // scripted is a driver whose parts are functions; those that are nil do nothing.
 type scripted struct {

@@ -16,4 +16,5 @@ func TestPrograms(t *testing.T) {
 // TestFaults holds the interpreter to handing on what fails, wherever it stands.
 func TestFaults(t *testing.T) {
 	conformance.Programs{File: "testdata/programs.txt", Start: torchscript.New}.Faults(t)
+	conformance.Programs{File: "../testdata/programs.txt", Start: torchscript.New}.Faults(t)
 }

@@ -27,8 +27,7 @@ func Updating() bool { return os.Getenv("MEMSPEC_UPDATE") == "1" }
 // the longest lists, the same each time.
 func Whole() bool { return os.Getenv("MEMSPEC_WHOLE") != "" || Updating() }
 
-// NeedsWhole skips a test that only the whole can decide, or that tries again what another package
-// tries.
+// NeedsWhole skips a test that only the whole can decide.
 func NeedsWhole(t testing.TB, why string) {
 	t.Helper()
 	if !Whole() {

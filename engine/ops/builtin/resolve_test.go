@@ -1,4 +1,4 @@
-package ops_test
+package builtin_test
 
 import (
 	"errors"

@@ -1,32 +1,20 @@
-package exec_test
+package builtin_test
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/memspec/memspec/engine/device"
 	"github.com/memspec/memspec/engine/internal/testing/aten"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/ops/builtin"
-	"github.com/memspec/memspec/engine/platform"
 	"github.com/memspec/memspec/engine/tensor"
 )
 
-// none is the device without libraries.
-func none(t *testing.T) *platform.Platform {
-	t.Helper()
-	d, err := device.Lookup("none")
-	require.NoError(t, err)
-	p, err := platform.New(d, platform.Newest())
-	require.NoError(t, err)
-	return &p
-}
-
-// TestKnownValues holds that values of small host tensors are computed, and forgotten where an
+// TestComputedValues holds that values of small host tensors are computed, and forgotten where an
 // alias is written.
-func TestKnownValues(t *testing.T) {
-	b := aten.NewBench(builtin.Table(), none(t))
+func TestComputedValues(t *testing.T) {
+	b := aten.NewBench(builtin.Table(), aten.On(t, "none", "2.15"))
 	run := func(name string, args ...any) any {
 		t.Helper()
 		v, _, err := b.Run(name, args, nil)
@@ -49,7 +37,7 @@ func TestKnownValues(t *testing.T) {
 
 // TestKnownUpTo: elements of 64 at most are carried.
 func TestKnownUpTo(t *testing.T) {
-	b := aten.NewBench(builtin.Table(), none(t))
+	b := aten.NewBench(builtin.Table(), aten.On(t, "none", "2.15"))
 	for n, known := range map[int64]bool{64: true, 65: false} {
 		v, _, err := b.Run("aten::zeros", []any{ops.IntList(n)}, ops.Kw{"device": "cpu"})
 		require.NoError(t, err)
