@@ -40,8 +40,8 @@ SERVE := .venv-serve
 HEADERS := .cache/cuda-headers
 # What runs on more than one goroutine: packages, and of the two big ones the tests that run models side by side and the commands that judge many cases.
 RACE := ./engine/program ./engine/internal/once ./internal/cli ./assert ./cudameasure/...
-RACE_ENGINE := ^Test(Invariants|Judge|TrainingSteps|ARunIsMadeOnce)
-RACE_COMMAND := ^TestScript$$/^(against|baseline|check|init|update|verify)$$|^TestVerify|^TestInterrupted
+RACE_ENGINE := ^Test(Invariants|Judge(All|Reports)|TrainingSteps|ARunIsMadeOnce)$$
+RACE_COMMAND := ^TestScript$$/^(check|verify)$$|^TestInterrupted
 
 PUBLISHED_SETS := attention vit classifiers snapshots flux bert sdxl liger liger-2.8 liger-later programs
 .PHONY: test help lint-python go fmt vet tidy staticcheck workflows files prose unit hostile race goldens formats python probe recordings test-python test-compat test-pretend test-serve examples-python check workspace workspace-current examples fuzz bench bench-python scale mutants mutants-python truth truth-finetune truth-fit truth-h100 truth-clusters truth-frameworks truth-ranks truth-releases truth-xmem truth-published $(PUBLISHED_SETS:%=truth-of-%) release clean
@@ -136,11 +136,12 @@ python: $(VENV)/.stamp
 
 # uv takes a third of pip's processor time, and compiles no module before a program imports it. pip does what uv cannot, as where
 # packages come from a place that only pip knows of.
+fetch = { $(VENV)/bin/uv pip install --quiet --no-cache --python $(VENV)/bin/python $(1) || \
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check $(1); }
 $(VENV)/.stamp: .ci/requirements.txt
 	[ -x $(VENV)/bin/python ] || $(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check $(UV) && \
-		$(VENV)/bin/uv pip install --quiet --no-cache --python $(VENV)/bin/python -r .ci/requirements.txt || \
-		$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r .ci/requirements.txt
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check $(UV) || true
+	$(call fetch,-r .ci/requirements.txt)
 	touch $@
 
 # A separate environment for each .ci/requirements-NAME.txt that something below wants.
@@ -188,8 +189,7 @@ test-python: $(VENV)/.stamp $(HEADERS)/.stamp
 # CUDA's public headers, of both majors, that the pretend GPU's declarations are compared with; 100 MB.
 $(HEADERS)/.stamp: .ci/requirements-headers-12.txt .ci/requirements-headers-13.txt $(VENV)/.stamp
 	rm -rf $(HEADERS) && mkdir -p $(HEADERS)
-	for major in 12 13; do $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --target $(HEADERS)/$$major \
-		-r .ci/requirements-headers-$$major.txt || exit 1; done
+	for major in 12 13; do $(call fetch,--no-deps --target $(HEADERS)/$$major -r .ci/requirements-headers-$$major.txt) || exit 1; done
 	touch $@
 
 # The same with the oldest PyTorch that is promised, in an environment of its own: another 5 GB, three minutes to fetch and one to test. Not a
