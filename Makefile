@@ -1,6 +1,6 @@
 # make test   everything a fresh machine needs (Go modules, a Python environment), then every check and every test
 # make go     the part that needs only Go
-# make prose  the project's words, by Vale: pages, help and messages (needs a C compiler)
+# make prose  the project's words, by Vale: pages, help and messages
 # make hostile  every command on a thousand files that ask for too much, with limits of memory and time
 # make goldens  rewrites the golden files and names those that changed; make unit compares them
 # make lint-python  memshim's format, rules, imports and types
@@ -31,7 +31,7 @@ GO ?= go
 PYTHON ?= python3
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
-VALE := github.com/vale-cli/vale/v3/cmd/vale@v3.21.0
+VALE := github.com/vale-cli/vale/v3@v3.21.0
 SARIF := github.com/owenrumney/go-sarif/v3@v3.3.1
 UV := uv==0.13.9
 VENV := .venv
@@ -65,8 +65,7 @@ help:
 export GOGC ?= 400
 bench scale: GOGC := 100
 
-# What is shipped has no cgo, and what is tested has none either: it links faster, and is compiled once for all of them. The race detector and Vale
-# need it.
+# What is shipped has no cgo, and what is tested has none either: it links faster, and is compiled once for all of them. The race detector needs it.
 export CGO_ENABLED ?= 0
 
 # Python reads what it compiled before.
@@ -95,14 +94,16 @@ workflows:
 files:
 	@.ci/check-files
 
-# Vale is compiled with cgo, a minute once, and -O0: what parses two dozen programming languages in it is not used. Rules: .ci/styles. Help is read
-# in docs/reference, which is generated from it.
-RUN_VALE := CGO_ENABLED=1 CGO_CFLAGS='-O0 -w' $(GO) run $(VALE)
+# Rules: .ci/styles. Help is read in docs/reference, which is generated from it.
+VALE_BINARY := .cache/vale-$(lastword $(subst @, ,$(VALE)))
 PROSE := README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md docs pyshim/README.md
-prose:
+prose: $(VALE_BINARY)
 	@rm -rf bin/prose && .ci/messages bin/prose
-	@$(RUN_VALE) --no-global --no-wrap $(PROSE) bin/prose
-	@if echo 'Nothing tells.' | $(RUN_VALE) --no-global --ext=.md >/dev/null 2>&1; then echo "prose: got no error for a sentence of words that .ci/styles lists"; exit 1; fi
+	@$(VALE_BINARY) --no-global --no-wrap $(PROSE) bin/prose
+	@if echo 'Nothing tells.' | $(VALE_BINARY) --no-global --ext=.md >/dev/null 2>&1; then echo "prose: got no error for a sentence of words that .ci/styles lists"; exit 1; fi
+
+$(VALE_BINARY): .ci/vale
+	@.ci/vale $(VALE) $@
 
 # With every check of go vet, on what the tests compile anyway, and with every hostile file.
 unit: export MEMSPEC_HOSTILE ?= 1
