@@ -38,19 +38,8 @@ func (r reports) compare(t *testing.T, path, head string) {
 	if golden.Updating() {
 		writeMessages(t, path, head, r)
 	}
-	r.equal(t, path, messages(t, path))
-}
-
-// compareAll compares with all families' golden files of that name.
-func (r reports) compareAll(t *testing.T, name string) {
-	t.Helper()
-	r.equal(t, name+" of a family", everyFamilys(t, name))
-}
-
-func (r reports) equal(t *testing.T, path string, want map[string]string) {
-	t.Helper()
-	if diff := cmp.Diff(want, map[string]string(r)); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
+	if diff := cmp.Diff(messages(t, path), map[string]string(r)); diff != "" {
+		t.Errorf("%s (-want +got):\n%s%s", path, diff, again(t))
 	}
 }
 
@@ -79,7 +68,7 @@ func (b blocks) compare(t *testing.T, path, head string) {
 	}
 	for name, got := range b {
 		if diff := cmp.Diff(want[name], got); diff != "" {
-			t.Errorf("%s: %s (-want +got):\n%s", path, name, diff)
+			t.Errorf("%s: %s (-want +got):\n%s%s", path, name, diff, again(t))
 		}
 	}
 	if golden.Whole() {

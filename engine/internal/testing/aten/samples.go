@@ -84,51 +84,6 @@ func Samples(t *testing.T, table *ops.Table, family [][]ops.Rule) {
 	CompareList(t, "testdata/unsampled.txt", missing)
 }
 
-// EveryFamily runs the recorded calls of all families, for the tests of what all of them stand on.
-// Exceptions are those of the families.
-func EveryFamily(t *testing.T, table *ops.Table) {
-	all := everyKey(table)
-	t.Run("samples", func(t *testing.T) {
-		_, said := runSamples(t, table, all, everyFamilys(t, "differs.txt"))
-		said.compareAll(t, "said.txt")
-	})
-	t.Run("refused", func(t *testing.T) {
-		runRefused(t, table, all, everyFamilys(t, "accepted.txt"), everyFamilys(t, "refused.txt"))
-	})
-	t.Run("devices", func(t *testing.T) { EveryDevice(t, table) })
-}
-
-// EveryDevice runs the calls of all families on the described devices.
-func EveryDevice(t *testing.T, table *ops.Table) {
-	_, doubted := runDevices(t, table, everyKey(table), everyFamilys(t, "devices.txt"))
-	doubted.compareAll(t, "doubted.txt")
-}
-
-func everyKey(table *ops.Table) map[string]bool {
-	all := map[string]bool{}
-	for _, key := range table.Keys() {
-		all[key] = true
-	}
-	return all
-}
-
-// everyFamilys joins the lists of that name.
-func everyFamilys(t *testing.T, name string) map[string]string {
-	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(root(t), "engine", "ops", "*", "testdata", name))
-	require.NoError(t, err)
-	require.NotEmpty(t, paths, name)
-	out := map[string]string{}
-	for _, path := range paths {
-		read := exceptions
-		if slices.Contains([]string{"refused.txt", "said.txt", "doubted.txt"}, name) {
-			read = messages
-		}
-		maps.Copy(out, read(t, path))
-	}
-	return out
-}
-
 func runSamples(
 	t *testing.T, table *ops.Table, family map[string]bool, differs map[string]string,
 ) (sampled map[string]bool, said reports) {
@@ -230,7 +185,11 @@ func again(t *testing.T) string {
 	require.NoError(t, err)
 	rel, err := filepath.Rel(filepath.Join(dir, root(t)), dir)
 	require.NoError(t, err)
-	return fmt.Sprintf("go test ./%s -run '^%s$'", filepath.ToSlash(rel), strings.ReplaceAll(t.Name(), "/", "$/^"))
+	whole := ""
+	if golden.Whole() {
+		whole = "MEMSPEC_WHOLE=1 "
+	}
+	return fmt.Sprintf("%sgo test ./%s -run '^%s$'", whole, filepath.ToSlash(rel), strings.ReplaceAll(t.Name(), "/", "$/^"))
 }
 
 // keys are the family's overloads.
