@@ -40,7 +40,7 @@ SERVE := .venv-serve
 HEADERS := .cache/cuda-headers
 # What runs on more than one goroutine: packages, and of the two big ones the tests that run models side by side and the commands that judge many cases.
 RACE := ./engine/program ./engine/internal/once ./internal/cli ./assert ./cudameasure/...
-RACE_ENGINE := ^Test(Invariants|Judge(All|Reports)|TrainingSteps|ARunIsMadeOnce)$$
+RACE_ENGINE := ^Test(Invariants|Judge(All|EndsASearch|Reports)|TrainingSteps|ARunIsMadeOnce)$$
 RACE_COMMAND := ^TestScript$$/^(check|verify)$$|^TestInterrupted
 
 PUBLISHED_SETS := attention vit classifiers snapshots flux bert sdxl liger liger-2.8 liger-later programs
