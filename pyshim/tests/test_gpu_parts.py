@@ -84,6 +84,7 @@ def bindings(monkeypatch):
             package.nvml = new
         monkeypatch.setitem(sys.modules, "cuda", types.ModuleType("cuda"))
         monkeypatch.setitem(sys.modules, "cuda.bindings", package)
+        monkeypatch.delitem(sys.modules, "cuda.bindings.nvml", raising=False)  # a test before may have imported it
         monkeypatch.setitem(sys.modules, "pynvml", pynvml)
 
     return have
