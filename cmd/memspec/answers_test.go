@@ -93,7 +93,7 @@ func TestWhatUpdateLeaves(t *testing.T) {
 	unknown := found(reserved, verdict.Fail, 99)
 	added, other := unknown, unknown
 	unknown.Known, added.Pos.Line, other.Pos = false, 0, at(9, 9)
-	u.add(of("none of its own", all, unknown, added, other, found(tokens, verdict.Pass, 10)))
+	u.add(of("nothing to change", all, unknown, added, other, found(tokens, verdict.Pass, 10)))
 	assert.Empty(t, u.budgets)
 	few := found(tokens, verdict.Fail, 3)
 	u.add(of("few tokens", all, few))

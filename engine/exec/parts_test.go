@@ -138,7 +138,7 @@ func TestRepeatMakes(t *testing.T) {
 		{"a loop that may not end", func(m *Machine) { m.unsettled++ }, false},
 		{"what is unknown", func(m *Machine) { m.Unsupported("t::f", trace.NoRule) }, false},
 		{"a size at its bound", func(m *Machine) { m.bounded = true }, false},
-		{"a list of its own is written", func(m *Machine) { m.Touch(&ops.List{}) }, true},
+		{"a list that is no argument is written", func(m *Machine) { m.Touch(&ops.List{}) }, true},
 		{"an argument", func(m *Machine) { m.Touch(list) }, false},
 		{"what was there before is freed", func(m *Machine) { m.release(0) }, false},
 	} {
