@@ -162,3 +162,23 @@ def test_inductor_makes_its_folders_in_the_processs(cache, tmp_path, monkeypatch
     monkeypatch.setenv("TORCH_LOGS", "+dynamo,output_code")
     assert os.path.dirname(utils.tempfile.mkdtemp("s", "p", str(cache[0]))) == str(cache[0])
     assert utils.tempfile.gettempdir() == compiles.tempfile.gettempdir()
+
+
+def test_a_folder_that_another_run_takes_for_a_dead_ones_is_made_again(tmp_path, monkeypatch):
+    """Between making its lock and holding it."""
+    monkeypatch.setattr(files.tempfile, "tempdir", str(tmp_path))
+    flock, removed = fcntl.flock, []
+
+    def late(lock, how):
+        if how == fcntl.LOCK_EX and not removed:
+            removed.extend(tmp_path.iterdir())
+            monkeypatch.setattr(fcntl, "flock", flock)
+            files.remove_dead(tmp_path, "run-")
+        flock(lock, how)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    with files.temporary_folder("run-") as folder:
+        assert os.listdir(folder) == [files.LOCK] and [*tmp_path.iterdir()] == [folder] != removed
+        files.remove_dead(tmp_path, "run-")
+        assert folder.is_dir(), "its lock is held"
+    assert not [*tmp_path.iterdir()]

@@ -14,7 +14,7 @@ import warm
 from captured import decode
 
 from memshim import files
-from memshim.program import launch, process_reports, report
+from memshim.program import launch, observe, process_reports, report
 
 pytest.importorskip("torch")
 MIB = 1 << 20
@@ -327,6 +327,13 @@ def test_folders_of_runs_that_were_killed_are_removed(tmp_path, monkeypatch):
     assert not fresh.exists() and other.is_dir() and (tmp_path / "run-link").is_symlink()
 
 
+@pytest.mark.parametrize("ranks", [[], ["--world-size", "2", "--rank", "0"]])
+def test_what_is_unknown_as_the_folder_of_the_reports_is_gone_is_no_pass(ranks):
+    code = f"import json, os, shutil; shutil.rmtree(json.loads(os.environ['{observe.WANTED}'])['folder'])"
+    p = run("--on", "t4", *ranks, "--", "-c", code)
+    assert p.returncode == 2 and "Removed while the program ran, so what it took is unknown: '" in p.stderr, p.stderr
+
+
 STAYS = """
 import os, signal, subprocess, sys
 code = "import signal, time; signal.signal(15, signal.SIG_IGN); print(1, flush=True); time.sleep(600)"
@@ -339,7 +346,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 KILLED = f"""
 import os, sys
-from memshim.program import launch, process_reports
+from memshim.program import launch, observe, process_reports
 launch.PATIENCE = 0.3
 pid, statuses = launch.run(["sh", "-c", 'exec {sys.executable} -c "$0" > out', sys.argv[1]], dict(os.environ))
 child = int(open("out").read())

@@ -11,7 +11,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TextIO
 
 LOCK = "lock"
 FRESH = 60  # seconds in which a folder may be without its lock: it has just been made
@@ -65,16 +65,26 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 def temporary_folder(prefix: str) -> Iterator[Path]:
     """A folder for as long as it is used. Those of processes that were killed are removed: a lock
     shows which."""
-    import fcntl  # not on Windows
-
     remove_dead(Path(tempfile.gettempdir()), prefix)
-    made = Path(tempfile.mkdtemp(prefix=prefix))
+    made, lock = locked_folder(prefix)
     try:
-        with open(made / LOCK, "w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with lock:
             yield made
     finally:
         shutil.rmtree(made, ignore_errors=True)
+
+
+def locked_folder(prefix: str) -> tuple[Path, TextIO]:
+    """A new temporary folder and its lock, which is held until that file is closed."""
+    import fcntl  # not on Windows
+
+    while True:
+        made = Path(tempfile.mkdtemp(prefix=prefix))
+        lock = open(made / LOCK, "w")
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if (made / LOCK).exists():
+            return made, lock
+        lock.close()  # another process took the lock first, and the folder for one whose process was killed
 
 
 def remove_dead(within: Path, prefix: str) -> None:

@@ -4,6 +4,7 @@ library keeps whatever ends a process (native/figures.c)."""
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import signal
 import struct
@@ -96,7 +97,9 @@ def _signal(number: int) -> str:
 def read(folder: Path, pid: int, statuses: dict[int, int]) -> list[dict[str, Any]]:
     """The processes that imported torch or used a card, each as one report: its own where it left
     one, else the library's figures; the program's own process, pid, first. statuses: what waiting
-    for processes gave."""
+    for processes gave. OSError where the folder is gone, and with it what they left."""
+    if not folder.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "Removed while the program ran, so what it took is unknown", str(folder))
     reports = {
         p["figures"] or str(p["pid"]): p
         for f in sorted(folder.glob("*.json"))

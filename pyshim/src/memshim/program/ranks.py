@@ -327,7 +327,7 @@ def main(program: Program, wanted: Wanted, to: str | None, record: str = "", htm
     """The command: run the ranks, report, and write JSON, recordings and the page; the exit code."""
     try:
         found, recordings = run_ranks(program, wanted, lambda line: say(f"memshim: {line}", file=sys.stderr))
-    except Unusable as e:
+    except (Unusable, OSError) as e:
         say(f"memshim run: {e}", file=sys.stderr)
         return USAGE
     sys.stdout.flush()
