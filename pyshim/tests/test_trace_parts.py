@@ -216,6 +216,7 @@ def test_a_report_goes_where_it_is_wanted(capsys):
 def script(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "argv", sys.argv)
     monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.delitem(sys.modules, "script", raising=False)  # of a test of profile
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "script.py"
     path.write_text("import sys, torch\nprint(__name__, sys.argv[1:])\n")
