@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import importlib.util
 import mmap
 import platform
@@ -35,6 +36,7 @@ class Torch:
         major, minor = self.version.split(".")[:2]
         return int(major), int(minor)
 
+    @functools.cache  # noqa: B019  # few are made, and the file is searched whole
     def architectures(self) -> list[int]:
         """What its own kernels are built for: [75, 80, 86, ...]."""
         with (
