@@ -151,7 +151,7 @@ func bulkyPrograms(t testing.TB, a *archiver) []hostileFile {
 		record("config.pt2", true, "data/weights/model_weights_config.json", `{"config": {`, func() string {
 			return `{"config": {` + numbered(`"%d":{},`, 3000000)
 		}),
-		record("stripped.pt2", false, ".memspec/stripped.json", `"records":{`, func() string {
+		record("stripped.pt2", true, ".memspec/stripped.json", `"records":{`, func() string {
 			return `"records":{` + numbered(`"%d":1,`, 3000000)
 		}),
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
+	"github.com/memspec/memspec/engine/internal/testing/golden"
 	"github.com/memspec/memspec/engine/units"
 )
 
@@ -110,8 +111,8 @@ func compare(t require.TestingT, which byte, ops []byte) {
 // TestAgainstSlowModel is the fuzz target's gate: generated runs with a fixed seed.
 func TestAgainstSlowModel(t *testing.T) {
 	runs := 12
-	if testing.Short() {
-		runs = 2
+	if testing.Short() || !golden.Whole() {
+		runs = 3
 	}
 	for which := range configs() {
 		for run := range runs {

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine/format"
+	"github.com/memspec/memspec/engine/internal/testing/golden"
 	"github.com/memspec/memspec/engine/report"
 	"github.com/memspec/memspec/engine/units"
 	"github.com/memspec/memspec/engine/verdict"
@@ -165,6 +166,7 @@ func TestMarkdownKeepsItsLimit(t *testing.T) {
 }
 
 func TestSARIFKeepsItsLimit(t *testing.T) {
+	golden.NeedsWhole(t, "25,000 results")
 	all := append(many(300, verdict.Warn), many(25000, verdict.Fail)...)
 	assert.NotContains(t, string(write(t, named(t, "sarif"), format.Options{}, all[300:]...)), "left out",
 		"so many are taken")

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/memspec/memspec/engine/internal/testing/golden"
 	"github.com/memspec/memspec/engine/recording"
 )
 
@@ -148,6 +149,7 @@ func TestChanges(t *testing.T) {
 
 // What is hashed is bounded over all files: names of one large file many times are no work.
 func TestChangesAreBounded(t *testing.T) {
+	golden.NeedsWhole(t, "256 MiB are read")
 	dir := t.TempDir()
 	f, err := os.Create(filepath.Join(dir, "large"))
 	require.NoError(t, err)
@@ -197,6 +199,7 @@ func TestLinksOutOfTheRepositoryAreNotFollowed(t *testing.T) {
 // A memspec.yaml of 1 MiB may have a thousand patterns of many wildcards, and a recording may name
 // ten thousand files.
 func TestPatternsTakeABoundedTime(t *testing.T) {
+	golden.NeedsWhole(t, "the most work that patterns may be")
 	dir := t.TempDir()
 	m := &recording.Made{}
 	for i := range 10_000 {

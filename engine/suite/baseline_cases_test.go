@@ -5,9 +5,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/memspec/memspec/engine/internal/testing/golden"
 )
 
 func TestBaselineCasesAreBounded(t *testing.T) {
+	golden.NeedsWhole(t, "100,000 cases")
 	read := func(text string) error {
 		_, err := readBaseline(strings.NewReader(text), "b.json", maxBaseline)
 		return err

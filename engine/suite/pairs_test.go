@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/memspec/memspec/engine/internal/testing/golden"
 	"github.com/memspec/memspec/engine/origin"
 	"github.com/memspec/memspec/engine/spec"
 	"github.com/memspec/memspec/engine/suite"
@@ -142,6 +143,7 @@ func pairOutcome(t *testing.T, models *suite.Models, base pairBase, first, secon
 // testdata/pairs.txt; MEMSPEC_UPDATE=1 rewrites it. A new key of the schema must have a value in
 // pairValues.
 func TestPairsOfKeys(t *testing.T) {
+	golden.NeedsWhole(t, "every two keys of a case")
 	var schema struct {
 		Defs struct {
 			Case struct{ Properties map[string]any } `json:"case"`

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/memspec/memspec/engine/internal/testing/golden"
 )
 
 // A document's values take a bounded number of bytes, however short their text is.
@@ -56,6 +58,7 @@ func TestSymbolsOfADocumentAreBounded(t *testing.T) {
 }
 
 func TestNodesOfADocumentAreBounded(t *testing.T) {
+	golden.NeedsWhole(t, "400,000 nodes")
 	nodes := func(n int) error {
 		r := newReader([]byte(`{"graph_module": {"graph": {"nodes": [{}` + strings.Repeat(",{}", n-1) + `]}}}`))
 		(&document{}).read(r)

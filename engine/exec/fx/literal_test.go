@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine/exec"
+	"github.com/memspec/memspec/engine/internal/testing/golden"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/platform"
@@ -18,6 +19,7 @@ import (
 // Lists and dicts of a program are charged each time they are made: by its literals, and by
 // arguments that have values among them. What comes after them fails.
 func TestLiteralsAreCharged(t *testing.T) {
+	golden.NeedsWhole(t, "the largest literals")
 	const n = 1 << 20
 	const limit = "got more than 268435456 bytes of strings, lists, tuples and dicts, want fewer"
 	list := &program.ListLit{Items: make([]any, n)}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine/internal/lockfile"
+	"github.com/memspec/memspec/engine/internal/testing/golden"
 )
 
 const uv = `version = 1
@@ -112,6 +113,7 @@ func FuzzFind(f *testing.F) {
 // Two releases of one distribution are compared with each other: a file of 32 MiB may not have a
 // million of them.
 func TestPinsAreBounded(t *testing.T) {
+	golden.NeedsWhole(t, "100,000 pins")
 	find := func(lines ...string) error {
 		_, err := lockfile.Find([]string{"requirements.txt"}, func(string) ([]byte, error) {
 			return []byte(strings.Join(lines, "\n")), nil

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memspec/memspec/engine/internal/testing/aten"
+	"github.com/memspec/memspec/engine/internal/testing/golden"
 	"github.com/memspec/memspec/engine/ops"
 	"github.com/memspec/memspec/engine/ops/builtin"
 	"github.com/memspec/memspec/engine/schema"
@@ -217,6 +218,7 @@ func text(v any, names map[*tensor.Tensor]string) string {
 // TestStringLimits: what one operator on strings may build, the largest that it does and one byte
 // more.
 func TestStringLimits(t *testing.T) {
+	golden.NeedsWhole(t, "the longest texts and lists")
 	h := aten.NewHost(t, builtin.Table())
 	const most = 1 << 24
 	text := func(n int) string { return strings.Repeat("a", n) }
