@@ -86,18 +86,16 @@ def folder(within, name, lock=True, age=0):
     return made
 
 
-@pytest.mark.parametrize("remove, fresh", [(files.remove_dead, 60), (compiles.remove_dead, 3600)])
-def test_folders_of_processes_that_are_gone_are_removed(tmp_path, remove, fresh):
-    prefix = () if remove is compiles.remove_dead else (compiles.PREFIX,)
+def test_folders_of_processes_that_are_gone_are_removed(tmp_path):
     folder(tmp_path, "process-gone")
-    folder(tmp_path, "process-old", lock=False, age=fresh + 60)
-    kept = {folder(tmp_path, "process-new", lock=False, age=fresh - 30), folder(tmp_path, "other")}
+    folder(tmp_path, "process-old", lock=False, age=3660)
+    kept = {folder(tmp_path, "process-new", lock=False, age=3570), folder(tmp_path, "other")}
     held = folder(tmp_path, "process-held")
     with open(held / files.LOCK) as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        remove(tmp_path, *prefix)
+        files.remove_dead(tmp_path, "process-")
         assert {*tmp_path.iterdir()} == kept | {held}
-    remove(tmp_path, *prefix)
+    files.remove_dead(tmp_path, "process-")
     assert {*tmp_path.iterdir()} == kept
 
 
@@ -128,7 +126,7 @@ def test_what_a_process_compiles_goes_with_it(cache):
     made = compiles.folder()
     assert compiles.folder() == made and [str(f) for f in within.iterdir()] == [made]
     assert stat.S_IMODE(os.stat(made).st_mode) == 0o700
-    compiles.remove_dead(within)
+    files.remove_dead(within, compiles.PREFIX)
     assert os.path.isdir(made), "it is held"
     ((act, *arguments),) = registered
     act(arguments[0], os.getpid() + 1)

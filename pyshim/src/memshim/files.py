@@ -9,12 +9,12 @@ import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
 LOCK = "lock"
-FRESH = 60  # seconds in which a folder may be without its lock: it has just been made
+FRESH = 3600  # seconds in which a folder may be without its lock: it has just been made
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes) -> Path:
@@ -71,15 +71,15 @@ def temporary_folder(prefix: str) -> Iterator[Path]:
         with lock:
             yield made
     finally:
-        shutil.rmtree(made, ignore_errors=True)
+        remove_folder(made)
 
 
-def locked_folder(prefix: str) -> tuple[Path, TextIO]:
+def locked_folder(prefix: str, within: Path | None = None) -> tuple[Path, TextIO]:
     """A new temporary folder and its lock, which is held until that file is closed."""
     import fcntl  # not on Windows
 
     while True:
-        made = Path(tempfile.mkdtemp(prefix=prefix))
+        made = Path(tempfile.mkdtemp(prefix=prefix, dir=within))
         lock = open(made / LOCK, "w")
         fcntl.flock(lock, fcntl.LOCK_EX)
         if (made / LOCK).exists():
@@ -87,7 +87,12 @@ def locked_folder(prefix: str) -> tuple[Path, TextIO]:
         lock.close()  # another process took the lock first, and the folder for one whose process was killed
 
 
-def remove_dead(within: Path, prefix: str) -> None:
+def remove_folder(made: Path) -> None:
+    shutil.rmtree(made, ignore_errors=True)
+
+
+def remove_dead(within: Path, prefix: str, remove: Callable[[Path], None] = remove_folder) -> None:
+    """Remove the folders whose processes are gone."""
     import fcntl
 
     for made in within.glob(f"{prefix}*"):
@@ -99,10 +104,10 @@ def remove_dead(within: Path, prefix: str) -> None:
                 lock = os.open(made / LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
             except FileNotFoundError:
                 if time.time() - there.st_mtime > FRESH:
-                    shutil.rmtree(made, ignore_errors=True)
+                    remove(made)
                 continue
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails where its process holds it
-                shutil.rmtree(made, ignore_errors=True)
+                remove(made)
             finally:
                 os.close(lock)

@@ -11,22 +11,16 @@ there.
 from __future__ import annotations
 
 import atexit
-import contextlib
-import fcntl
 import os
-import shutil
 import tempfile
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from memshim import private
+from memshim import files
 
 FOLDER = "inductor-pretend"
 PREFIX = "process-"
-LOCK = "lock"
-FRESH = 3600  # seconds in which a folder may be without its lock: it has just been made
 
 _own: dict[int, tuple[Path, Any]] = {}  # by process: its folder, and its lock while it holds it
 
@@ -57,34 +51,25 @@ def folder() -> str:
     """This process's own."""
     if os.getpid() not in _own:
         within = base() / FOLDER
-        remove_dead(within)
-        made = Path(tempfile.mkdtemp(prefix=PREFIX, dir=within))
-        lock = os.fdopen(private.lock_file(made / LOCK), "r+")  # held to the end
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        files.remove_dead(within, PREFIX, without_package)
+        made, lock = files.locked_folder(PREFIX, within)  # held to the end
         _own[os.getpid()] = made, lock
         atexit.register(remove, made, os.getpid())
     return str(_own[os.getpid()][0])
 
 
+def without_package(made: Path) -> None:
+    """Remove a folder, but not one with a package that AOTInductor wrote."""
+    if not any(made.rglob("*.pt2")):
+        files.remove_folder(made)
+
+
 def remove(made: Path, process: int) -> None:
-    if os.getpid() == process and not any(made.rglob("*.pt2")):
-        shutil.rmtree(made, ignore_errors=True)
+    if os.getpid() == process:
+        without_package(made)
 
 
 def remove_own() -> None:
     """This process's, where it ends without what is registered with atexit."""
     if found := _own.get(os.getpid()):
         remove(found[0], os.getpid())
-
-
-def remove_dead(within: Path) -> None:
-    """The folders of processes that are gone."""
-    for made in within.glob(f"{PREFIX}*"):
-        with contextlib.suppress(OSError, private.NotPrivate):
-            if not (made / LOCK).exists():
-                if time.time() - made.stat().st_mtime > FRESH:
-                    remove(made, os.getpid())
-                continue
-            with os.fdopen(private.lock_file(made / LOCK), "r+") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails where its process holds it
-                remove(made, os.getpid())
