@@ -113,6 +113,19 @@ def test_inductor_has_as_many_threads_as_the_environment_says(tmp_path, environm
     assert p.stdout == f"{threads}\n", p.stderr
 
 
+def test_whoever_waits_for_a_module_of_torchs_hears_of_its_import(tmp_path, environment):
+    code = """
+from memshim.pretend.after_import import After
+for name in ("torch.nn.functional", "torch._dynamo.utils"):
+    After(name, lambda module: print(module.__name__))
+import torch
+print(torch.__name__)
+import torch._dynamo
+"""
+    p = warm.run([sys.executable, "-c", code], tmp_path, environment)
+    assert p.stdout == "torch.nn.functional\ntorch\ntorch._dynamo.utils\n", p.stderr
+
+
 STARTS = f"""
 import os, subprocess, sys
 from concurrent.futures import ThreadPoolExecutor
