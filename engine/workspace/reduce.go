@@ -127,18 +127,12 @@ func (r *reduceShape) staging(accBytes, itemSize, sms, smThreads int64) (buffer,
 		return 0, 0
 	}
 	fast := r.reduced == len(r.sizes) || r.strides[0] < r.strides[r.reduced]
-	dim0, moving := r.inputs, r.strides[0]
+	dim0, vec := r.inputs, int64(1) // where a fast one reads four elements at once, its blocks are as wide
 	if !fast {
-		dim0, moving = r.outputs, r.strides[r.reduced]
-	}
-	vec := int64(1)
-	if moving == 1 {
-		if fast && dim0 > 128 && len(r.sizes) == 1 {
-			dim0 /= 4
-		} else if !fast {
+		if r.strides[r.reduced] == 1 {
 			vec = r.outputVector()
-			dim0 /= vec
 		}
+		dim0 = r.outputs / vec
 	}
 	most := int64(512) / vec
 	if itemSize == 16 {
