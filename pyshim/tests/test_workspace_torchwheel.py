@@ -143,3 +143,11 @@ def test_a_library_is_asked_in_its_own_process(monkeypatch):
 
     monkeypatch.setattr(query, "Process", Process)
     assert torchwheel.probe("there") == ((9, 26, 0), 13) and Process.closed == ["there"]
+
+
+@pytest.mark.parametrize(
+    "folder, beside",
+    [("/s/nvidia/cudnn/lib", ["/s/nvidia"]), ("/s/cuda/cudnn/lib", []), ("/nvidia/lib", []), ("/lib", []), ("/", [])],
+)
+def test_the_other_packages_of_nvidia_lie_beside(folder, beside):
+    assert torchwheel.siblings(Path(folder)) == [*map(Path, beside)]
