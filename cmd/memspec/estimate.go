@@ -23,10 +23,10 @@ func newEstimate() *cobra.Command {
 forward pass, as PyTorch's allocator counts them. Nothing is executed, and no tensor bytes are
 read.
 
-Where ARTIFACT is a folder with a config.json of transformers, the estimate is of serving it: the
-weights, the KV cache of --batch requests of --context tokens, a range for what an engine takes
-beside them, and how many tokens of KV cache are left. Headers of safetensors files say what the
-weights are; without them config.json does.
+Where ARTIFACT is a folder with a config.json of transformers, the estimate is of serving it.
+It has the weights, the KV cache of --batch requests of --context tokens, a range for what an engine
+takes beside them, and how many tokens of KV cache are left. Headers of safetensors files say what
+the weights are; without them config.json does.
 
 Exit codes: 1 where the run does not fit the device; 3 where operators have no rule and the
 report is incomplete, where the range has both, and where the architecture is not known.`,

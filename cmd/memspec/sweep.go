@@ -15,10 +15,10 @@ func newSweep() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sweep CASE [memspec.yaml] | ARTIFACT",
 		Short: "Print the peaks over the values of a dim",
-		Long: `Predict a case, or an artifact, at several values of one dim: a table and a picture of the
-peaks, what holds more as the dim grows, and a closed form where the peaks lie on a line to the byte.
-Where the first pass and the later ones take otherwise, the table has both. Of an engine (serve:) it
-has the engine's figures. -o FILE.csv has a row for each of these figures.
+		Long: `Predict a case, or an artifact, at several values of one dim. The report has a table and a
+picture of the peaks, what holds more as the dim grows, and a closed form where the peaks lie on a
+line to the byte. Where the first pass and the later ones take otherwise, the table has both. Of an
+engine (serve:) it has the engine's figures. -o FILE.csv has a row for each of these figures.
 
 A range such as 1..64 is every value of it. A long one such as 1..4096 is its ends and the
 multiples of a power of two between them. A third number is the step: 1..4096..1.

@@ -47,12 +47,12 @@ its name, device, torch, runtime, inputs and flags. Records made on CPU tensors 
 nothing.
 
 Exit codes, the first that applies:
-2 the file or a record cannot be read;
+2 the file or a record cannot be read.
 1 the predicted or the measured number breaks a budget, or the two differ by more than the
-  case's tolerance;
-2 a case cannot be predicted, or its model fails;
+  case's tolerance.
+2 a case cannot be predicted, or its model fails.
 3 something could not be judged, a case has no measurement with --require, no case has a record
-  in the folder given, or none was run with --on pretend;
+  in the folder given, or none was run with --on pretend.
 0 otherwise.`,
 		Example: `  memspec verify --measured measured
   memspec verify models/memspec.yaml --measured measured --case 'resnet50[*]' --require

@@ -29,9 +29,9 @@ cuDNN's convolutions. With --missing, those that no workspace profile has;
 ` + "`python -m memshim workspace`" + ` queries the library for them, without a GPU. A profile that
 does not exist yet has no entries.
 
-With --formula, calls are read from standard input, one line of JSON each (an entry of a workspace
-profile without its answer, with compute_capability and sms of the card), and each is answered with
-a line: the bytes that the formula of its class has, and its upper figure.
+With --formula, calls are read from standard input, one line of JSON each: an entry of a workspace
+profile without its answer, with compute_capability and sms of the card. Each is answered with a
+line, the bytes that the formula of its class has and its upper figure.
 
 Exit codes of --missing: 0 none is missing, 3 some are, 2 a case cannot be run.`,
 		Example: `  memspec workspace --missing
