@@ -2,8 +2,6 @@
 
 import argparse
 import json
-import warnings
-from pathlib import Path
 
 import pytest
 
@@ -100,25 +98,6 @@ def test_what_is_not_traced_raises_its_error(exports, kind, path, args, error, c
     with pytest.raises(type(error)) as e:
         command._write(asked(kind=kind), net, path, args, {})
     assert e.value is error and len(exports) == 1 and capsys.readouterr().err == ""
-
-
-@pytest.mark.parametrize("training", [True, False])
-def test_what_pytorch_says_of_its_kinds_is_not_said(tmp_path, monkeypatch, training):
-    """torch.jit is deprecated; another warning is the model's."""
-
-    def save(model, made, *given):
-        assert not model.training
-        for category in (FutureWarning, DeprecationWarning, UserWarning):
-            warnings.warn(category.__name__, category, stacklevel=2)
-        Path(made).touch()
-        return {}
-
-    monkeypatch.setattr(command, "_save", save)
-    model = torch.nn.Identity().train(training)
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        command.export(model, tmp_path / "n.pt", torch.ones(1), kind="script")
-    assert [str(w.message) for w in said] == ["UserWarning"] and model.training == training
 
 
 def test_what_cannot_be_traced_either_is_said_with_what_can_be_done(exports):

@@ -1,11 +1,14 @@
 """Whether the live model runs the operators of its exported program, and what export says of it."""
 
 import json
+import warnings
+from pathlib import Path
 
 import pytest
 
 import memshim
 from memshim.case import memspec_yaml
+from memshim.exporting import command
 
 torch = pytest.importorskip("torch")
 
@@ -185,3 +188,22 @@ def test_a_model_without_values_that_reads_none(tmp_path, model, recorded, eager
         path = memshim.export(model(), tmp_path / "f.pt2", torch.zeros(4, 3), kind="export")
     sidecar = json.loads(path.with_name("f.pt2.inputs.json").read_text())
     assert sidecar["operators"] == recorded and ("eager" in sidecar) == eager
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_what_pytorch_says_of_its_kinds_is_not_said(tmp_path, monkeypatch, training):
+    """torch.jit is deprecated; another warning is the model's."""
+
+    def save(model, made, *given):
+        assert not model.training
+        for category in (FutureWarning, DeprecationWarning, UserWarning):
+            warnings.warn(category.__name__, category, stacklevel=2)
+        Path(made).touch()
+        return {}
+
+    monkeypatch.setattr(command, "_save", save)
+    model = torch.nn.Identity().train(training)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        command.export(model, tmp_path / "n.pt", torch.ones(1), kind="script")
+    assert [str(w.message) for w in said] == ["UserWarning"] and model.training == training

@@ -23,6 +23,24 @@ def test_the_sizes_of_connections():
     assert nccl.LL == 524288 and nccl.LL128 == 4915200
 
 
+@pytest.mark.parametrize(
+    "environ, least, most",
+    [
+        ({}, 0, nccl.CHANNELS),
+        ({"MAX_NCHANNELS": "1"}, 0, 1),
+        ({"MAX_NCHANNELS": "0"}, 0, 1),  # one in any case
+        ({"MAX_NCHANNELS": "2", "MAX_CTAS": "8", "MIN_CTAS": "3"}, 3, 2),
+        ({"MAX_NRINGS": "5", "MIN_NRINGS": "4", "MIN_CTAS": "2"}, 4, 5),  # by their earlier names
+        ({"MAX_NRINGS": "5", "MAX_NCHANNELS": "6", "MIN_NRINGS": "4", "MIN_NCHANNELS": "3"}, 3, 6),
+        ({"MAX_NCHANNELS": str(nccl.CHANNELS + 1), "MIN_CTAS": "-1"}, 0, nccl.CHANNELS),
+        ({"MAX_NCHANNELS": "many", "MAX_CTAS": "7"}, 0, 7),
+    ],
+)
+def test_how_many_channels_are_stated(environ, least, most):
+    v = Variables({f"NCCL_{name}": value for name, value in environ.items()})
+    assert (v.least, v.most) == (least, most)
+
+
 def test_nvlink_sharp():
     """8 H100: 16 channels of two buffers of 1 MiB for each of 8 heads are 256 MiB."""
     assert Variables({}).nvls_buffers(16, 9, 8) == 256 * MIB
