@@ -429,14 +429,15 @@ void absent_counts(void) {
 		int got[6];
 	} few[] = {
 		{ { 1, 0, 1, 0, 0, 0 }, { 1, 1, 1, 0, 1, 1 } }, /* as many as experts: one for each */
-		{ { 1, 0, 0, 0, 0, 0 }, { 1, 0, 0, 0, 1, 0 } }, /* fewer: all for the first */
+		{ { 0, 1, 0, 0, 0, 0 }, { 1, 0, 0, 0, 1, 0 } }, /* fewer: all for the first */
 	};
 	memspec_pretend_values(2);
-	for (int i = 0; i < 2; i++) {
-		SUCCEEDS(cudaMemcpy(at, few[i].sent, sizeof few[i].sent, 1));
-		memspec_pretend_chose(at, sizeof few[i].sent);
-		send_counts(true, INT64, 8);
-		CHECK(arrived(few[i].got, 8));
+	for (int i = 0; i < 4; i++) {
+		size_t wide = i & 1 ? 4 : 8;
+		for (size_t n = 0; n < 6; n++) SUCCEEDS(cudaMemcpy(at + n * wide, &few[i / 2].sent[n], wide, 1));
+		memspec_pretend_chose(at, 6 * wide);
+		send_counts(true, wide == 4 ? INT32 : INT64, wide);
+		CHECK(arrived(few[i / 2].got, wide));
 	}
 	not_counted();
 	for (int grouped = 0; grouped < 2; grouped++) { /* what no router chose counts nothing: of others it is not known */
