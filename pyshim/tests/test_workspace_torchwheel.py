@@ -1,5 +1,6 @@
 """Where a cuDNN is looked for, in which order, and what is said where none will do."""
 
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -151,3 +152,25 @@ def test_a_library_is_asked_in_its_own_process(monkeypatch):
 )
 def test_the_other_packages_of_nvidia_lie_beside(folder, beside):
     assert torchwheel.siblings(Path(folder)) == [*map(Path, beside)]
+
+
+def test_a_wheel_that_two_processes_unpack_at_once_is_there_once(tmp_path, monkeypatch):
+    with zipfile.ZipFile(tmp_path / "nvidia_cudnn_cu13-9.26.whl", "w") as z:
+        z.writestr("nvidia/cudnn/lib/libcudnn.so.9", "data")
+    out = tmp_path / "wheels" / "nvidia_cudnn_cu13-9.26"
+    rename = Path.rename
+
+    def late(self, target):
+        library(out)  # the other one's
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", late)
+    assert torchwheel.unpack(tmp_path / "nvidia_cudnn_cu13-9.26.whl", tmp_path) == out
+    assert [*out.parent.iterdir()] == [out] and (out / torchwheel.SONAME).read_bytes() == b""
+
+    def refused(self, target):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "rename", refused)
+    with pytest.raises(OSError, match="No space left on device"):
+        torchwheel.unpack(tmp_path / "nvidia_cudnn_cu13-9.26.whl", tmp_path / "other")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import re
+import shutil
 import sys
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
@@ -121,7 +122,12 @@ def unpack(wheel: Path, cache: Path) -> Path:
                                 dst.write(chunk)
         except (OSError, zipfile.BadZipFile) as e:
             raise NotFound(f"{wheel}: {e}") from e
-        part.rename(out)
+        try:
+            part.rename(out)
+        except OSError:
+            if not out.is_dir():
+                raise
+            shutil.rmtree(part, ignore_errors=True)  # another process was faster
     return out
 
 
