@@ -10,7 +10,8 @@ import zipfile
 import pytest
 
 from memshim import binary, workdir
-from memshim.case import process
+from memshim.case import capture, measure, pickles, process
+from memshim.judge import check
 from memshim.workspace import query, torchwheel
 
 ENDING = "import os\nopen('ran', 'w').close()\nos._exit(0)\n"
@@ -166,3 +167,10 @@ def test_a_pickle_that_runs_code_is_refused(program, tmp_path, monkeypatch, trus
     ):
         build.load_artifact(str(hostile), "cpu")
     assert not ran.exists()
+
+
+@pytest.mark.parametrize("command", [capture, measure, check])
+def test_every_command_that_loads_programs_may_be_told_to_trust_them(command, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv(pickles.TRUST, "")
+    assert command.main(["--trust", str(tmp_path / "absent.yaml")]) == 2
+    assert os.environ[pickles.TRUST] == "1" and "absent.yaml" in capsys.readouterr().err
