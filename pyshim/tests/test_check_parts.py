@@ -293,6 +293,7 @@ def test_the_json_has_what_was_measured(command, capsys):
     assert check.main(["--format", "json"]) == 1
     out, err = capsys.readouterr()
     said = json.loads(out)
+    assert out == json.dumps(said, indent=2) + "\n"
     assert (said["schema"], said["exit"], err, command.called) == (4, 1, "ok\nbad\n", [])
     assert [c["measured"]["outcome"] for c in said["cases"]] == ["pass", "fail"]
     assert [c["findings"] for c in said["cases"]] == [[{"metric": "reserved", "measured": 7}], [{"metric": "reserved"}]]

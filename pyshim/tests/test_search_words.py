@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -193,3 +194,19 @@ def test_the_last_values_of_what_is_varied(ran):
 def test_a_case_is_named_by_its_sizes(case, name):
     assert search._named(case | {"model": "net"}) == name
     assert [search._whole(c) for c in ({}, {"whole": 0}, {"whole": True})] == [False, False, True]
+
+
+def test_a_run_that_fails_ends_those_beside_it_and_begins_no_other(monkeypatch):
+    ended, asked = threading.Event(), []
+
+    def capture(case, *given, **named):
+        asked.append(case["model"])
+        if case["model"] == "a":
+            raise ModelError("no")
+        assert ended.wait(5), "it goes on until its runner is closed"
+
+    monkeypatch.setattr(search.process, "runner", lambda several: SimpleNamespace(capture=capture, close=ended.set))
+    of = search.Recorder(["fit"], jobs=2)
+    with pytest.raises(ModelError, match="^a: no$"):
+        of.record([{"recording": m, "model": m, "dims": {}} for m in "abcd"])
+    assert ended.is_set() and "d" not in asked
