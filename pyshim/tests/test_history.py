@@ -6,6 +6,7 @@ from memshim.allocator import history, steady
 from memshim.allocator.blocks import MIB, Settings
 from memshim.allocator.events import Event
 from memshim.frames import Stacks
+from memshim.gpu import where
 
 STACKS = Stacks()
 LINE = [STACKS.add([("train.py", n, "step"), ("train.py", 99, "main")]) for n in range(1, 5)]
@@ -94,6 +95,48 @@ def test_where_it_only_falls_the_most_was_at_the_beginning():
     assert moment(Host(alloc(1, 9), free(1, 4), free(2, 4)), since=2)[0] == 1, "the event before"
 
 
+def test_without_a_beginning_the_most_counts_from_the_first_event():
+    region = Host(free(7, 5), alloc(1, 5), before={7: 5})
+    assert history.moment(region, history.replay(region)) == (-1, 5, [5], [])
+
+
+def test_a_region_in_which_nothing_happened_holds_nothing():
+    nothing = history.Line(None, 0, 0, 0)
+    assert history.at_peak(Host()) == history.at_peak(Card()) == history.Peak(0, None, [], nothing)
+
+
+@pytest.mark.parametrize(
+    "at, want",
+    [
+        (where.Where("cuda", 1), ("cuda", 1, "python", True)),
+        (where.Where("cpu"), ("cpu", None)),
+    ],
+)
+def test_a_region_is_of_the_device_with_its_events_unless_told(monkeypatch, at, want):
+    monkeypatch.setattr(where, "of", lambda device: at)
+    region = history.region("named")
+    found = region.where, region.index, *((region.wants, region.keeps_events) if region.where == "cuda" else ())
+    assert found == want
+
+
+def test_what_takes_no_bytes_is_not_held():
+    assert moment(Host(alloc(1, 10), alloc(2, 0), free(3, 0))) == (0, 10, [], [(1, 10, 0)])
+    assert moment(Host(alloc(1, 10), alloc(2, 0), free(3, 0)), at=2) == (2, 10, [], [(1, 10, 0)])
+
+
+IN_TORCH = STACKS.add([("/a/site-packages/torch/nn/linear.py", 7, "forward"), ("train.py", 1, "step")])
+
+
+@pytest.mark.parametrize("every, line", [((), 1), ((False,), 1), ((True,), 7)])
+def test_the_line_is_the_programs_unless_every_frame_counts(every, line):
+    event = Event("alloc", 1, 10, stack=IN_TORCH)
+    region, forward = Host(event), event._replace(stack=-1, forward=IN_TORCH)
+    assert [history.line_of(STACKS, e, *every)[0].line for e in (event, forward)] == [line, line]
+    peak = history.at_peak(region, *every)
+    assert (peak.at.line, [x.frame.line for x in peak.lines]) == (line, [line])
+    assert [x.frame.line for x in history.by_line(region, [history.Held(event, 10, 0)], *every)] == [line]
+
+
 def test_lines_that_hold_most_come_first():
     backward = STACKS.add([("model.py", 5, "forward")])
     events = [
@@ -141,7 +184,9 @@ def test_the_last_memory_that_ran_out_is_shown_with_what_was_held_then():
     oom = Event("oom", 64, 999, stack=LINE[2])
     region = Host(alloc(1, 10), Event("oom", 1, 1), alloc(2, 20, 1), free(2, 20), oom)
     found = history.at_peak(region).oom
-    assert (found.size, found.free, found.at.line, found.then.total) == (999, 64, 3, 10)
+    first, failed = STACKS.line(LINE[0]), STACKS.line(LINE[2])
+    then = history.Peak(10, failed, [history.Line(first, 10, 1, 10)], history.Line(None, 0, 0, 0))
+    assert found == (999, 64, failed, then)
     region = Host(alloc(1, 10), alloc(2, 20, 1), oom)
     assert history.at_peak(region).oom.then is None, "what is held at the peak"
 
@@ -173,6 +218,26 @@ def test_iterations_are_looked_at_less_often_while_they_are_alike():
     assert interval.length == 16, "of so many allocations more are not kept"
 
 
+@pytest.mark.parametrize("made, length", [(50_000, 16), (50_001, 8)])
+def test_the_first_look_counts_what_was_allocated_from_the_beginning(made, length):
+    interval = steady.Interval()
+    interval.looked(1, made)
+    assert interval.length == length
+
+
+@pytest.mark.parametrize(
+    "snapshot, want",
+    [
+        (lambda mempool_id=None, include_traces=True: None, True),
+        (lambda mempool_id=None: None, False),
+    ],
+)
+def test_whether_pytorch_shows_what_is_held_alone(monkeypatch, snapshot, want):
+    torch = pytest.importorskip("torch")
+    monkeypatch.setattr(torch.cuda, "memory_snapshot", snapshot)
+    assert steady.supported.__wrapped__() is want
+
+
 def test_the_blocks_in_use_are_compared(monkeypatch):
     pytest.importorskip("torch")
     import torch
@@ -189,7 +254,10 @@ def test_the_blocks_in_use_are_compared(monkeypatch):
         {"device": 0, "address": 9, "total_size": 4, "blocks": [block]},
         {"device": 1, "address": 5, "total_size": 4, "blocks": [block]},
     ]
-    monkeypatch.setattr(torch._C, "_cuda_memorySnapshot", lambda how: {"segments": segments}, raising=False)
+    asked = []
+    monkeypatch.setattr(
+        torch._C, "_cuda_memorySnapshot", lambda how: asked.append(how) or {"segments": segments}, raising=False
+    )
     stats = {"requested_bytes": {"all": {"allocated": 70}}, "allocation": {"all": {"allocated": 7}}}
     assert steady.state(0, {"allocated": 1}, stats) == (
         {"allocated": 1},
@@ -202,3 +270,4 @@ def test_the_blocks_in_use_are_compared(monkeypatch):
         7,
     )
     assert steady.state(0, {}, stats | {"num_ooms": 2}).ooms == 2
+    assert asked == [(0, 0, False)] * 2, "of every pool, without what was done"

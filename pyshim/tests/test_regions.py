@@ -357,6 +357,7 @@ def test_the_programs_own_recording_is_read_and_not_cleared(world):
     world.alloc(3, 30)
     assert seen(region)[2:] == [("alloc", 3, 30)] and region.lost == ""
     world.entries.clear()
+    assert len(seen(region)) == 3
     world.alloc(4, 40)
     assert seen(region)[3:] == [("alloc", 4, 40)]
     assert region.lost == "the program's own recording keeps too few entries, or was ended"
