@@ -65,6 +65,7 @@ def test_a_kernel_of_inductor_is_of_the_line_that_makes_its_buffer(monkeypatch):
     monkeypatch.setattr(operators, "generated", lambda file: file == "gen.py")
     first = [("a.so", 5, "f"), ("gen.py", 0, "g")]
     assert operators.fused(frames(*first, ("gen.py", 7, "call"), ("train.py", 3, "f"))) == "gen.py:7"
+    assert operators.fused(frames(("gen.py", 1, "call"))) == "gen.py:1"
     assert operators.fused(frames(*first, ("train.py", 3, "f"), ("gen.py", 7, "call"))) == ""
     assert operators.fused(frames(*first)) == ""
 

@@ -112,6 +112,29 @@ def test_a_buffer_is_of_what_its_first_kernel_was_made_of(tmp_path):
     assert {line: said for line, said in found.items() if said} == {2: "aten::addmm, aten::gelu"}
 
 
+@pytest.mark.parametrize(
+    "between, said",
+    [
+        ("", "aten::relu"),
+        ("assert_size_stride(buf0, (4,))\n", "aten::relu"),
+        ("buf1 = buf0; del buf0\n", "aten::relu"),
+        ("del buf0\n", "aten::relu"),
+        ("extern.mm(out=buf0)\n", ""),
+        ("return buf0\n", ""),
+    ],
+)
+def test_what_is_no_kernel_takes_no_buffer(tmp_path, between, said):
+    file = tmp_path / "a.py"
+    file.write_text(f"buf0 = empty_strided((4,), (1,))\n{between}# Original ATen: [aten.relu]\nkernel.run(buf0)\n")
+    assert generated_code.operators(str(file), 1) == said
+
+
+def test_an_overload_keeps_its_dot(tmp_path):
+    file = tmp_path / "a.py"
+    file.write_text("x = empty_strided((4,), (1,))\n# Original ATen: [aten.add.Tensor, , prims.sum]\nkernel.run(x)\n")
+    assert generated_code.operators(str(file), 1) == "aten::add.Tensor, prims::sum"
+
+
 def test_code_that_is_gone_says_nothing(tmp_path):
     assert generated_code.operators(str(tmp_path / "gone.py"), 1) == ""
 
