@@ -34,6 +34,17 @@ def nothing_else(monkeypatch):
     monkeypatch.setattr(provenance.dependencies, "differences", lambda *_: ["a.py has changed"])
 
 
+def test_what_is_not_so_any_more_is_asked_with_the_cases_words(monkeypatch, tmp_path):
+    asked, recorded = [], {"parameters": []}
+    monkeypatch.setattr(provenance.dependencies, "differences", lambda *given: asked.append(given) or [])
+    monkeypatch.chdir(tmp_path)
+    assert provenance.differences("out/a.rec", recorded, None) == []
+    of = provenance.Depends(("x",))
+    assert provenance.differences("/b/a.rec", recorded, None, "specs", of) == []
+    out = str(tmp_path / "out")
+    assert asked == [(out, recorded, ".", provenance.Depends()), ("/b", recorded, "specs", of)]
+
+
 def test_parameters_that_are_others_are_named(nothing_else):
     recorded = {"parameters": [["gone", "int64", []], *OF_NET[:3]]}
     assert provenance.differences("a.rec", recorded, Net(5)) == [
@@ -67,6 +78,8 @@ def test_the_root_of_a_project(tmp_path):
         ("venv/site-packages/c.py", False),
         ("venv/dist-packages/c.py", False),
         ("../beside.py", False),
+        ("../project2/beside.py", False),
+        ("src/site-packages.py", True),
         ("", False),
     ],
 )
@@ -93,6 +106,8 @@ def test_modules_of_the_project_that_are_imported(tmp_path, monkeypatch):
     own = {str(project / "a.py"), str(project / "lib/b.py")}
     assert provenance.imported(str(project), None) == own
     assert provenance.imported(str(project), "first.py") == own | {"first.py"}
+    monkeypatch.setattr(provenance, "OWN", str(project / "lib"))
+    assert provenance.imported(str(project), None) == {str(project / "a.py")}, "less memshim's"
 
 
 def test_modules_in_the_order_in_which_they_are_moved():
@@ -106,6 +121,13 @@ def test_modules_in_the_order_in_which_they_are_moved():
 
     mixed = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Sequential(Table()), torch.nn.ReLU())
     assert provenance.modules(mixed) == ["0", "1.0"]
+    inner = torch.nn.Sequential(torch.nn.Linear(2, 2))
+    inner.register_buffer("t", torch.zeros(2))
+    outer = torch.nn.Sequential(inner)
+    outer.register_buffer("t", torch.zeros(2))
+    assert provenance.modules(outer) == [], "one with parameters in it has a place"
+    outer.append(Table())
+    assert provenance.modules(outer) == ["0", "0.0", "1"]
 
 
 def test_versions_of_what_takes_part(monkeypatch):
@@ -141,6 +163,19 @@ def test_what_a_file_is_made_from(project):
     assert set(found["versions"]) == {"memshim", "python", "torch"}
 
 
+def test_the_first_of_its_files_by_path_are_listed(project, monkeypatch):
+    names = [project / name for name in ("src/b.py", "a.py", "src/a.py")]
+    for file in names:
+        file.write_text(file.name)
+    monkeypatch.setattr(provenance, "imported", lambda root, first: {str(file) for file in names})
+    monkeypatch.setattr(provenance, "MOST", 2)
+    files = provenance.made(project / "src" / "x.rec", "made_of.py:net", str(project / "src"), None, [])["files"]
+    assert files == [
+        {"path": "../a.py", "sha256": provenance.digest(project / "a.py")},
+        {"path": "a.py", "sha256": provenance.digest(project / "src" / "a.py")},
+    ]
+
+
 def test_a_source_that_is_a_module(project, monkeypatch):
     module = types.ModuleType("made_of")
     module.__file__ = str(project / "src" / "made_of.py")
@@ -154,13 +189,11 @@ def test_a_source_that_is_a_module(project, monkeypatch):
 
 
 def test_what_the_run_read_counts_too(project, monkeypatch):
-    asked = []
-
-    def of(reads, root, base, folder, found, case):
-        asked.append((reads, root, base))
-        return {"read": ["data"]}
-
-    monkeypatch.setattr(provenance.dependencies, "of", of)
-    reads = types.SimpleNamespace(end=lambda: "ended")
-    found = provenance.made(project / "out" / "a.rec", "made_of.py:net", str(project / "src"), None, [], reads)
-    assert found["read"] == ["data"] and asked == [("ended", str(project), str(project / "out"))]
+    asked, case = [], provenance.Depends(("x",))
+    monkeypatch.setattr(provenance.dependencies, "of", lambda *given: asked.append(given) or {"read": ["data"]})
+    reads, src = types.SimpleNamespace(end=lambda: "ended"), str(project / "src")
+    found = provenance.made(project / "out" / "a.rec", "made_of.py:net", src, None, [], reads)
+    assert found["read"] == ["data"]
+    provenance.made(project / "out" / "a.rec", "made_of.py:net", src, None, [], reads, case)
+    out, first = str(project / "out"), {str(project / "src" / "made_of.py")}
+    assert asked == [("ended", str(project), out, src, first, of) for of in (provenance.Depends(), case)]
