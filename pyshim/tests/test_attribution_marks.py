@@ -8,6 +8,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from torch.optim import optimizer  # noqa: E402
+
 from memshim.attribution import forward_lines, saved_tensors, sites  # noqa: E402
 from memshim.attribution.sites import Attribution, Mark, Owned  # noqa: E402
 
@@ -155,15 +157,20 @@ def test_who_calls_a_module_that_no_other_calls_is_told(marks):
     assert called == [(model, (X,))]
 
 
+def called(hooks):
+    """As PyTorch's optimizers call what is registered for all of them."""
+    for hook in list(hooks.values()):
+        hook(None, (), {})
+
+
 def test_a_step_is_a_phase_until_it_ends(marks):
     marks.on()
     weight = torch.nn.Parameter(torch.ones(2))
-    optimizer, steps = torch.optim.SGD([weight]), []
-    weight.grad = torch.ones(2)
-    optimizer.register_step_pre_hook(lambda *_: steps.append(marks._steps))
-    optimizer.step()
+    called(optimizer._global_optimizer_pre_hooks)
     weight.sum().backward()
-    assert names(marks) == ["step", "backward"] and marks._steps == 0, "no step goes on after the backward"
+    called(optimizer._global_optimizer_post_hooks)
+    weight.sum().backward()
+    assert names(marks) == ["step", "backward", "step", "backward"], "no step goes on after the last backward"
 
 
 def test_when_autocast_released_its_copies(marks, monkeypatch):

@@ -1,10 +1,13 @@
 """What is asked of a live model: its operators, what it reads of tensors, and that it is as before after."""
 
 import contextlib
+import sys
 
 import pytest
 
 torch = pytest.importorskip("torch")
+
+from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: E402
 
 from memshim.exporting import live_model  # noqa: E402
 
@@ -140,6 +143,72 @@ def test_who_asks_whether_it_is_traced(name, ours):
     space = {"__name__": name, "live_model": live_model}
     exec("def ask(real): return live_model._no(real)()\ndef own(): return live_model._ours(0)", space)
     assert space["own"]() is ours and space["ask"](lambda: True) is ours and space["ask"](lambda: False) is False
+
+
+def asked_by(name, **given):
+    """What a module of that name finds: whether it is traced, and whether x is a tensor without data."""
+    space = {"__name__": name, "torch": torch, **given}
+    exec(
+        "def ask():\n"
+        "    kind = torch._subclasses.FakeTensor\n"
+        "    return torch.compiler.is_compiling(), torch.compiler.is_exporting(), isinstance(x, kind), "
+        "issubclass(type(x), kind)",
+        space,
+    )
+    return space["ask"]()
+
+
+@pytest.fixture
+def traced(monkeypatch):
+    """PyTorch says that it compiles and exports, and that it makes a graph."""
+    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
+    monkeypatch.setattr(torch.compiler, "is_exporting", lambda: True)
+    monkeypatch.setattr(torch.nn.modules.activation, "_is_make_fx_tracing", lambda: True)
+    with FakeTensorMode():
+        return torch.empty(2)
+
+
+@pytest.mark.parametrize("name, told", [("net", False), ("torch.nn.modules.linear", False), ("torch.fx.proxy", True)])
+def test_a_model_is_not_told_that_it_is_traced(traced, name, told):
+    assert asked_by(name, x=traced) == (True,) * 4
+    with live_model.unnoticed():
+        assert asked_by(name, x=traced) == (told,) * 4
+        assert asked_by(name, x=torch.ones(1)) == (told, told, False, False)
+        assert torch.nn.modules.activation._is_make_fx_tracing() is False
+    assert asked_by(name, x=traced) == (True,) * 4 and torch.nn.modules.activation._is_make_fx_tracing()
+
+
+class Own(torch.Tensor):
+    pass
+
+
+class Disabled(torch.Tensor):
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+
+def test_only_a_tensor_of_ones_own_kind_overrides_functions(traced):
+    plain = torch.ones(1), torch.nn.Parameter(torch.ones(1)), traced, 3, Own
+    with live_model.unnoticed():
+        ask = torch.overrides.has_torch_function
+        found = [ask(args) for args in (plain, (), (torch.ones(1).as_subclass(Disabled),), (*plain, Own()))]
+    assert found == [False, False, False, True]
+
+
+def test_a_result_that_is_not_there_is_passed_over():
+    seen, first = [], [1, None, 3]
+    with live_model.unnoticed():
+        each = sys.modules["torch._subclasses.fake_tensor"].tree_map_
+        assert each(lambda *row: seen.append(row), first, [4, 5, None], [6, 7, 8]) is first
+        assert FakeTensorMode._maybe_infer_fake_kernel_from_pytree_out(1, 2) is None
+    assert seen == [(1, 4, 6), (None, 5, 7)]
+
+
+def test_a_model_without_values_runs_in_the_mode_of_its_tensors(monkeypatch, traced):
+    mode = traced.fake_mode
+    with live_model.without_values(torch.nn.ReLU(), (torch.ones(1),), {"x": traced}):
+        made, hidden = torch.empty(3), asked_by("net", x=traced)
+    assert type(made).__name__ == "FakeTensor" and made.fake_mode is mode and hidden == (False,) * 4
+    assert type(torch.empty(3)) is torch.Tensor
 
 
 def test_a_pass_without_data(monkeypatch):

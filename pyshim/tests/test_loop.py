@@ -7,6 +7,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from torch.optim import optimizer  # noqa: E402
+
 from memshim.allocator.cpu_region import BASE  # noqa: E402
 from memshim.look import loop  # noqa: E402
 from memshim.look.loop import STEP, Doing, Loop, tag_of  # noqa: E402
@@ -240,6 +242,98 @@ def test_a_loop_that_is_on_sees_calls_gradients_and_nothing_after(made):
     assert pushed[-1] == "end" and pushed.count("end") == 1
     one._model.a(x)
     assert pushed[-1] == "end"
+
+
+@pytest.fixture
+def noted(made):
+    """A loop with what it says of threads, listed; it is off after."""
+    one = made()
+    one.said = []
+    one._doing = SimpleNamespace(
+        push=one.said.append, pop=lambda n: one.said.append(f"-{n}"), begin=lambda: one.said.append("begin"),
+        end=lambda: one.said.append("end"), outside=lambda: one.said.append("outside"),
+    )  # fmt: skip
+    yield one
+    one.off()
+
+
+class Optimizer:
+    """Calls what PyTorch's optimizers call around a step of theirs, the first of which imports its compiler."""
+
+    def step(self):
+        for hooks in (optimizer._global_optimizer_pre_hooks, optimizer._global_optimizer_post_hooks):
+            for hook in list(hooks.values()):
+                hook(self, (), {})
+        return self
+
+
+def test_the_step_of_an_optimizer_is_one_whoever_has_it(noted):
+    noted.on()
+    stepped = Optimizer().step()
+    assert noted.said == ["begin", "outside", "step", "-step"] and list(noted.optimizers) == [stepped]
+
+
+def test_a_loop_that_is_turned_on_again_begins_anew(noted):
+    noted.on()
+    handles = len(noted._handles)
+    noted.on()
+    assert noted.said == ["begin", "outside", "end", "begin", "outside"] and len(noted._handles) == handles == 6
+    noted._model.a(torch.ones(1, 2))
+    assert len(noted.said) == 9, "each module is seen once"
+
+
+def test_a_loop_that_waits_marks_nothing(noted):
+    noted.on()
+    noted._torch = SimpleNamespace(_disable_dynamo=lambda hook: hook)
+    noted.wait()
+    noted._model(torch.ones(1, 2)).sum().backward()
+    assert noted.said == ["begin", "outside", "end"] and noted.labels == {} and len(noted._handles) == 1
+
+
+def test_what_is_compiled_is_not_marked(noted, monkeypatch):
+    monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
+    noted.on()
+    noted._model(torch.ones(1, 2))
+    assert noted.said == ["begin", "outside"] and noted.labels == {} and not noted.others
+
+
+def test_only_what_gets_a_gradient_is_waited_for(noted):
+    linear = noted.modules["a.0"]
+    linear.bias.requires_grad = False
+    noted._model.lazy = torch.nn.LazyLinear(1)
+    noted.on()
+    assert len(noted._handles) == 5
+    linear.weight.register_post_accumulate_grad_hook(lambda p: None)
+    noted._model.a(torch.ones(1, 2)).sum().backward()
+    assert noted.labels == {(id(linear.weight.grad), 0): f"{noted.gradient}a.0.weight"}
+
+
+def test_a_gradient_that_a_hook_took_is_not_marked(noted):
+    weight = noted.modules["a.0"].weight
+    weight.register_post_accumulate_grad_hook(lambda p: setattr(p, "grad", None))
+    noted.on()
+    (weight * 2).sum().backward()
+    assert noted.labels == {}
+
+
+@pytest.mark.parametrize("turn", ["on", "wait"])
+def test_a_loop_that_is_gone_sees_nothing(made, turn):
+    begun, model = [], Net()
+    one = Loop(model, Region(), lambda: begun.append(1))
+    said = []
+    one._doing = SimpleNamespace(push=said.append, pop=said.append, begin=lambda: None, outside=lambda: None)
+    if turn == "wait":
+        one._torch = SimpleNamespace(_disable_dynamo=lambda hook: hook)
+    getattr(one, turn)()
+    handles = one._handles
+    del one
+    try:
+        model(torch.ones(1, 2)).sum().backward()
+        Optimizer().step()
+        assert said == begun == []
+    finally:
+        for h in handles:
+            h.remove()
 
 
 def test_a_loop_that_waits_says_that_the_model_runs(made):
