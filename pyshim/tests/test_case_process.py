@@ -94,17 +94,18 @@ Thread 1:
 @pytest.mark.parametrize(
     "status, said, kind, text",
     [
-        (0, "memshim: a note\n", errors.ModelError, None),
+        (0, "memshim: a note\n", errors.ModelError, f"{ENDED} without a record, as after os._exit(0)"),
         (1, "a\nmemshim: first\nb\nmemshim: last\nc\n", errors.ModelError, "last"),
         (2, "memshim: got no net\n", errors.CaseError, "got no net"),
         (3, "memshim: no GPU\n", errors.NoGPU, "no GPU"),
         (4, "memshim: no torch\n", errors.NoTorch, "no torch"),
         (5, "memshim: nothing\n", errors.NothingToRun, "nothing"),
         (1, "a\n\nwords of a model\n\n", errors.ModelError, "words of a model"),
-        (1, "", errors.ModelError, ENDED),
+        (1, "", errors.ModelError, f"{ENDED} with 1"),
+        (77, "", errors.ModelError, f"{ENDED} with 77"),
         (-9, "", errors.ModelError, f"{ENDED} by signal 9"),
         (-11, "a\nb\n", errors.ModelError, f"{ENDED} by signal 11: b"),
-        (1, STACKS, errors.ModelError, "not done after 5 s"),
+        (1, STACKS, errors.ModelError, "not done after 5 s (/x/net.py:4)"),
         (1, STACKS + "memshim: its own word\n", errors.ModelError, "its own word"),
         (1, f"word\n{STACKS}", errors.ModelError, "not done after 5 s (/x/net.py:4)"),
         (-9, "Timeout (0:00:05)!\nno stack\n", errors.ModelError, "not done after 5 s"),
@@ -114,9 +115,32 @@ def test_what_the_end_of_a_process_means(tmp_path, status, said, kind, text):
     (tmp_path / "said").write_text(said)
     with pytest.raises(errors.MeasureError) as e:
         process.check(status, str(tmp_path / "out"), str(tmp_path / "said"), 5.0)
-    assert type(e.value) is kind
-    if text is not None:
-        assert str(e.value).startswith(text)
+    assert type(e.value) is kind and str(e.value) == text
+
+
+@pytest.mark.parametrize(
+    "lines, at",
+    [
+        (['  File "/x/net.py", line 4 in forward', '  File "/x/main.py", line 5 in f'], " (/x/net.py:4)"),
+        (['  File "/x/net.py", line 12'], " (/x/net.py:12)"),
+        (['  Of "/x/net.py", line 4 in forward', '  File "/x/"y".py", line 4', "  File x", ""], ""),
+        ([f'  File "{process.__file__}", line 3 in f'], ""),
+        ([], ""),
+    ],
+)
+def test_the_users_innermost_line_of_a_stack(lines, at):
+    assert process._at(lines) == at
+
+
+def test_a_process_is_the_first_of_its_own_group(monkeypatch):
+    given = []
+    monkeypatch.setattr(subprocess, "Popen", lambda *a, **k: given.append((a, k)) or "process")
+    monkeypatch.setattr(process, "_environment", lambda extra: {"OF": extra})
+    assert process._start(["x"], {"A": "1"}, stdin=3) == process._start(["y"]) == "process"
+    assert given == [
+        ((["x"],), {"env": {"OF": {"A": "1"}}, "start_new_session": True, "stdin": 3}),
+        ((["y"],), {"env": {"OF": None}, "start_new_session": True}),
+    ]
 
 
 def test_a_process_that_wrote_its_answer_has_done_it(tmp_path):
@@ -239,6 +263,20 @@ def test_a_measurement_is_a_record(world, monkeypatch):
     assert runner.jobs == [(job, {"ON": "pretend"})]
 
 
+def test_a_measurement_finds_its_device_and_a_capture_pretends_one(world, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(process.record, "read", lambda path: {})
+    world.decisive = []
+    runner = Runner()
+    runner.measure(CASE)
+    runner.capture(CASE, "a.rec")
+    job = {"where": "auto", "timeout": errors.TIMEOUT, "stacks": "python", "recording": ""}
+    captured = {"where": "pretend", "stacks": "all", "recording": str(tmp_path / "a.rec")}
+    assert [j for j, _ in runner.jobs] == [job, job | captured]
+    with pytest.raises(NotImplementedError):
+        process.Runner().run("", CASE, job, {})
+
+
 JOB = {"where": "cpu", "timeout": 5.0, "stacks": "all", "recording": ""}
 
 
@@ -246,6 +284,17 @@ class Input(io.BytesIO):
     def close(self):
         self.kept = self.getvalue()
         super().close()
+
+
+class Closed(io.BytesIO):
+    """The input of a process that has ended, which says so when it is flushed or closed."""
+
+    def flush(self):
+        raise BrokenPipeError
+
+    def close(self):
+        super().close()
+        raise BrokenPipeError
 
 
 class Started:
@@ -292,6 +341,36 @@ def test_a_case_in_a_process_that_is_started(started, tmp_path, recording, more)
     assert streams["stdin"] == subprocess.PIPE and streams["stdout"] == subprocess.DEVNULL
     runner.close()
     assert started.ended == [p, p]
+
+
+def test_a_process_that_ends_before_it_reads_its_case_says_why(started, tmp_path):
+    p = Started(status=2)
+    p.stdin = Closed()
+    started.next = [p]
+
+    def wait(timeout):
+        (tmp_path / "stderr").write_text("memshim: no net\n")
+        return 2
+
+    p.wait = wait
+    with pytest.raises(errors.CaseError, match="^no net$"):
+        process.Fresh().run(str(tmp_path), CASE, JOB, {})
+    assert started.ended == [p]
+
+
+def test_a_server_that_ended_before_is_ended_with_its_group(started, tmp_path):
+    p = Started(status=1)
+    p.stdin = Closed()
+    started.next = [p, Started(late=True, lines=[b'{"status": 0}\n'])]
+    (tmp_path / "out").touch()
+    server = process.Server()
+    with pytest.raises(errors.ModelError, match="^the process ended with 1$"):
+        server.run(str(tmp_path), CASE, JOB, {})
+    server.run(str(tmp_path), CASE, JOB, {})
+    assert json.loads(started.next[1].stdin.getvalue())["several"] is False
+    started.next[1].stdin = Closed()
+    server.close()
+    assert started.ended == started.next[1:] and started.next[1].waited == [0.5]
 
 
 def test_a_process_that_does_not_end_is_ended(started, tmp_path):
@@ -391,8 +470,8 @@ def test_an_error_of_a_case_ends_all():
 
 
 def test_what_cases_are_run_by(monkeypatch):
-    server = process.runner(several=True)
-    assert isinstance(server, process.Server) and server._several
-    server.close()
+    for several, server in ((True, process.runner(several=True)), (False, process.runner())):
+        assert isinstance(server, process.Server) and server._several is several
+        server.close()
     monkeypatch.delattr(process.os, "fork")
     assert isinstance(process.runner(), process.Fresh)

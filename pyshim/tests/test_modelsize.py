@@ -72,6 +72,11 @@ def test_of_an_address_only_its_last_life_is_a_gradients(of_events, backward, mo
     assert r.calls == [(CPU, ""), "open", "close"]
 
 
+def test_a_gradient_of_a_byte_is_one(of_events):
+    of_events(alloc(2, 1))
+    assert module._intermediates(linear(), (X,), {}, CPU, True) == 0
+
+
 @pytest.mark.parametrize("backward", [True, False])
 def test_a_gradient_is_made_only_where_it_is_wanted(of_events, backward):
     of_events()

@@ -224,6 +224,7 @@ def test_before_cuda_starts_a_region_waits(world):
     world.started = False
     region = CUDARegion().open()
     assert not region.begun and region.mark() == 0 and region.now() == dict.fromkeys(METRICS, 0) == region.peaks()
+    assert (region.allocated_before, region.skipped, region.before, region.at_end) == (0, 0, {}, {})
     world.later.pop()()
     assert region.begun and region.index == 0
     ended = CUDARegion().open()
