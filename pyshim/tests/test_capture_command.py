@@ -112,6 +112,7 @@ PLAIN = {
         (("--optimizer", "SGD(lr=0.1)"), {"optimizer": "SGD", "arguments": {"lr": 0.1}}),
         (("--loss", "mean", "--accumulate", "4", "--clip", "0.5"), {"loss": "mean", "accumulate": 4, "clip": 0.5}),
         (("--iterations", "7"), {"iterations": 7}),
+        (("--accumulate", "1", "--loss", "output"), {"loss": "output"}),
         (("--checkpoint", "a.*, b,"), {"checkpoint": {"modules": ["a.*", "b"], "reentrant": False}}),
         (("--checkpoint", "reentrant: a.*"), {"checkpoint": {"modules": ["a.*"], "reentrant": True}}),
         (("--checkpoint", "reentrant:"), {}),
@@ -285,6 +286,51 @@ def test_cases_are_captured_once_each(world, capsys):
     ]
 
 
+def test_the_case_that_runs_is_shown(world, monkeypatch):
+    shown = []
+
+    class Bar:
+        def __init__(self, total):
+            shown.append(total)
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error):
+            shown.append("end")
+
+        def start(self, name):
+            shown.append(name)
+
+    monkeypatch.setattr(capture.progress, "Progress", Bar)
+    world.cases, world.current = [case("a"), case("b")], {"b.rec"}
+    assert capture.main(["a.yaml"]) == 0
+    assert capture.refresh("a.yaml", world.cases, Runner(world.said)) == []
+    assert shown == [2, "a", "b", "end", 1, "capturing a", "end"]
+    assert world.said[0] == ("a.yaml", [], "", "") and world.said[1] == (2, 1, True)
+    assert world.said[-1] == ("a", "a.rec", "pretend", 1800.0, None)
+
+
+@pytest.mark.parametrize(
+    "error, said",
+    [
+        (restart.Unusable("no card"), "no card"),
+        (BuildError("no source"), "no source"),
+        (capture.inputs.InputError("no size"), "no size"),
+        (memspec_yaml.SpecError("no case"), "no case"),
+        (capture.binary.BinaryError("no binary"), "no binary"),
+    ],
+)
+@pytest.mark.parametrize("source, where", [("a.yaml", "_of_spec"), ("a.py:f", "_of_source")])
+def test_what_cannot_be_used_is_said(monkeypatch, capsys, error, said, source, where):
+    def fails(a):
+        raise error
+
+    monkeypatch.setattr(capture, where, fails)
+    assert capture.main([source, "-o", "x.rec"]) == 2
+    assert capsys.readouterr() == ("", f"memshim capture: {said}\n")
+
+
 def test_a_gpu_that_is_absent_is_undecided_unless_a_case_fails(world, capsys):
     world.cases = [case("absent")]
     assert capture.main(["a.yaml", "--fresh"]) == 3
@@ -370,6 +416,7 @@ def test_what_is_not_up_to_date(made, monkeypatch, change):
         ("pack.zoo:net", [], False),
         (":net", [{"path": "x.py"}], False),
         ("absent.py:net", [{"path": "../zoo.py"}], False),
+        ("zoo.py:net", [{"path": "x.py"}, {"path": "../zoo.py"}], True),
     ],
 )
 def test_whether_a_recording_holds_the_source(made, source, files, want):
