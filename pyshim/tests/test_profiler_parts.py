@@ -192,8 +192,10 @@ def test_it_pauses_after_an_epoch_until_the_model_runs(make):
     p._pause()
     assert p._loop.calls == ["next", "wait"]
     p._breaker.wants_native = False
+    p._loop.calls.clear()
     p._resume()
     assert not p._paused and (p._alike, p._since) == (0, 2) and p._breaker.wants_native and p._recording
+    assert p._loop.calls == ["on", "outside"] and p._on
     p._loop.calls.clear()
     p._resume()
     assert p._loop.calls == []
