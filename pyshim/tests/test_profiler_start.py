@@ -9,6 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from memshim.case import build  # noqa: E402
+from memshim.gpu import storages  # noqa: E402
 from memshim.look import breakdown, loop, profile  # noqa: E402
 from memshim.pretend import restart  # noqa: E402
 
@@ -51,6 +52,24 @@ def test_a_profiler_begins_at_once(stubs):
     with p as entered:
         assert entered is p
     assert stubs.loop.calls[-1] == "off" and stubs.region.calls[-1] == "close"
+
+
+@pytest.mark.parametrize("device, want", [("cuda:2", ("cuda", 2, "alloc", True)), ("cpu", ("cpu", None))])
+def test_the_region_is_of_the_models_device(device, want):
+    p = profile.Profiler.__new__(profile.Profiler)
+    p._device = torch.device(device)
+    region = p._make_region()
+    more = (region.wants, region.keeps_events) if region.where == "cuda" else ()
+    assert (region.where, region.index, *more) == want
+
+
+def test_a_model_of_buffers_lies_where_they_do(stubs, monkeypatch):
+    monkeypatch.setattr(profile.where, "words", lambda kind: f"on {kind}")
+    monkeypatch.setattr(storages, "storages", lambda tensor: [tensor])
+    model = torch.nn.Module()
+    model.register_buffer("t", torch.ones(1, device="meta"))
+    p = profile.Profiler(model, file=io.StringIO())
+    assert (p._device.type, p.where) == ("meta", "on meta")
 
 
 def test_a_model_without_weights_lies_on_the_host(stubs):
