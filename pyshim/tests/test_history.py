@@ -74,6 +74,17 @@ def test_a_gpus_allocations_count_as_blocks_until_their_free_is_asked_for():
     ]
 
 
+def test_a_block_that_is_not_cut_is_whole_each_time_it_is_had():
+    region = Card(
+        Event("segment_alloc", 32 * MIB, 20 * MIB),
+        alloc(32 * MIB, 19 * MIB + 1),
+        Event("free_requested", 32 * MIB, 19 * MIB + 1),
+        free(32 * MIB, 19 * MIB + 1),
+        alloc(32 * MIB, 19 * MIB + 5),
+    )
+    assert changes(region) == [(1, 20 * MIB, False), (2, -20 * MIB, False), (4, 20 * MIB, False)]
+
+
 def moment(region, at=None, since=0):
     m = history.moment(region, history.replay(region), at, since)
     return m.at, m.total, m.before, [(h.event.key, h.block, h.born) for h in m.held]
@@ -98,11 +109,15 @@ def test_where_it_only_falls_the_most_was_at_the_beginning():
 def test_without_a_beginning_the_most_counts_from_the_first_event():
     region = Host(free(7, 5), alloc(1, 5), before={7: 5})
     assert history.moment(region, history.replay(region)) == (-1, 5, [5], [])
+    assert history.peak_of(region, history.replay(region)) == -1
 
 
 def test_a_region_in_which_nothing_happened_holds_nothing():
     nothing = history.Line(None, 0, 0, 0)
     assert history.at_peak(Host()) == history.at_peak(Card()) == history.Peak(0, None, [], nothing)
+    uncounted = Card()
+    uncounted.peaks = dict
+    assert history.at_peak(uncounted) == history.Peak(0, None, [], nothing)
 
 
 @pytest.mark.parametrize(
@@ -135,6 +150,13 @@ def test_the_line_is_the_programs_unless_every_frame_counts(every, line):
     peak = history.at_peak(region, *every)
     assert (peak.at.line, [x.frame.line for x in peak.lines]) == (line, [line])
     assert [x.frame.line for x in history.by_line(region, [history.Held(event, 10, 0)], *every)] == [line]
+
+
+def test_the_first_stack_may_be_a_forwards():
+    stacks = Stacks()
+    first, other = (stacks.add([("train.py", n, "step")]) for n in (1, 2))
+    assert history.line_of(stacks, Event("alloc", 1, 10, stack=other, forward=first)) == (stacks.line(first), True)
+    assert history.line_of(stacks, Event("alloc", 1, 10, stack=other)) == (stacks.line(other), False)
 
 
 def test_lines_that_hold_most_come_first():
@@ -187,6 +209,8 @@ def test_the_last_memory_that_ran_out_is_shown_with_what_was_held_then():
     first, failed = STACKS.line(LINE[0]), STACKS.line(LINE[2])
     then = history.Peak(10, failed, [history.Line(first, 10, 1, 10)], history.Line(None, 0, 0, 0))
     assert found == (999, 64, failed, then)
+    assert history.at_peak(Host(oom, before={7: 5})).oom.size == 999
+    assert history.at_peak(Host(alloc(1, 10), oom, free(1, 10))).oom.size == 999
     region = Host(alloc(1, 10), alloc(2, 20, 1), oom)
     assert history.at_peak(region).oom.then is None, "what is held at the peak"
 
