@@ -238,13 +238,16 @@ def test_a_pretend_device_is_looked_for_once(world):
     runner = Runner()
     for case in (CASE, dict(CASE), CASE | {"name": "other"}):
         assert runner._pretended(case, "pretend") is runner._pretended(CASE, "pretend")
+    devices = {"name": "t4", "memory": 1}, {"memory": 1, "name": "t4"}
+    one, same = (runner._pretended({"device": device}, "pretend") for device in devices)
+    assert one is same
     others = [
         runner._pretended(CASE, "pretend", 5),
         runner._pretended(CASE, "cuda"),
         runner._pretended({"device": {"name": "l4"}}, "pretend"),
         runner._pretended(CASE | {"assume": [{"place": "routing", "size": 1}]}, "pretend"),
     ]
-    assert len(runner._environments) == 5 and others[0] == {"MEMORY": "5"}
+    assert len(runner._environments) == 6 and others[0] == {"MEMORY": "5"}
 
 
 def test_programs_are_recorded_by_themselves(monkeypatch):
