@@ -237,3 +237,18 @@ def test_a_pass_without_data(monkeypatch):
     live_model.run_without_data(Tied(), (torch.ones(4).double(),), {}, device="cpu")
     assert found["x"][1] is torch.float64
     assert found["k"] is None
+
+
+def test_a_tensor_that_is_no_buffer_keeps_its_data():
+    found = []
+
+    class Plain(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.kept = torch.ones(2)
+
+        def forward(self, x):
+            found.extend([type(self.kept).__name__, type(x + self.kept).__name__])
+
+    live_model.run_without_data(Plain(), (torch.ones(2),), {})
+    assert found == ["Tensor", "FakeTensor"]
