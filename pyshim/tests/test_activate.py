@@ -107,7 +107,7 @@ def test_caches_that_are_named_are_kept_apart(machine, given, kept):
         (False, {"a.py:3": 2}, {"MEMSPEC_PRETEND_VALUES": "0", "MEMSPEC_PRETEND_ASSUME": '{"a.py:3": 2}'}),
     ],
 )
-def test_how_values_are_followed_is_told_by_the_environment(values, assume, want):
+def test_the_environment_says_how_values_are_followed(values, assume, want):
     assert activate.options(values, assume) == want
 
 

@@ -148,7 +148,7 @@ def test_a_module_that_runs_in_the_backward_begins_no_forward(marks):
     assert names(marks) == ["backward"] and called == [] and ran(marks)[:2] == ["", "fc"]
 
 
-def test_who_calls_a_module_that_no_other_calls_is_told(marks):
+def test_the_caller_of_a_module_that_no_other_calls_is_known(marks):
     called = []
     marks.called = lambda module, args: called.append((module, args))
     marks.on()

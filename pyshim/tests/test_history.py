@@ -127,7 +127,7 @@ def test_a_region_in_which_nothing_happened_holds_nothing():
         (where.Where("cpu"), ("cpu", None)),
     ],
 )
-def test_a_region_is_of_the_device_with_its_events_unless_told(monkeypatch, at, want):
+def test_a_region_is_of_the_device_with_its_events_by_default(monkeypatch, at, want):
     monkeypatch.setattr(where, "of", lambda device: at)
     region = history.region("named")
     found = region.where, region.index, *((region.wants, region.keeps_events) if region.where == "cuda" else ())

@@ -170,12 +170,12 @@ def traced(monkeypatch):
         return torch.empty(2)
 
 
-@pytest.mark.parametrize("name, told", [("net", False), ("torch.nn.modules.linear", False), ("torch.fx.proxy", True)])
-def test_a_model_is_not_told_that_it_is_traced(traced, name, told):
+@pytest.mark.parametrize("name, known", [("net", False), ("torch.nn.modules.linear", False), ("torch.fx.proxy", True)])
+def test_a_model_does_not_learn_that_it_is_traced(traced, name, known):
     assert asked_by(name, x=traced) == (True,) * 4
     with live_model.unnoticed():
-        assert asked_by(name, x=traced) == (told,) * 4
-        assert asked_by(name, x=torch.ones(1)) == (told, told, False, False)
+        assert asked_by(name, x=traced) == (known,) * 4
+        assert asked_by(name, x=torch.ones(1)) == (known, known, False, False)
         assert torch.nn.modules.activation._is_make_fx_tracing() is False
     assert asked_by(name, x=traced) == (True,) * 4 and torch.nn.modules.activation._is_make_fx_tracing()
 

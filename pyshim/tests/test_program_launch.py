@@ -67,7 +67,7 @@ def test_a_process_whose_parent_has_ended_already_ends(monkeypatch, prctl, now, 
 
 
 @pytest.mark.parametrize("platform, calls", [("linux", [(36, 1, 0, 0, 0)]), ("darwin", [])])
-def test_only_linux_is_told_what_becomes_of_children(monkeypatch, platform, calls):
+def test_linux_alone_says_what_becomes_of_children(monkeypatch, platform, calls):
     called = []
     library = SimpleNamespace(prctl=lambda *given: called.append(given))
     monkeypatch.setattr(launch, "ctypes", SimpleNamespace(CDLL=lambda name: library, c_ulong=int))

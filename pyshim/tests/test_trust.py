@@ -170,7 +170,7 @@ def test_a_pickle_that_runs_code_is_refused(program, tmp_path, monkeypatch, trus
 
 
 @pytest.mark.parametrize("command", [capture, measure, check])
-def test_every_command_that_loads_programs_may_be_told_to_trust_them(command, tmp_path, monkeypatch, capsys):
+def test_every_command_that_loads_programs_takes_trust(command, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv(pickles.TRUST, "")
     assert command.main(["--trust", str(tmp_path / "absent.yaml")]) == 2
     assert os.environ[pickles.TRUST] == "1" and "absent.yaml" in capsys.readouterr().err
