@@ -58,7 +58,7 @@ def home(environ: Mapping[str, str]) -> str:
             made = Path(tmp) / "made"
             made.mkdir(mode=0o700)
             for name, f in wanted.items():
-                (made / name).parent.mkdir(parents=True, exist_ok=True)
+                (made / name).parent.mkdir(exist_ok=True)
                 os.symlink(f, made / name)
             try:
                 made.rename(folder)
