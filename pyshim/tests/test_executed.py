@@ -75,3 +75,27 @@ def test_a_traceback_has_the_lines_of_the_source():
     with pytest.raises(TypeError) as e:
         ran("double('x')")
     assert traceback.extract_tb(e.tb)[-1][:2] == ("a.py", 9)
+
+
+@pytest.mark.parametrize(
+    "line, tests",
+    [
+        (10, ["many"]),  # the statement itself
+        (20, ["value"]),  # a decorator: its function
+        (19, ["value"]),  # a class: its methods
+        (7, ["one", "many"]),  # a default of a function's, the quick test first
+        (4, ["value", "one", "many"]),  # no function of its own: all of the module
+    ],
+)
+def test_which_tests_may_see_a_change_of_a_line(line, tests):
+    lines = object.__new__(executed.Lines)
+    lines.statements = []
+    executed.marked("a.py", SOURCE, lines.statements)
+    calls = {"many": ("double(4)", 3.0), "one": ("double(1)", 2.0), "value": ("Kept().value", 1.0)}
+    hits = {n: [i for i, s in enumerate(lines.statements) if s in ran(call)[1]] for n, (call, _) in calls.items()}
+    hits["value"] = [i for i in hits["value"] if lines.statements[i].line > 18]
+    lines.of = lambda file: (
+        {n: ["passed", seconds, hits[n]] for n, (_, seconds) in calls.items()}
+        | {"left out": ["skipped", 0.0, [*range(9)]]}
+    )
+    assert [r.name for r in lines.executing("a.py", line, "test_a.py")] == tests

@@ -249,10 +249,14 @@ class Lines:
 
     def executing(self, file: str, line: int, tests: str) -> Iterator[Ran]:
         """Of a file of tests those that pass and execute the statement of a line of memshim, quick ones first.
-        What runs when a module is imported is of all that call a function of it."""
+        What runs when a module is imported, as a decorator, is of all that call a function in it, or in its module."""
         of_file = [i for i, s in enumerate(self.statements) if s.file == file]
         around = [i for i in of_file if self.statements[i].line <= line <= self.statements[i].end]
         inner = min(around, key=lambda i: self.statements[i].end - self.statements[i].line, default=-1)
-        wanted = {inner} if self.statements[inner].within else {i for i in of_file if self.statements[i].within}
+        wanted = {inner}
+        if not self.statements[inner].within:
+            begin, end = self.statements[inner].line, self.statements[inner].end
+            called = {i for i in of_file if self.statements[i].within}
+            wanted = {i for i in called if begin <= self.statements[i].line <= end} or called
         found = [Ran(n, how, s) for n, (how, s, hits) in self.of(tests).items() if not wanted.isdisjoint(hits)]
         yield from sorted((r for r in found if r.outcome == "passed"), key=lambda r: r.seconds)
