@@ -16,6 +16,7 @@ class Allocator:
     def __init__(self):
         self.entries, self.blocks, self.enabled, self.backend = [], {}, False, "native"
         self.peak = self.allocated = self.freed = 0
+        self.settings = {}
         self.between = []  # what happens after the next snapshots
 
     def alloc(self, address, size):
@@ -47,7 +48,7 @@ class Allocator:
         blocks.append({"address": 999, "size": 1, "state": "inactive"})
         other = {"device": 1, "blocks": [{"address": 998, "size": 1, "state": "active_allocated"}]}
         segments = [{"device": 0, "blocks": blocks}, other]
-        made = {"segments": segments, "device_traces": [list(self.entries), []], "allocator_settings": {}}
+        made = {"segments": segments, "device_traces": [list(self.entries), []], "allocator_settings": self.settings}
         if self.between:
             self.between.pop(0)()
         return made
@@ -140,6 +141,20 @@ def test_regions_within_and_beside_each_other(world):
     assert first.peaks()["allocated"] == second.peaks()["allocated"] == 30
     third = CUDARegion().open()
     assert third.mark() == 0 and world.calls.count("install") == 2 and third.peaks()["allocated"] == 11
+
+
+@pytest.mark.parametrize("settings, split", [({"max_split_size": 5}, 5), ({}, 0), (None, 0)])
+def test_a_region_has_the_allocators_settings(world, settings, split):
+    world.settings = settings
+    assert CUDARegion().open().settings == module.Settings(split)
+
+
+def test_a_region_has_the_blocks_of_its_device(world):
+    world.alloc(1, 10)
+    region = CUDARegion().open()
+    assert [s["device"] for s in region.segments] == [0] and region.before == {1: 10}
+    region.mark()
+    assert region.at_end == {1: {"address": 1, "size": 10, "state": "active_allocated"}}
 
 
 def test_what_no_region_reads_is_not_kept(world):
