@@ -35,6 +35,7 @@ ALL = [entry(n) for n in range(6)]
         (ALL[:2], ALL[:3], ALL[2:3], ""),
         (ALL[:2], ALL[1:4], ALL[2:4], ""),  # its ring went on over what was read
         (ALL[:4], ALL[3:5], ALL[4:5], ""),
+        (ALL[:3], ALL[1:3], [], ""),
         (ALL[:2], ALL[2:5], ALL[2:5], KEPT_FEW),
         (ALL[:3], ALL[:2], ALL[:2], KEPT_FEW),
         (ALL[:3], [], [], KEPT_FEW),

@@ -171,6 +171,19 @@ def test_what_no_region_reads_is_not_kept(world):
     assert world.recorder._events[0] == [] and world.recorder._first == {0: 1}
     world.alloc(3, 10)
     assert seen(first) == seen(second) == [("alloc", 3, 10)]
+    first.restart()
+    assert seen(second) == [("alloc", 3, 10)] and seen(first) == [], "the other reads it still"
+
+
+def test_only_a_region_that_is_open_begins_anew(world):
+    region = CUDARegion()
+    region.restart()
+    assert not region.begun and world.calls == []
+    region.open()
+    world.alloc(1, 10)
+    region.close()
+    region.restart()
+    assert seen(region) == [("alloc", 1, 10)] and region.peaks()["allocated"] == 10
 
 
 def test_a_region_of_peaks_alone_keeps_no_events(world):
@@ -388,6 +401,8 @@ def test_the_program_ends_its_recording_beside_us(world):
     world.enabled = False
     assert seen(region) == [("alloc", 1, 10)] and world.enabled, "ours goes on"
     assert region.lost == "the program ended the recording of the allocator's history"
+    world.alloc(2, 20)
+    assert seen(region) == [("alloc", 1, 10), ("alloc", 2, 20)]
 
 
 def test_what_the_program_began_goes_on_after_us(world):

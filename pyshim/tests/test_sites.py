@@ -133,6 +133,8 @@ def test_of_a_program_what_no_module_made_may_be_anything(stacks):
     events = [alloc(1, one), alloc(2, other)]
     assert [c for c, _ in found(events, program=True, stacks=stacks)] == ["untraced", "activation"]
     assert [c for c, _ in found(events, program=False, stacks=stacks)] == ["activation", "activation"]
+    ours = Reading(types.SimpleNamespace(events=events, stacks=stacks), Marks(), 0, {})
+    assert [s.category for s in ours.sites()] == ["activation", "activation"], "unless it is said to be one"
     marks = Marks(modules=[(0, "m")])
     assert [c for c, _ in found(events, marks, program=True, stacks=stacks)] == ["activation", "activation"]
 
@@ -223,6 +225,12 @@ def test_lines_are_pythons_and_the_users_below_what_inductor_wrote(stacks):
         ["train.py:3 (step)", "train.py:9 (<module>)"],
         [f"{written[0]}:40 (call)"],
     ]
+
+
+def test_the_first_line_of_a_file_is_a_line(stacks):
+    r = reading([], stacks=stacks)
+    first, none = ("-c", 1, "<module>"), ("x", 0, "f")
+    assert [str(f) for f in stacks.of(r._python(stacks.add([none, first])))] == ["-c:1 (<module>)"]
 
 
 def order(events):
