@@ -184,6 +184,13 @@ def test_when_autocast_released_its_copies(marks, monkeypatch):
     assert torch.clear_autocast_cache is clear
 
 
+def test_a_watched_models_modules_have_its_names_whoever_runs_first(marks):
+    model = Net()
+    marks.on().watch(model)
+    model.fc(X)
+    assert ran(marks) == ["fc", None]
+
+
 def test_gradients_are_their_parameters_modules(marks):
     model = Net()
     model.fc.bias.requires_grad = False
