@@ -81,15 +81,17 @@ class Guard:
 def world(monkeypatch):
     a = Allocator()
     cuda = SimpleNamespace(
-        is_initialized=lambda: a.started, synchronize=lambda index: None, _lazy_call=lambda f: a.later.append(f),
+        is_initialized=lambda: a.started,
+        synchronize=lambda index: a.synchronized.append(index),
+        _lazy_call=lambda f: a.later.append(f),
         _tls=SimpleNamespace(),
-    )  # fmt: skip
+    )
     c = SimpleNamespace(
         _cuda_getDevice=lambda: 0,
         _cuda_getAllocatorBackend=lambda: a.backend,
         _cuda_isHistoryEnabled=lambda: a.enabled,
     )
-    a.started, a.later = True, []
+    a.started, a.later, a.synchronized = True, [], []
     monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda, _C=c))
     monkeypatch.setattr(module, "allocator_snapshot", a.snapshot)
     for name in ("uncollected", "unswitched"):
@@ -147,6 +149,14 @@ def test_regions_within_and_beside_each_other(world):
 def test_a_region_has_the_allocators_settings(world, settings, split):
     world.settings = settings
     assert CUDARegion().open().settings == module.Settings(split)
+
+
+def test_what_a_gpu_still_does_is_waited_for_at_both_ends(world):
+    region = CUDARegion(1).open()
+    assert world.synchronized == [1]
+    region.close()
+    region.close()
+    assert world.synchronized == [1, 1]
 
 
 def test_a_region_has_the_blocks_of_its_device(world):
