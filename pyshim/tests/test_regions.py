@@ -413,6 +413,8 @@ def test_the_program_ends_its_recording_beside_us(world):
     assert region.lost == "the program ended the recording of the allocator's history"
     world.alloc(2, 20)
     assert seen(region) == [("alloc", 1, 10), ("alloc", 2, 20)]
+    region.close()
+    assert not world.enabled, "and ends with us"
 
 
 def test_what_the_program_began_goes_on_after_us(world):
