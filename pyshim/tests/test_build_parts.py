@@ -287,6 +287,12 @@ def test_state_in_the_order_in_which_it_is_moved():
     assert [id(t) for t in found] == [id(t) for t in (m.a.weight, m.lazy.weight, m.own, m.kept)]
 
 
+def test_what_has_no_storage_is_moved_once():
+    m = torch.nn.Sequential(torch.nn.BatchNorm1d(2, device="meta"))
+    own = [*m[0].parameters(), *m[0].buffers()]
+    assert len(own) == 5 and [id(t) for t in build.in_order(m)] == [id(t) for t in own]
+
+
 # Sources.
 
 

@@ -225,7 +225,7 @@ def test_where_no_value_decides_it_runs_once(world, at, decisive):
 def test_what_does_not_fit_is_recorded_on_a_card_with_room(world, whole, extra, oom, built, runs):
     world.decisive, world.oom, world.built = [], oom, built
     runner = Runner()
-    runner.capture(CASE, "a.rec", extra=extra, whole=whole)
+    runner.capture(CASE, "a.rec", extra=extra, **({} if whole else {"whole": False}))
     assert len(runner.jobs) == runs
     assert ("MEMORY" in runner.jobs[-1][1]) == (runs == 2)
     if runs == 2:
