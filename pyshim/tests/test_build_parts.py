@@ -146,6 +146,12 @@ def test_eager_is_the_live_model(source, dtype, weights):
     assert made({"runtime": "eager"}).runtime == "eager"
 
 
+def test_a_live_model_is_made_for_inputs_that_it_takes(source):
+    with pytest.raises(BuildError) as e:
+        made(args=(X, X))
+    assert str(e.value) == "got inputs one without a name, one without a name; want those of Linear.forward(input)"
+
+
 def test_a_source_is_scripted_else_traced(source, monkeypatch):
     assert made({"runtime": "torchscript"})[1:] == ("torchscript", "source, scripted", WEIGHTS)
     given = []
@@ -261,6 +267,7 @@ def exported(names, positional):
         (["x", "y", "z"], (1, 2), {"z": 3}, ((1, 2), {"z": 3})),
         (["x", "y", "z"], (1,), {"y": 2, "z": 3}, ((1, 2), {"z": 3})),
         (["x", "y", "z"], (), {"z": 3, "y": 2, "x": 1}, ((1, 2), {"z": 3})),
+        (["x", "y", "z"], (), {"y": 2, "x": 1}, ((1, 2), {})),
         (["x", "y", "z"], (1,), {"z": 3}, ((1,), {"z": 3})),
         (["x", "y", "z"], (1, 2, 3), {}, ((1, 2, 3), {})),
         (None, (1,), {}, ((1,), {})),
@@ -362,4 +369,5 @@ def test_a_file_is_a_module_once(folder):
     other.mkdir()
     (other / "zoo_four.py").write_text("a = []\n")
     assert build.named("zoo_four.py:a", str(other)) is not first and sys.modules["zoo_four"].a is first
+    assert build.named("zoo_four.py:__name__", str(other)).startswith("zoo_four_")
     assert build._origin("zoo_four.inner") is None

@@ -96,6 +96,13 @@ def test_what_is_read_is_answered_in_order():
     assert got == [5.0, 0, 1.0] and noted == [("aten::_local_scalar_dense", 1.0)]
 
 
+def test_an_operator_runs_with_its_arguments_by_name():
+    noted = []
+    with live_model.operators(lambda function, out: noted.append((live_model.operator_name(function), out.dtype))):
+        made = torch.zeros(2, dtype=torch.float64)
+    assert made.dtype is torch.float64 and noted[0][1] is torch.float64
+
+
 def test_operators_that_are_left_out_are_not_run():
     with live_model.operators(lambda function, out: None, without=[aten.add_.Tensor]):
         x = torch.ones(1)
@@ -252,3 +259,24 @@ def test_a_tensor_that_is_no_buffer_keeps_its_data():
 
     live_model.run_without_data(Plain(), (torch.ones(2),), {})
     assert found == ["Tensor", "FakeTensor"]
+
+
+def test_a_buffer_of_two_names_is_one_without_data():
+    found = []
+
+    class Shared(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("a", torch.ones(2))
+            self.register_buffer("b", self.a)
+
+        def forward(self):
+            found.extend([type(self.b).__name__, self.a is self.b])
+
+    @contextlib.contextmanager
+    def mode(name):
+        found.append(name)
+        yield
+
+    live_model.run_without_data(Shared(), (), {}, mode("first"), mode("second"))
+    assert found == ["first", "second", "FakeTensor", True]
