@@ -210,3 +210,19 @@ def test_a_run_that_fails_ends_those_beside_it_and_begins_no_other(monkeypatch):
     with pytest.raises(ModelError, match="^a: no$"):
         of.record([{"recording": m, "model": m, "dims": {}} for m in "abcd"])
     assert ended.is_set() and "d" not in asked
+
+
+def test_one_case_is_recorded_at_a_time_unless_more_are_asked_for(monkeypatch):
+    made = []
+
+    def runner(several):
+        made.append(several)
+        return SimpleNamespace(capture=lambda *given, **named: 0)
+
+    monkeypatch.setattr(search.process, "runner", runner)
+    cases = [{"recording": m, "model": m, "dims": {}} for m in "abc"]
+    search.Recorder(["fit"]).record(cases)
+    assert made == [True]
+    search.Recorder(["fit"], jobs=2).record(cases)
+    search.Recorder(["fit"], jobs=9).record(cases)
+    assert made == [True] * (1 + 2 + 3)

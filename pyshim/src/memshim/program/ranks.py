@@ -138,7 +138,8 @@ def wanted(a: argparse.Namespace) -> Wanted | None:
     words = a.program[1:] if a.program[:1] == ["--"] else a.program
     for starts, launcher in LAUNCHERS.items():
         its = starts.split()
-        if [os.path.basename(w) for w in words[: len(its)]] == its or words[1 : 1 + len(its)] == its:
+        begins = [os.path.basename(w) for w in words[: len(its)]] == its
+        if begins or words[1 : 1 + len(its)] == its and not words[0].endswith(".py"):  # a script's own argument
             raise Unusable(
                 f"got {launcher}, which starts ranks, under --world-size, want it without: memshim run --on {a.on[0]} "
                 f"--count {local} -- {' '.join(words)}"
