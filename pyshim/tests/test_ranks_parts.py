@@ -1,8 +1,12 @@
 """Single ranks of a world, without a process: which run and with what, what is kept of them, and how the
 command ends."""
 
+import argparse
+import io
 import json
 import os
+import pickle
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -19,6 +23,42 @@ WORDS = {
 
 def asked(**change):
     return ranks.wanted(SimpleNamespace(**(WORDS | change)))
+
+
+@pytest.mark.parametrize(
+    "said, numbers",
+    [
+        ("", None),
+        ("stages", None),
+        ("0,last", [0, 7]),
+        ("3, first", [0, 3]),
+        ("first", [0]),
+        ("all", list(range(8))),
+        ("stages,5", [5]),
+    ],
+)
+def test_ranks_by_name(said, numbers):
+    assert Wanted(8, 8, said).numbers() == numbers
+
+
+@pytest.mark.parametrize("said", ["8", "-1", "some"])
+def test_a_rank_that_does_not_exist(said):
+    with pytest.raises(Unusable, match=f"got --rank {said}, want numbers from 0 to 7, first, last"):
+        Wanted(8, 8, said).numbers()
+
+
+@pytest.mark.parametrize(
+    "words, want",
+    [
+        ("", (0, 0, "", 1)),
+        ("--world-size 8 --nproc-per-node 4 --rank 0,last --jobs 2", (8, 4, "0,last", 2)),
+    ],
+)
+def test_the_words_of_a_world(words, want):
+    p = argparse.ArgumentParser()
+    ranks.add_arguments(p)
+    a = p.parse_args(words.split())
+    assert (a.world_size, a.nproc_per_node, a.rank, a.jobs) == want
 
 
 @pytest.mark.parametrize(
@@ -310,3 +350,86 @@ def test_a_file_that_cannot_be_written_is_an_error_of_a_command_that_has_none(co
     to = str(tmp_path / "file" / "o.json")
     assert ranks.main(PROGRAM, Wanted(8, 8), to) == code
     assert f"\nmemshim run: [Errno 17] File exists: '{to}'\n" in capsys.readouterr().err
+
+
+class Forks:
+    """Processes that run their rank as they are waited for and leave its answer; a lost one leaves none."""
+
+    def __init__(self, monkeypatch, folder, lost=()):
+        self.most, self.running, self.begun, self.folder, self.lost = 0, {}, [], folder, lost
+        monkeypatch.setattr(ranks, "time", SimpleNamespace(sleep=self.sleep))
+        monkeypatch.setattr(ranks.os, "fork", self.fork)
+        monkeypatch.setattr(ranks.os, "waitpid", self.waitpid)
+        self.slept = []
+
+    def fork(self):
+        pid = 100 + len(self.begun)
+        self.begun.append(pid)
+        self.running[pid] = 2  # it has ended when it is waited for a second time
+        self.most = max(self.most, len(self.running))
+        return pid
+
+    def waitpid(self, pid, options):
+        assert options == os.WNOHANG
+        self.running[pid] -= 1
+        if self.running[pid]:
+            return 0, 0
+        del self.running[pid]
+        rank = pid - 100 + 1
+        if rank not in self.lost:
+            (self.folder / f"{rank}.done").write_bytes(pickle.dumps(({"of": rank}, b"data")))
+        return pid, 0
+
+    def sleep(self, seconds):
+        self.slept.append(seconds)
+
+
+@pytest.mark.parametrize("jobs, most, rounds", [(1, 1, 6), (2, 2, 4), (3, 3, 2), (9, 3, 2)])
+def test_so_many_ranks_run_side_by_side(monkeypatch, tmp_path, jobs, most, rounds):
+    forks = Forks(monkeypatch, tmp_path)
+    found = ranks.side_by_side(None, [1, 2, 3], jobs, tmp_path)
+    assert found == {rank: ({"of": rank}, b"data") for rank in (1, 2, 3)}
+    assert (len(forks.begun), forks.most, forks.slept) == (3, most, [0.02] * rounds)
+
+
+def test_a_rank_that_leaves_no_answer_is_named(monkeypatch, tmp_path):
+    Forks(monkeypatch, tmp_path, lost=(2, 3))
+    with pytest.raises(RuntimeError, match="^got no answer of rank 2$"):
+        ranks.side_by_side(None, [1, 2, 3], 2, tmp_path)
+
+
+class Exited(BaseException):
+    """In the place of the end of a process."""
+
+
+@pytest.mark.parametrize("error", [None, KeyboardInterrupt("no"), ValueError("no")])
+def test_a_fork_leaves_the_answer_of_its_rank_and_ends(monkeypatch, tmp_path, error):
+    """With 0, whatever becomes of it; and with its parent. What it printed is not lost."""
+    parents, flushed = [], []
+
+    class Stream(io.StringIO):
+        def flush(self):
+            flushed.append(self)
+
+    def run(rank):
+        if error:
+            raise error
+        return {"of": rank}, b"data"
+
+    def leave(code):
+        raise Exited(code)
+
+    monkeypatch.setattr(ranks.os, "fork", lambda: 0)
+    monkeypatch.setattr(ranks.os, "_exit", leave)
+    monkeypatch.setattr(ranks.launch, "end_with_parent", parents.append)
+    out, err = Stream(), Stream()
+    with monkeypatch.context() as streams, pytest.raises(Exited) as e:
+        streams.setattr(sys, "stdout", out)
+        streams.setattr(sys, "stderr", err)
+        ranks.side_by_side(run, [3], 1, tmp_path)
+    assert (e.value.args, parents, flushed) == ((0,), [os.getpid()], [out, err])
+    said = err.getvalue()
+    if error:
+        assert said.endswith(f"{type(error).__name__}: no\n") and not os.listdir(tmp_path)
+    else:
+        assert (said, pickle.loads((tmp_path / "3.done").read_bytes())) == ("", ({"of": 3}, b"data"))

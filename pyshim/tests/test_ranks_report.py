@@ -76,7 +76,12 @@ def test_a_rank_is_the_process_that_took_most():
 
 def test_a_rank_that_took_nothing():
     row = ranks_of.row(1, {"processes": [], "exit": 1, "fits": None, "quality": "none", "out_of_memory": ""})
-    assert (row["allocated"], row["first"], row["later"], row["phases"]) == (0, None, None, [])
+    nothing = {n: 0 for n in ("allocated", "reserved", "total", "memory", "context")}
+    unsaid = {n: [] for n in ("place", "stages", "differ", "phases", "processes")}
+    assert row == nothing | unsaid | {
+        "rank": 1, "first": None, "later": None, "total_range": {"low": 0, "high": 0}, "exit": 1, "fits": None,
+        "quality": "none", "out_of_memory": "", "undecided": False,
+    }  # fmt: skip
 
 
 def test_ranks_are_a_row_each():

@@ -11,7 +11,6 @@ import warm
 
 from memshim.pretend import absent
 from memshim.program import command, places, ranks
-from memshim.program.ranks import Wanted
 
 pytest.importorskip("torch")
 from memshim.pretend.absent import store
@@ -189,27 +188,6 @@ def test_states_of_a_flat_parameter(tmp_path, backend):
     assert p.returncode == 0, p.stderr
     shapes = {"1.weight": (8, 8), "1.bias": (8,), "2.weight": (9, 8), "2.bias": (9,)}
     assert p.stdout.splitlines() == [str({name: (1.0, shapes[name]) for name in sorted(shapes)})]
-
-
-@pytest.mark.parametrize(
-    "said, numbers",
-    [
-        ("", None),
-        ("stages", None),
-        ("0,last", [0, 7]),
-        ("3, first", [0, 3]),
-        ("all", list(range(8))),
-        ("stages,5", [5]),
-    ],
-)
-def test_ranks_by_name(said, numbers):
-    assert Wanted(8, 8, said).numbers() == numbers
-
-
-@pytest.mark.parametrize("said", ["8", "-1", "some"])
-def test_a_rank_that_does_not_exist(said):
-    with pytest.raises(ranks.Unusable, match=f"got --rank {said}, want numbers from 0 to 7, first, last"):
-        Wanted(8, 8, said).numbers()
 
 
 @pytest.mark.parametrize(

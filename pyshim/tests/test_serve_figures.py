@@ -171,8 +171,11 @@ def test_the_figures_of_a_worker(watched, monkeypatch, stated):
     monkeypatch.setitem(sys.modules, "torch", Object(cuda=cuda))
     monkeypatch.setattr(watch, "measured", lambda w: (50, 7, 20))
     monkeypatch.setattr(unbuilt, "used", {"f"} if stated else set())
+    kept = []
+    monkeypatch.setattr(watched, "keep_reads", lambda: kept.append(1))
     watched.charges.taken = 9
     watched.profiled(worker(stated))
+    assert kept == [1]
     assert f"worker.2.{os.getpid()}.json" in os.listdir(watched.folder)
     assert written(watched, watch.WORKERS) == {
         "rank": 2, "card": "L4", "total": 1000, "free_at_start": 900, "requested": 800, "loaded": 60,
