@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from memshim.pretend import absent
-from memshim.program import ranks
+from memshim.program import places, ranks
 from memshim.program.ranks import Unusable, Wanted
 
 WORDS = {
@@ -190,6 +190,19 @@ def test_the_ranks_that_are_named_run_or_those_that_differ(world, named, ran, mi
     assert world.together == []
 
 
+def test_which_ranks_differ():
+    """Stages in order; of a long group the first ones and the last; stages alone where only they are
+    wanted."""
+    stages = {"why": places.STAGE, "ranks": [0, 8, 16]}
+    many = {"why": places.ZERO, "ranks": list(range(64))}
+    assert ranks.of_interest([0], [stages], False) == [0, 8, 16]
+    assert ranks.of_interest([0], [many], False) == [*range(15), 63]
+    assert ranks.of_interest([0], [many, stages], True) == [0, 8, 16]
+    assert ranks.missing([many], dict.fromkeys([*range(15), 63])) == [
+        {"why": places.ZERO, "ranks": list(range(15, 63))}
+    ]
+
+
 def test_ranks_after_the_first_run_side_by_side(world):
     world.differ = [STAGES, ZERO]
     (rows, _), recordings = world.run(8, 8, "", 2)
@@ -316,6 +329,15 @@ def command(monkeypatch):
 
 
 BEGUN = "memshim: rank 0 of 8\n"
+
+
+def test_what_ranks_printed_comes_before_the_report(command, monkeypatch):
+    order = []
+    monkeypatch.setattr(ranks.ranks_report, "text", lambda found: order.append("report") or "")
+    with monkeypatch.context() as stream:
+        stream.setattr(sys, "stdout", SimpleNamespace(flush=lambda: order.append("printed")))
+        ranks.main(PROGRAM, Wanted(8, 8), None)
+    assert order == ["printed", "report"]
 
 
 def test_what_the_command_writes(command, tmp_path, capsys):

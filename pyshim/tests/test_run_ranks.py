@@ -10,7 +10,7 @@ import run_schema
 import warm
 
 from memshim.pretend import absent
-from memshim.program import command, places, ranks
+from memshim.program import command, places
 
 pytest.importorskip("torch")
 from memshim.pretend.absent import store
@@ -204,19 +204,6 @@ def test_worlds_that_cannot_be(arguments, said, capsys, tmp_path, monkeypatch):
     (tmp_path / "a.py").touch()
     assert command.main(["--on", "t4", *arguments, "--", "a.py"]) == 2
     assert said in capsys.readouterr().err
-
-
-def test_which_ranks_differ():
-    """Stages in order; of a long group the first ones and the last; stages alone where only they are
-    wanted."""
-    stages = {"why": places.STAGE, "ranks": [0, 8, 16]}
-    many = {"why": places.ZERO, "ranks": list(range(64))}
-    assert ranks.of_interest([0], [stages], False) == [0, 8, 16]
-    assert ranks.of_interest([0], [many], False) == [*range(15), 63]
-    assert ranks.of_interest([0], [many, stages], True) == [0, 8, 16]
-    assert ranks.missing([many], dict.fromkeys([*range(15), 63])) == [
-        {"why": places.ZERO, "ranks": list(range(15, 63))}
-    ]
 
 
 EXPERTS = """

@@ -38,19 +38,6 @@ def model(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "program, runs",
-    [
-        (["vllm", "serve", "m"], ["-m", start.CLI, "serve", "m"]),
-        (["-m", "vllm.entrypoints.openai.api_server"], ["-m", "vllm.entrypoints.openai.api_server"]),
-        (["python", "-m", "vllm.entrypoints.openai.api_server"], ["-m", "vllm.entrypoints.openai.api_server"]),
-        ([__file__, "--x"], [__file__, "--x"]),
-    ],
-)
-def test_the_engine_is_run_by_this_python(program, runs):
-    assert start.words(program) == [sys.executable, *runs]
-
-
-@pytest.mark.parametrize(
     "arguments, text",
     [
         (["--on", "t4"], "got no command, want -- vllm serve MODEL … or -- program.py"),
@@ -77,21 +64,6 @@ def test_a_missing_engine_is_one_line_with_what_to_install(monkeypatch, capsys, 
     assert said.count("\n") == 1 and said.startswith("memshim serve: got no vLLM in ")
     tried = "0.17.0, 0.17.1, 0.18.0, 0.19.0, 0.22.0, 0.24.0, 0.27.1, 0.30.0, 0.33.0"
     assert said.endswith(f"want one of {tried} there: pip install vllm==0.33.0\n")
-
-
-@pytest.mark.parametrize(
-    "program, gpus",
-    [
-        (["vllm", "serve", "m"], 1),
-        (["vllm", "serve", "m", "--tensor-parallel-size", "2"], 2),
-        (["vllm", "serve", "m", "-tp=4", "--pipeline_parallel_size=2"], 8),
-        (["vllm", "serve", "m", "-dp", "2", "--tensor-parallel-size"], 2),
-        (["vllm", "serve", "m", "-tp", "2", "-pp", "2", "--tensor-parallel-size", "4"], 8),  # the last counts
-        (["program.py", "--tensor-parallel-size", "some"], 1),
-    ],
-)
-def test_the_number_of_gpus_follows_from_the_engines_words(program, gpus):
-    assert start.gpus(program) == gpus
 
 
 def test_an_engine_that_asks_for_more_gpus_is_started_again_with_them(possible, model, tmp_path):
@@ -262,11 +234,6 @@ def test_what_no_log_has_is_said(version, card, gpus, lacks):
 
 
 # ---- hooks ----
-
-
-def test_an_error_that_lists_everything_is_cut():
-    assert start.short("x" * 240) == "x" * 240
-    assert start.short("x" * 241) == "x" * 238 + " …"
 
 
 def test_an_attribute_that_has_moved_is_named_with_its_owner():

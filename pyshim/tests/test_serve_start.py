@@ -18,13 +18,17 @@ from memshim.serving.start import Recording, Start, Unusable, Wanted
 @pytest.mark.parametrize(
     "program, runs",
     [
+        (["vllm", "serve", "m"], ["-m", start.CLI, "serve", "m"]),
+        (["-m", "vllm.entrypoints.openai.api_server"], ["-m", "vllm.entrypoints.openai.api_server"]),
+        (["python", "-m", "vllm.entrypoints.openai.api_server"], ["-m", "vllm.entrypoints.openai.api_server"]),
+        ([__file__, "--x"], [__file__, "--x"]),
         (["-c", "pass"], ["-c", "pass"]),
         (["python3", "a.py", "-x"], ["a.py", "-x"]),
         (["python"], []),
         (["vllm"], ["-m", start.CLI]),
     ],
 )
-def test_the_engine_is_run_by_this_python_whatever_its_command(program, runs):
+def test_the_engine_is_run_by_this_python(program, runs):
     assert start.words(program) == [sys.executable, *runs]
 
 
@@ -58,6 +62,21 @@ def test_what_is_no_engine_is_refused(tmp_path, monkeypatch, program, said):
 )
 def test_what_the_words_say_of_gpus(words, sizes):
     assert start.parallel(["serve", *words.split()]) == sizes
+
+
+@pytest.mark.parametrize(
+    "program, gpus",
+    [
+        (["vllm", "serve", "m"], 1),
+        (["vllm", "serve", "m", "--tensor-parallel-size", "2"], 2),
+        (["vllm", "serve", "m", "-tp=4", "--pipeline_parallel_size=2"], 8),
+        (["vllm", "serve", "m", "-dp", "2", "--tensor-parallel-size"], 2),
+        (["vllm", "serve", "m", "-tp", "2", "-pp", "2", "--tensor-parallel-size", "4"], 8),  # the last counts
+        (["program.py", "--tensor-parallel-size", "some"], 1),
+    ],
+)
+def test_the_number_of_gpus_follows_from_the_engines_words(program, gpus):
+    assert start.gpus(program) == gpus
 
 
 @pytest.mark.parametrize("program, script", [(["sub/a.py", "x"], "sub/a.py"), (["vllm", "a.py"], "")])
@@ -115,6 +134,11 @@ def test_another_card_is_named_where_this_one_is_too_small(monkeypatch, fits, st
     found = FOUND | {"fits": fits, "error": {"stage": stage}, "model": "m", "device": device}
     assert Start(found, [], 1, b"", None, {"dtype": "auto"}).larger() == ("card" if asks else None)
     assert given == ([("m", 2, {"dtype": "auto"}, 7)] if asks else [])
+
+
+def test_an_error_that_lists_everything_is_cut():
+    assert start.short("x" * 240) == "x" * 240
+    assert start.short("x" * 241) == "x" * 238 + " …"
 
 
 UNKNOWN = NO_CACHE | {"fits": None, "device": NO_CACHE["device"] | {"name": "t4"}}
@@ -180,7 +204,7 @@ def starts(monkeypatch):
         return 5
 
     monkeypatch.setattr(start, "words", lambda program: ["engine"])
-    monkeypatch.setattr(start, "as_devices", lambda *given: w.devices.append(given) or CARDS)
+    monkeypatch.setattr(start, "as_devices", lambda *given: w.devices.append(given) or CARDS[:1] * given[1])
     monkeypatch.setattr(driver_memory, "of", charge)
     monkeypatch.setattr(start, "environment", lambda cards, folder, charged, environ, *more: (charged, *more))
     monkeypatch.setattr(start, "run", run)
@@ -202,7 +226,7 @@ def test_an_engine_is_started_again_with_the_gpus_that_it_asks_for(starts, numbe
     """Once, and where the user does not say how many there are."""
     asked = Wanted(["vllm", "-tp", "2"], "t4", "9GiB", number, None, 6)
     starts.asks = asks
-    assert start.start(asked, "0.19") == (5, "0.19", asked, CARDS)
+    assert start.start(asked, "0.19") == (5, "0.19", asked, CARDS[:1] * ran[-1][0])
     assert [(count, fixed) for _, count, fixed in starts.ran] == ran
     assert starts.devices == [("t4", count, "9GiB") for count, _ in ran]
     assert [environ for environ, *_ in starts.ran] == [([11, 22, 21], None, 6)] * len(ran)
@@ -298,7 +322,7 @@ def left(monkeypatch, tmp_path):
     monkeypatch.setattr(start.importlib.metadata, "version", lambda name: f"{name} 2")
     w.graphs = 0
     w.asked = Wanted(["vllm"], "t4", None, None, None)
-    w.start = lambda: start.left(tmp_path, 3, "0.19", w.asked, CARDS)
+    w.start = lambda: start.left(tmp_path, 3, "0.19", w.asked, CARDS[:1])
     return w
 
 
@@ -309,7 +333,7 @@ def write(folder, name, what):
 def test_what_an_engine_left_that_said_nothing(left):
     assert left.start() == Start({"figures": 1}, [], 3, b"log", None, {})
     assert left.took == [("0.19", CARDS[0].driver, 1, None)]
-    assert left.given == ("0.19", "torch 2", ["vllm"], CARDS, "taken", {}, [], None, None, None)
+    assert left.given == ("0.19", "torch 2", ["vllm"], CARDS[:1], "taken", {}, [], None, None, None)
 
 
 def test_the_error_that_counts_is_of_memory_then_the_earliest(left):
