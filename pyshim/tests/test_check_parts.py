@@ -2,12 +2,13 @@
 said."""
 
 import json
+import os
 from types import SimpleNamespace
 
 import pytest
 
 from memshim import binary, progress
-from memshim.case import capture, measure, memspec_yaml, process, record
+from memshim.case import capture, measure, memspec_yaml, pickles, process, record
 from memshim.gpu import devices
 from memshim.gpu.devices import Seen
 from memshim.judge import check, report
@@ -181,7 +182,10 @@ def command(monkeypatch):
 
     def checked(spec, cases, extra, asked):
         w.checks.append((spec, cases, list(extra)))
-        return {"schema": 4, "cases": [{"outcome": o, "findings": [{"metric": "reserved"}]} for o in w.cases]}
+        return {
+            "schema": 4,
+            "cases": [{"name": "größe", "outcome": o, "findings": [{"metric": "reserved"}]} for o in w.cases],
+        }
 
     monkeypatch.setattr(memspec_yaml, "check", checked)
     monkeypatch.setattr(memspec_yaml, "selected", lambda spec, cases: [spec, *cases])
@@ -262,6 +266,13 @@ def test_the_words_of_memspec(command, capsys):
     assert capsys.readouterr() == ("verdict\n", "a warning\n")
 
 
+@pytest.mark.parametrize("words, trusts", [([], ""), (["--trust"], "1")])
+def test_pickles_are_trusted_where_that_is_said(command, monkeypatch, words, trusts):
+    monkeypatch.setenv(pickles.TRUST, "")
+    assert check.main(words) == 0
+    assert os.environ[pickles.TRUST] == trusts
+
+
 def test_what_cudnn_answered_is_said(command, capsys):
     command.count, command.lines = 3, ["cuDNN 9 is not here"]
     check.main(["a b.yaml", "--on", "none"])
@@ -288,12 +299,26 @@ def test_recordings_that_are_stale_are_captured_first(command, capsys, words, fr
     assert ("memshim: net cannot\n" in capsys.readouterr().err) is bool(captured)
 
 
+@pytest.mark.parametrize(
+    "outcomes, code",
+    [
+        ([], 0),
+        (["pass", "warn", "skipped"], 0),
+        (["pass", "inconclusive"], 3),
+        (["inconclusive", "error"], 2),
+        (["error", "inconclusive", "fail"], 1),
+    ],
+)
+def test_the_exit_code_is_of_the_worst_outcome(outcomes, code):
+    assert check.exit_code(outcomes) == code
+
+
 def test_the_json_has_what_was_measured(command, capsys):
     command.cases, command.results = ["pass", "warn"], [PASS, FAIL]
     assert check.main(["--format", "json"]) == 1
     out, err = capsys.readouterr()
     said = json.loads(out)
-    assert out == json.dumps(said, indent=2) + "\n"
+    assert out == json.dumps(said, indent=2, ensure_ascii=False) + "\n" and "größe" in out
     assert (said["schema"], said["exit"], err, command.called) == (4, 1, "ok\nbad\n", [])
     assert [c["measured"]["outcome"] for c in said["cases"]] == ["pass", "fail"]
     assert [c["findings"] for c in said["cases"]] == [[{"metric": "reserved", "measured": 7}], [{"metric": "reserved"}]]

@@ -1,5 +1,6 @@
 """memshim fit and sweep, without memspec: the words that it is run with, how often, and what is refused."""
 
+import contextlib
 import json
 import subprocess
 import threading
@@ -110,6 +111,10 @@ def test_memspec_is_run_until_it_lacks_no_recording(monkeypatch, capsys):
     assert runs == [(words, {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True})] * 3
     assert recorded == [(["command"], 2), ["a"], ["b", "c"], "closed"]
     assert capsys.readouterr().err == "memshim: by formula\n"
+    recorded.clear()
+    search.run("fit", ["x"], ["command"])
+    assert recorded == [(["command"], 1), "closed"], "one at a time"
+    assert runs[3][1] == {"stdout": None, "stderr": None, "text": True}
 
 
 def test_a_search_of_very_many_runs_is_refused(monkeypatch):
@@ -175,9 +180,10 @@ def test_what_cannot_be_searched(ran, capsys, words, said):
 
 def test_the_last_values_of_what_is_varied(ran):
     with search.of_program(["t4"], ["N=3..9", "T=5"], ["dir/train.py", "x"], last=True) as (name, options):
-        model = json.loads(Path(options[0]).read_text())["models"][name]
+        written = json.loads(Path(options[0]).read_text())
     want = {"device": "t4", "args": ["x"], "dims": {"N": 9, "T": 5}, "budget": {}, "program": "dir/train.py"}
-    assert (name, model, options[1:]) == ("train", want, ["--dim", "N", "--most", "9"])
+    assert written == {"version": 1, "models": {"train": want}}
+    assert (name, options[1:]) == ("train", ["--dim", "N", "--most", "9"])
     with search.of_program(["t4"], ["N=1..1"], ["a.py"]) as (name, options):
         assert options[1:] == ["--dim", "N", "--most", "1"]
 
@@ -226,3 +232,34 @@ def test_one_case_is_recorded_at_a_time_unless_more_are_asked_for(monkeypatch):
     search.Recorder(["fit"], jobs=2).record(cases)
     search.Recorder(["fit"], jobs=9).record(cases)
     assert made == [True] * (1 + 2 + 3)
+
+
+@pytest.mark.parametrize(
+    "name, words, program, more",
+    [
+        ("fit", ["--vary", "N=1..4", "--", "a.py", "--", "{N}"], ["a.py", "--", "{N}"], {}),
+        ("sweep", ["--vary", "N=1,2", "--", "-m", "a"], ["-m", "a"], {"sweeps": True}),
+        (
+            "fit",
+            ["--world-size", "--nproc-per-node", "4", "--", "a.py"],
+            ["a.py"],
+            {"world": "", "nproc_per_node": 4},
+        ),
+    ],
+)
+def test_what_follows_the_dashes_is_the_program(ran, monkeypatch, name, words, program, more):
+    given = []
+
+    @contextlib.contextmanager
+    def of_program(on, varied, program, **named):
+        given.append((on, varied, program, named))
+        yield "case", ["file", "--dim", "N"]
+
+    monkeypatch.setattr(search, "of_program", of_program)
+    words = ["--on", "t4", "--most", "9", *words]
+    assert search._search(name, words) == 0
+    varied = [w for w in words if w.startswith("N=")]
+    plain = {"world": None, "nproc_per_node": 0, "sweeps": False}
+    assert given == [(["t4"], varied, program, plain | more)]
+    command = ["python", "-m", "memshim", name, *words]
+    assert ran == [(name, ["case", "file", "--dim", "N", "--most", "9"], command, {"jobs": 1})]

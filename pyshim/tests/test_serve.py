@@ -254,32 +254,6 @@ def test_of_an_error_of_validation_the_first_finding_is_shown():
     assert watch.said(ValueError("\n first \n second")) == "first"
 
 
-@pytest.mark.parametrize(
-    "stage, error, unfit",
-    [
-        ("weights", RuntimeError("CUDA out of memory. Tried to allocate 20.00 MiB."), True),
-        ("KV cache", ValueError("To serve at least one request"), True),
-        ("memory at start", ValueError("Free memory on device"), True),
-        ("arguments", ValueError("no such architecture"), False),
-        ("KV cache", TypeError("a bug"), False),
-    ],
-)
-def test_which_errors_are_of_memory(stage, error, unfit, tmp_path):
-    def fail(first):
-        raise error
-
-    module = Object(fail=fail)
-    watched = watch.Watch({"folder": str(tmp_path), "charged": [0, 0, 0]})
-    watched.wrap(module, "fail", stage)
-    outer = Object(call=lambda first: module.fail(first))
-    watched.wrap(outer, "call", "engine")
-    with pytest.raises(type(error)):
-        outer.call(1)
-    [written] = tmp_path.glob(watch.ERRORS)
-    said = json.loads(written.read_text())
-    assert (said["stage"], said["unfit"]) == (stage, unfit), "the innermost place, once"
-
-
 def test_a_command_is_ended_with_its_processes_once_its_figures_are_there(tmp_path):
     child = "import os, pathlib, time; pathlib.Path('child').write_text(str(os.getpid())); time.sleep(60)"
     parent = (

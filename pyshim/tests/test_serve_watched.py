@@ -1,5 +1,6 @@
 """What is read off an engine's objects: figures of its profile run, its CUDA graphs, how many engines there are."""
 
+import json
 import sys
 from types import SimpleNamespace as Object
 
@@ -78,3 +79,29 @@ def test_the_sum_of_several_errors_is_the_first():
     found = ValidationError("none of them")
     found.errors = list
     assert watch.said(found) == "none of them"
+
+
+@pytest.mark.parametrize(
+    "stage, error, unfit",
+    [
+        ("weights", RuntimeError("CUDA out of memory. Tried to allocate 20.00 MiB."), True),
+        ("KV cache", ValueError("To serve at least one request"), True),
+        ("memory at start", ValueError("Free memory on device"), True),
+        ("arguments", ValueError("no such architecture"), False),
+        ("KV cache", TypeError("a bug"), False),
+    ],
+)
+def test_which_errors_are_of_memory(stage, error, unfit, tmp_path):
+    def fail(first):
+        raise error
+
+    module = Object(fail=fail)
+    watched = watch.Watch({"folder": str(tmp_path), "charged": [0, 0, 0]})
+    watched.wrap(module, "fail", stage)
+    outer = Object(call=lambda first: module.fail(first))
+    watched.wrap(outer, "call", "engine")
+    with pytest.raises(type(error)):
+        outer.call(1)
+    [written] = tmp_path.glob(watch.ERRORS)
+    said = json.loads(written.read_text())
+    assert (said["stage"], said["unfit"]) == (stage, unfit), "the innermost place, once"
