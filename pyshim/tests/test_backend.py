@@ -111,9 +111,11 @@ def library(*arguments, **named):
     return cudnn.Library.of(backend.library), backend
 
 
-def test_the_version_is_taken_apart():
-    lib, _ = library()
-    assert (lib.version, lib.cuda) == ((9, 26, 15), 12)
+@pytest.mark.parametrize("number, version", [(92615, (9, 26, 15)), (90000, (9, 0, 0)), (100100, (10, 1, 0))])
+def test_the_version_is_taken_apart(number, version):
+    lib, backend = library()
+    backend.library.cudnnGetVersion = lambda: number
+    assert (lib.version, lib.cuda) == (version, 12)
 
 
 def test_a_device_is_described_by_its_properties():
@@ -280,3 +282,25 @@ def test_what_a_library_needs_is_loaded_before_it(monkeypatch):
     monkeypatch.setattr(cudnn.ctypes, "CDLL", load)
     assert cudnn.Library("/lib", ["a", "b"]).cuda == 12
     assert loaded == [(p, ctypes.RTLD_GLOBAL) for p in ("a", "b", "/lib/libcudnn.so.9")]
+
+
+def test_strides_are_as_pytorch_fixes_them():
+    assert cudnn.strides([2, 3, 4, 5], False) == [60, 20, 5, 1]
+    assert cudnn.strides([2, 3, 4, 5], True) == [60, 1, 15, 3]
+    assert cudnn.strides([8, 64, 1, 1], False) == [64, 1, 1, 1]
+    assert cudnn.strides([8, 64, 1, 1], True) == [64, 1, 64, 64]
+    assert cudnn.strides([2, 3, 4, 5, 6], True) == [360, 1, 90, 18, 3]
+
+
+@pytest.mark.parametrize(
+    "x, w, stride, padding, dilation, want",
+    [
+        ([1, 3, 224, 224], [64, 3, 7, 7], 2, 3, 1, [1, 64, 112, 112]),
+        ([8, 32, 65, 64], [64, 32, 4, 4], 2, 1, 1, [8, 64, 32, 32]),
+        ([1, 4, 9], [2, 4, 3], 1, 0, 2, [1, 2, 5]),
+    ],
+)
+def test_the_sizes_of_what_a_convolution_gives(x, w, stride, padding, dilation, want):
+    each = {"stride": stride, "padding": padding, "dilation": dilation}
+    call = {"input": x, "weight": w} | {name: [value] * (len(x) - 2) for name, value in each.items()}
+    assert cudnn.output(call) == want

@@ -294,3 +294,23 @@ def test_larger_cards_are_a_quarter_apart():
     ]
     exact = [{"name": "x", "memory": 20}, {"name": "y", "memory": 25}]
     assert [r.what for r in remedies.cards(exact, CASE)] == ["on x"]
+
+
+@pytest.mark.parametrize("value, parts", [(16, [8, 4, 2]), (18, [9]), (2, [1]), (7, [])])
+def test_dims_of_a_program_are_halved_up_to_three_times(value, parts):
+    found = remedies.of_program({"program": {"env": {}}, "cublas_workspace": "", "dims": {"N": value}}, {})
+    assert [r.what for r in found if r.kind == "dim N"] == [f"N={part}" for part in parts]
+
+
+@pytest.mark.parametrize(
+    "one, other, beside",
+    [
+        (("a", ()), ("b", ()), True),
+        (("a", ()), ("a", ()), False),
+        (("a", ("b",)), ("b", ()), False),
+        (("a", ("c",)), ("b", ("d",)), True),
+    ],
+)
+def test_what_excludes_what_holds_both_ways(one, other, beside):
+    first, second = (remedies.Remedy(kind, kind, (), "", against) for kind, against in (one, other))
+    assert (first.beside(second), second.beside(first)) == (beside, beside)

@@ -291,32 +291,6 @@ def test_a_class_that_crashes_the_library_is_lost_and_named():
         process.ask(ask_kinds.call("forward", [1, 64, 56, 56], [64, 64, 3, 3]))
 
 
-def test_strides_are_as_pytorch_fixes_them():
-    assert cudnn.strides([2, 3, 4, 5], False) == [60, 20, 5, 1]
-    assert cudnn.strides([2, 3, 4, 5], True) == [60, 1, 15, 3]
-    assert cudnn.strides([8, 64, 1, 1], False) == [64, 1, 1, 1]
-    assert cudnn.strides([8, 64, 1, 1], True) == [64, 1, 64, 64]
-    assert cudnn.strides([2, 3, 4, 5, 6], True) == [360, 1, 90, 18, 3]
-
-
-@pytest.mark.parametrize(
-    "x, w, stride, padding, dilation, want",
-    [
-        ([1, 3, 224, 224], [64, 3, 7, 7], 2, 3, 1, [1, 64, 112, 112]),
-        ([8, 32, 65, 64], [64, 32, 4, 4], 2, 1, 1, [8, 64, 32, 32]),
-        ([1, 4, 9], [2, 4, 3], 1, 0, 2, [1, 2, 5]),
-    ],
-)
-def test_output(x, w, stride, padding, dilation, want):
-    n = len(x) - 2
-    assert (
-        cudnn.output(
-            ask_kinds.call("forward", x, w, stride=[stride] * n, padding=[padding] * n, dilation=[dilation] * n)
-        )
-        == want
-    )
-
-
 @pytest.mark.skipif(not query.driver(), reason="nothing can stand in for a driver here")
 def test_answers_are_those_of_a_machine_with_a_driver():
     """PyTorch's convolution on a pretend T4 takes nothing (python -m truth oracle torchvision

@@ -69,6 +69,8 @@ def test_a_process_is_closed_unless_it_was_lost(processes, numbers, closed):
         (BY, {"v9_26_0": (1, 2)}, [1, 2]),
         (OLD, {"v9_26_0": (1,), "v9_10_2": (2,)}, []),
         (OLD, {"v9_26_0": (1,)}, [2]),
+        (("cudnn", "9.7.9", "sm89"), {"v9_26_0": (1,)}, [2]),
+        (("cudnn", "9.8.0", "sm89"), {"v9_26_0": (1,)}, [1, 2]),
     ],
 )
 def test_calls_to_a_library_that_is_not_here_need_an_answer_in_the_file(by, file, want):
@@ -150,3 +152,44 @@ def test_what_memspec_can_read_of_a_file_is_asked_all_the_same(found, monkeypatc
     monkeypatch.setattr(binary, "ask", lambda *words: binary.Answer({"groups": groups}, "", code))
     assert command.main(found) == want
     assert (tmp_path / "memspec.workspace.json").exists() is bool(groups)
+
+
+def test_a_process_that_answers_in_between_is_not_given_up(processes, monkeypatch):
+    monkeypatch.setattr(command, "PATIENCE", 2)
+    monkeypatch.setattr(command, "WASTE", 0.0)
+    got = []
+    numbers = [1, 2, 3, 4, 5, 7, 9, 2]
+    command.ask(processes, [call(n) for n in numbers], 1, lambda c, answer: got.append(type(answer).__name__))
+    assert got == ["Lost", "dict", "Lost", "dict", "Lost", "Lost", "GivenUp", "GivenUp"]
+
+
+@pytest.mark.parametrize("version, nearer", [((9, 8, 1), ""), ((9, 10, 2), "; nearer is {wheel}, see --cudnn")])
+def test_a_nearer_library_is_named_where_there_is_one(monkeypatch, tmp_path, capsys, version, nearer):
+    monkeypatch.setattr(torchwheel, "find", lambda *given: torchwheel.Found("folder", (), version))
+    (group,), absent, errors = command.locate([wanted(OLD, 1)], command.parser().parse_args([]), tmp_path)
+    name = ".".join(map(str, version))
+    assert (group.by, group.calls, absent, errors) == (("cudnn", name, "sm89"), [call(1)], [], [])
+    assert capsys.readouterr().err == (
+        f"memshim: cuDNN 9.1.0 does not answer without a device, {name} answers in its place"
+        f"{nearer.format(wheel=torchwheel.OLDEST_WHEEL)}\n"
+    )
+
+
+def test_without_a_library_it_is_not_said_that_there_is_nothing_to_ask_for(found, monkeypatch, capsys):
+    def nothing(*given):
+        raise torchwheel.NotFound("got no cuDNN 9.10.2")
+
+    monkeypatch.setattr(torchwheel, "find", nothing)
+    assert command.main(found) == 2
+    assert capsys.readouterr() == ("", "memshim: got no cuDNN 9.10.2\n")
+
+
+def test_where_no_call_is_answered_it_is_not_said_that_there_is_nothing_to_ask_for(found, monkeypatch, capsys):
+    def ask(start, calls, jobs, answered):
+        for c in calls:
+            answered(c, query.Refusal("no plan"))
+
+    monkeypatch.setattr(command, "ask", ask)
+    assert command.main(found) == 3
+    said = "memshim: no answer of cudnn 9.10.2 sm89 to 2 calls: no plan\n"
+    assert capsys.readouterr() == ("", said)
