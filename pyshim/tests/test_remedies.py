@@ -314,3 +314,8 @@ def test_dims_of_a_program_are_halved_up_to_three_times(value, parts):
 def test_what_excludes_what_holds_both_ways(one, other, beside):
     first, second = (remedies.Remedy(kind, kind, (), "", against) for kind, against in (one, other))
     assert (first.beside(second), second.beside(first)) == (beside, beside)
+
+
+@pytest.mark.parametrize("name, runs", [("", False), ("none", False), ("opt.py:Own", False), ("LBFGS", True)])
+def test_only_an_optimizer_of_pytorch_is_run_in_the_backward(name, runs):
+    assert bool(of_kind("optimizer in backward", of_source(step(optimizer=name)))) is runs

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from memshim.workspace import cudnn, profiles, query, torchwheel
+from memshim.workspace import profiles, query, torchwheel
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "testdata" / "workspace"

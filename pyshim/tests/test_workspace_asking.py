@@ -1,6 +1,7 @@
 """Asking a library with several processes, and what is said afterwards, without a process."""
 
 import importlib.util
+import itertools
 import sys
 from types import SimpleNamespace
 
@@ -193,3 +194,24 @@ def test_where_no_call_is_answered_it_is_not_said_that_there_is_nothing_to_ask_f
     assert command.main(found) == 3
     said = "memshim: no answer of cudnn 9.10.2 sm89 to 2 calls: no plan\n"
     assert capsys.readouterr() == ("", said)
+
+
+@pytest.mark.parametrize("seconds, given_up", [(10.0, [1, 3]), (9.0, [3]), (0.1, [])])
+def test_quick_losses_in_a_row_are_borne_longer(monkeypatch, processes, seconds, given_up):
+    """Two of ten seconds each are as much as may be wasted."""
+    clock, got = itertools.count(0.0, seconds), []
+    monkeypatch.setattr(command, "PATIENCE", 2)
+    monkeypatch.setattr(command, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+
+    def answered(call, answer):
+        if isinstance(answer, command.GivenUp):
+            got.append(call["groups"])
+
+    command.ask(processes, [call(n) for n in (7, 9, 1, 3)], 1, answered)
+    assert got == given_up
+
+
+@pytest.mark.parametrize("processors, jobs", [(None, 1), (1, 1), (3, 3), (64, 4)])
+def test_a_few_processes_ask_where_nobody_says_how_many(monkeypatch, processors, jobs):
+    monkeypatch.setattr(command.os, "cpu_count", lambda: processors)
+    assert command.parser().parse_args([]).jobs == jobs
