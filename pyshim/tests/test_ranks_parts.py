@@ -248,7 +248,7 @@ def test_what_a_rank_sends_with_other_values_is_for_no_other(world, first, sent)
     assert names == sorted(["x.1.pickle", *sent])
 
 
-def test_a_program_that_starts_ranks_itself_is_told_to_run_without(world):
+def test_a_program_that_starts_ranks_itself_is_run_without(world):
     world.then = lambda folder, rank, beside: (folder / ranks.FOUND).write_text("torchrun")
     with pytest.raises(Unusable) as e:
         world.run(4, 2)

@@ -80,7 +80,7 @@ def test_the_number_of_gpus_follows_from_the_engines_words(program, gpus):
 
 
 @pytest.mark.parametrize("program, script", [(["sub/a.py", "x"], "sub/a.py"), (["vllm", "a.py"], "")])
-def test_what_the_engines_processes_are_told_of_a_recording(tmp_path, monkeypatch, program, script):
+def test_what_the_engines_processes_know_of_a_recording(tmp_path, monkeypatch, program, script):
     monkeypatch.chdir(tmp_path)
     asked = Recording("out/a.rec", "f", ["c"], [["d"], []])
     assert asked.wanted(program) == {

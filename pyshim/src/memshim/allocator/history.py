@@ -89,17 +89,15 @@ def replay(region: Region) -> list[Change]:
                 out.append(Change(i, e, -e.size, live.pop(e.key, None) is not None))
         return out
     cuda = cast("CUDARegion", region)
-    blocks, waiting = Blocks(cuda.segments, cuda.settings), {}  # waiting: asked to be freed, size by address
-    before, out = dict(region.before), []
+    blocks, before, out = Blocks(cuda.segments, cuda.settings), dict(region.before), []
     for i, e in enumerate(region.events):
         if e.action == "alloc":
             out.append(Change(i, e, blocks.alloc(e.key, e.size), False))
         elif e.action == "free_requested":
             mine = before.pop(e.key, None)
-            waiting[e.key] = size = blocks.size_of(e.key) or blocks.settings.rounded(e.size)
+            size = blocks.size_of(e.key) or blocks.settings.rounded(e.size)
             out.append(Change(i, e, -size, mine is not None))
         elif e.action == "free_completed":
-            waiting.pop(e.key, None)
             blocks.freed(e.key)
         else:
             blocks.segment_event(e.action, e.key, e.size)
