@@ -263,3 +263,13 @@ def test_what_follows_the_dashes_is_the_program(ran, monkeypatch, name, words, p
     assert given == [(["t4"], varied, program, plain | more)]
     command = ["python", "-m", "memshim", name, *words]
     assert ran == [(name, ["case", "file", "--dim", "N", "--most", "9"], command, {"jobs": 1})]
+
+
+def test_a_case_is_recorded_with_the_allocators_defaults(monkeypatch):
+    given = []
+    made = SimpleNamespace(capture=lambda *words, **named: given.append((*words, named)))
+    monkeypatch.setattr(search.process, "runner", lambda several: made)
+    case = {"recording": "a", "model": "net", "dims": {}, "alloc_conf": "x", "memory_fraction": 0.5, "whole": 1}
+    search.Recorder(["fit"]).record([case])
+    wanted = case | {"command": ["fit"], "alloc_conf": "", "memory_fraction": 0}
+    assert given == [(wanted, "a", "pretend", search.TIMEOUT, {"whole": True})]

@@ -231,6 +231,15 @@ def test_the_figures_of_the_cache(watched, core):
     }  # fmt: skip
 
 
+def test_what_an_engine_printed_is_written_before_it_ends(watched, core, monkeypatch):
+    streams = {name: Object(flush=lambda name=name: core.calls.append(name)) for name in ("stdout", "stderr")}
+    with monkeypatch.context() as own:
+        for name, stream in streams.items():
+            own.setattr(sys, name, stream)
+        watched.made(core)
+    assert core.calls == ["make", "others", "stdout", "stderr", ("exit", 0)]
+
+
 @pytest.mark.parametrize("sizes, tokens, smallest", [([], 0, 0), ([32, 16], 2500, 16)])
 def test_a_cache_of_several_kinds_of_layers(watched, core, sizes, tokens, smallest):
     core.cache.kv_cache_groups = [spec(n) for n in sizes]

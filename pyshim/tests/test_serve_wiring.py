@@ -173,3 +173,11 @@ def test_an_error_for_want_of_memory_has_its_recording(watched, monkeypatch):
     assert made == []
     watched.failed("KV cache", ValueError("no"))
     assert made == [1]
+
+
+def test_an_error_that_passes_several_stages_is_taken_for_one(watched, monkeypatch):
+    made, error = [], ValueError("no")
+    monkeypatch.setattr(watched, "make", lambda: made.append(1))
+    watched.failed("KV cache", error)
+    watched.failed("memory at start", error)
+    assert made == [1]
