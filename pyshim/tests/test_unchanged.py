@@ -100,6 +100,13 @@ def test_all_run_where_that_is_asked_for(checkout, monkeypatch, variables):
     assert checkout.ran() == (["one", "three", "two"], 0)
 
 
+def test_a_file_that_is_skipped_whole_is_no_failure_of_a_later_run(checkout):
+    checkout.write("pyshim/tests/test_four.py", "import pytest\npytest.skip('not here', allow_module_level=True)\n")
+    assert checkout.ran() == ([], 0)
+    shutil.rmtree(checkout.root / ".cache")
+    assert checkout.ran("--ignore-glob=*/test_[ot]*") == ([], 5), "where nothing ran before there is nothing to test"
+
+
 def test_a_run_of_some_tests_says_nothing_of_the_others(checkout):
     checkout.write("pyshim/src/memshim/new.py", "")
     assert checkout.ran("-k", "one") == (["one"], 0)
