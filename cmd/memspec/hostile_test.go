@@ -139,7 +139,9 @@ func costly(a *archiver) []hostileFile {
 		{name: "dup.pickle", slow: true, args: []string{"replay"}, data: func() []byte {
 			return stackPickle("N2", 30<<20, 0)
 		}},
-		{name: "memo.pickle", slow: true, args: []string{"replay"}, data: func() []byte { return stackPickle("N\x94", 30<<20, 0) }},
+		{name: "memo.pickle", slow: true, args: []string{"replay"}, data: func() []byte {
+			return stackPickle("N\x94", 30<<20, 0)
+		}},
 		{name: "cases.json", slow: true, args: []string{"diff", "cases.json"}, data: func() []byte {
 			return []byte(`{"schema":1,"exit":0,"cases":[{}` + strings.Repeat(",{}", 20<<20) + "]}")
 		}},

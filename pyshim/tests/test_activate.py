@@ -113,7 +113,7 @@ def test_the_environment_says_how_values_are_followed(values, assume, want):
 
 @pytest.fixture
 def stubs(monkeypatch):
-    """A process of its own variables, without torch; what it loads is listed."""
+    """A process without torch and without variables; what it loads is listed."""
     w = SimpleNamespace(loaded=[], given=[], library="", cudnn=None, started=[], environ={})
     devices = {"a": A, "b": B}
 

@@ -242,20 +242,6 @@ def test_a_case_without_a_prediction_is_not_compared(case, answer, measured, pro
     assert got.outcome == "skipped" and "there is no prediction" in got.text
 
 
-@pytest.mark.parametrize(
-    "outcomes, code",
-    [
-        ([], 0),
-        (["pass", "warn", "skipped"], 0),
-        (["error", "fail"], 1),
-        (["inconclusive", "error"], 2),
-        (["inconclusive"], 3),
-    ],
-)
-def test_exit_codes(outcomes, code):
-    assert check.exit_code(outcomes) == code
-
-
 def test_the_command_without_a_gpu(project, capsys, monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     assert check.main(["--case", "net[B=1]"]) == 0

@@ -48,7 +48,7 @@ def test_of_a_programs_own_history_what_was_not_read_is_new(then, now, new, lost
     r._new(0, then)
     assert r._new(0, now) == new and [x.lost for x in r.regions] == [lost, ""]
     assert r._new(0, now) == [], "it is read by now"
-    assert r._new(1, now) == now, "another device's is its own"
+    assert r._new(1, now) == now, "another device has others"
 
 
 def test_an_entry_is_known_by_what_it_says():
